@@ -1,0 +1,41 @@
+# make install   the virtual environment, as uv.lock says (and the system packages that are missing)
+# make check     style, types, floors, house rules, documentation that matches the code
+# make test      all tests; a Docker engine is started where none answers and we are root
+# make demo      the whole way on the sample library: history, tasks, trials, report
+# make ci        what runs before a change lands
+# make docs      the documentation as pages in site/
+# make lock      choose the newest permitted versions of everything again
+.PHONY: install check test demo ci docs lock
+
+RUN = .venv/bin/
+
+install:
+	scripts/install-system.sh test
+	scripts/install.sh
+
+check:
+	$(RUN)ruff check
+	$(RUN)ruff format --check
+	$(RUN)mypy
+	$(RUN)lint-imports --no-logo
+	$(RUN)vulture src --exclude "*/base.py,*/engine.py" --ignore-names trace,error,kind
+	$(RUN)shellcheck scripts/*.sh examples/*.sh .ci/run $$(find src -name '*.sh')
+	$(RUN)python -m pytest tests/house
+
+test:
+	scripts/with-docker.sh $(RUN)python -m pytest
+
+demo:
+	scripts/install-system.sh demo
+	test -x .venv/bin/fc-eval || scripts/install.sh --no-dev
+	examples/demo.sh
+
+ci:
+	bash .ci/run
+
+docs:
+	$(RUN)python scripts/reference.py
+	$(RUN)uv tool run zensical@0.0.73 build
+
+lock:
+	$(RUN)uv lock --upgrade

@@ -1,0 +1,1 @@
+"""Who thinks: rules, models and coding agents."""

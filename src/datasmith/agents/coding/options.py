@@ -1,0 +1,27 @@
+"""What the configuration says about one agent, handed to its constructor."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from datasmith.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """One entry of the configuration. `directory` is where relative paths in it start: the configuration's own."""
+
+    name: str
+    model: str = "none"
+    kwargs: Mapping[str, JsonValue] = field(default_factory=dict)
+    model_kwargs: Mapping[str, JsonValue] = field(default_factory=dict)
+    directory: Path = Path()
+
+    def refuse_unknown(self, known: frozenset[str] = frozenset()) -> None:
+        """Raise ConfigError where agent_kwargs holds a key that the agent does not read."""
+        unknown = sorted(self.kwargs.keys() - known)
+        if unknown:
+            reads = f"reads {', '.join(sorted(known))}" if known else "reads none"
+            raise ConfigError(f"agent_kwargs of {self.name!r}: unknown {', '.join(unknown)} (it {reads})")

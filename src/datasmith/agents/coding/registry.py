@@ -1,0 +1,43 @@
+"""Which coding agents there are: short names, and any `module:Class` beside them."""
+
+import importlib
+from collections.abc import Callable
+from typing import cast
+
+from datasmith.agents.coding.base import Agent
+from datasmith.agents.coding.options import AgentOptions
+from datasmith.errors import ConfigError
+
+AGENTS = {
+    "nop": "datasmith.agents.coding.nop:NopAgent",
+    "oracle": "datasmith.agents.coding.oracle:OracleAgent",
+    "command": "datasmith.agents.coding.command:CommandAgent",
+}
+"""Short name -> address of a class that is constructed with one AgentOptions."""
+
+
+def agent_address(name: str) -> str:
+    """The `module:Class` behind a short name.
+
+    Raises:
+        ConfigError: no agent has this name.
+    """
+    if name not in AGENTS:
+        raise ConfigError(f"agent {name!r} is not known (known: {', '.join(sorted(AGENTS))}; or agent_import_path)")
+    return AGENTS[name]
+
+
+def load_agent(address: str, options: AgentOptions) -> Agent:
+    """Import the class at `module:Class` and construct it with `options`.
+
+    Raises:
+        ConfigError: the address leads nowhere, or the agent refuses its options.
+    """
+    module_name, _, attribute = address.partition(":")
+    try:
+        factory = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"agent_import_path {address!r}: {error} (example: my_agents.fast:FastAgent)") from error
+    if not callable(factory):
+        raise ConfigError(f"agent_import_path {address!r} is not a class (example: my_agents.fast:FastAgent)")
+    return cast(Callable[[AgentOptions], Agent], factory)(options)

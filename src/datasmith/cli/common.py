@@ -1,0 +1,119 @@
+"""What both commands share: an error becomes one line and an exit code; logging and progress are set up here only."""
+
+import errno
+import logging
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from typer.exceptions import TyperException
+
+from datasmith import __version__, process
+from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
+
+_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells expect it."""
+
+
+def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; whatever goes wrong is told in one line on standard error.
+
+    A failure that is not of our own error family is a defect: its traceback goes to a file that the line names.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = int(app(words, standalone_mode=False) or 0)
+        sys.stdout.flush()
+        return _stopped() if code == INTERRUPTED else code  # typer makes this code of Ctrl-C
+    except DatasmithError as error:
+        return _say(one_line(str(error)), error.exit_code)
+    except TyperException as error:
+        return _usage(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return _stopped()
+    except BrokenPipeError:
+        # Whoever read us has gone; the interpreter would say so again when it flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        return _surprise(error)
+
+
+def _stopped() -> int:
+    process.kill_descendants()
+    return _say("stopped; the same command with --resume goes on where this one ended", INTERRUPTED)
+
+
+def _surprise(error: Exception) -> int:
+    """One line for what should not happen; what the disk refuses is no defect of ours."""
+    if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+        return _say(
+            one_line(f"cannot write {error.filename or 'a file'}: {error.strerror}"), StoreUnavailable.exit_code
+        )
+    return _say(f"{type(error).__name__}: {one_line(str(error))} (a defect: {_keep_traceback()})", 1)
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and control characters, at most 2,000 characters."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:2000]
+
+
+def _usage(error: TyperException) -> int:
+    say = getattr(error, "format_message", None)
+    return _say(one_line(say() if callable(say) else str(error)), int(getattr(error, "exit_code", 2)))
+
+
+def _say(message: str, code: int) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code
+
+
+def _keep_traceback() -> str:
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="fc-", suffix=".log", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            file.write(traceback.format_exc())
+    except OSError as error:
+        return f"its details could not be kept: {error.strerror}"
+    return f"details in {file.name}"
+
+
+def show_version(wanted: bool) -> None:
+    """Callback of `--version`."""
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+def set_up_logging(level: str, log_file: Path | None = None) -> None:
+    """Log to standard error (warnings and worse) and, where given, everything from `level` on to a file.
+
+    Raises:
+        ConfigError: `level` is no level, or the file cannot be written.
+    """
+    number = logging.getLevelNamesMapping().get(level.upper())
+    if number is None:
+        raise ConfigError(f"FC_LOG_LEVEL {level!r} is not a level (example: FC_LOG_LEVEL=INFO)")
+    logging.raiseExceptions = False  # a log that cannot be written says nothing on top of what made it fail
+    root = logging.getLogger("datasmith")
+    root.setLevel(number)
+    form = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
+    handlers: list[logging.Handler] = [logging.StreamHandler()]
+    handlers[0].setLevel(logging.WARNING)
+    if log_file:
+        try:
+            log_file.parent.mkdir(parents=True, exist_ok=True)
+            handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
+        except OSError as error:
+            raise ConfigError(
+                f"cannot write the log {log_file}: {error.strerror} (example: --data-dir ./work)"
+            ) from error
+    for handler in handlers:
+        handler.setFormatter(form)
+    root.handlers = handlers

@@ -1,0 +1,184 @@
+"""fc-data: turn the merged pull requests of a window into sealed, measured tasks."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from datasmith.cli.common import one_line, run_app, show_version
+from datasmith.errors import ConfigError
+
+if TYPE_CHECKING:
+    from datasmith.pipeline import Request
+    from datasmith.publish.funnel import Funnel
+    from datasmith.runners.loop import StageSummary
+    from datasmith.settings import Settings
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Turn the pull requests merged in a window into sealed, measured tasks, in six stages: "
+    "1 scrape_repos, 2 scrape_commits, 3 classify_prs, 4 resolve_packages, 5 synthesize_images, 6 publish.",
+)
+
+_Start = Annotated[str, typer.Option("--start-date", help="First day of the window (YYYY-MM-DD, UTC, inclusive).")]
+_End = Annotated[str, typer.Option("--end-date", help="Day after the window (YYYY-MM-DD, UTC, exclusive).")]
+_DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where results go (default: FC_DATA_DIR, ./work).")]
+_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+
+
+@app.callback(invoke_without_command=True)
+def run(
+    context: typer.Context,
+    *,
+    start_date: _Start = "",
+    end_date: _End = "",
+    forge: Annotated[str, typer.Option("--forge", help="Where pull requests come from: git (local clones).")] = "git",
+    repo: Annotated[
+        list[Path] | None, typer.Option("--repo", help="A clone to mine, for --forge git; repeatable.")
+    ] = None,
+    stage: Annotated[list[int] | None, typer.Option("--stage", help="Run only this stage (1-6); repeatable.")] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an earlier run ended: keep what is decided.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what each stage would do; change nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Build and measure again what stage 5 has decided.")] = False,
+    n_concurrent: Annotated[
+        int | None, typer.Option("--n-concurrent", help="Items under way at once (default: one a core).")
+    ] = None,
+    tasks_per_repo: Annotated[
+        int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of samples, orders of launches and resampling.")] = 0,
+    engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
+    precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
+    max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,
+    data_dir: _DataDir = None,
+    as_json: _Json = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Run the stages over one window."""
+    if context.invoked_subcommand is not None:
+        return
+    if not start_date or not end_date:
+        raise ConfigError(
+            "--start-date and --end-date are needed (example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)"
+        )
+    from datasmith.pipeline import Request
+
+    request = Request.checked(
+        start_date=start_date,
+        end_date=end_date,
+        forge=forge,
+        clones=tuple(repo or ()),
+        stages=tuple(stage or ()),
+        resume=resume,
+        force=force,
+        n_concurrent=n_concurrent,
+        tasks_per_repo=tasks_per_repo,
+        seed=seed,
+        precise=precise,
+        max_rounds=max_rounds,
+    )
+    settings = _settings(data_dir, engine)
+    _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)
+
+
+def _settings(data_dir: Path | None, engine: str = "") -> "Settings":
+    from datasmith.settings import load_settings
+
+    return load_settings(data_dir=data_dir, engine=engine)
+
+
+def _plan(settings: "Settings", request: "Request", as_json: bool) -> None:
+    from datasmith.pipeline import plan
+
+    steps = plan(settings, request)
+    if as_json:
+        print(json.dumps({"window": request.window.key, "stages": [asdict(step) for step in steps]}))
+        return
+    print(f"dry run of {request.window.key}: nothing is changed")
+    for step in steps:
+        print(f"  {step.stage} {step.name:<18} {step.text}")
+
+
+def _run(settings: "Settings", request: "Request", as_json: bool) -> None:
+    import anyio
+
+    from datasmith.cli.common import set_up_logging
+    from datasmith.cli.progress import StageBars
+    from datasmith.pipeline import Pipeline
+
+    with Pipeline.open(settings, request) as pipeline, StageBars() as bars:
+        set_up_logging(settings.log_level, settings.data_dir / "logs" / "fc-data.log")
+        summaries = anyio.run(pipeline.run, bars)
+        funnel = pipeline.funnel()
+    if as_json:
+        print(json.dumps({"stages": [asdict(summary) for summary in summaries], "funnel": asdict(funnel)}))
+    else:
+        for summary in summaries:
+            print(_summed_up(summary))
+        _print_funnel(funnel)
+    dead = [summary.stage for summary in summaries if summary.all_failed]
+    if dead:
+        print(f"error: stage {dead[0]} failed for all of its items; the reasons are in the funnel", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _summed_up(summary: "StageSummary") -> str:
+    waiting = f", {summary.pending} waiting (--resume takes them up)" if summary.pending else ""
+    return (
+        f"stage {summary.stage}: {summary.passed} passed, {summary.refused} refused, {summary.failed} failed{waiting}"
+        f" in {summary.seconds:.1f} s"
+    )
+
+
+@app.command()
+def funnel(
+    start_date: _Start,
+    end_date: _End,
+    data_dir: _DataDir = None,
+    as_json: _Json = False,
+) -> None:
+    """Print where every pull request of a window ended, and why; exits with 1 where the counts do not add up."""
+    from datasmith.github.base import Window
+    from datasmith.publish.funnel import funnel as summed
+    from datasmith.storage import open_store
+
+    window = Window.parse(start_date, end_date)
+    with open_store(_settings(data_dir), create=False) as store:
+        result = summed(window.key, store.stage_items(window.key))
+    if as_json:
+        print(json.dumps({**asdict(result), "breaches": result.breaches}))
+    else:
+        _print_funnel(result)
+    if result.breaches:
+        print(f"error: {'; '.join(result.breaches)}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def _print_funnel(funnel: "Funnel") -> None:
+    from datasmith.storage.base import STAGES
+
+    print(f"funnel of {funnel.window}")
+    if not funnel.stages:
+        print("  no pull request has been seen in this window yet")
+    for count in funnel.stages:
+        waiting = f", {count.waiting} waiting" if count.waiting else ""
+        print(
+            f"  {count.stage} {STAGES[count.stage]:<18} {count.entered:>6} entered = {count.passed} passed"
+            f" + {count.refused} refused + {count.failed} failed{waiting}"
+        )
+        for state, reason, number in count.reasons:
+            print(f"      {number:>4} {state}: {one_line(reason)}")
+
+
+def main() -> None:
+    """Entry point of `fc-data`."""
+    sys.exit(run_app(app))

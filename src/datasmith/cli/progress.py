@@ -1,0 +1,47 @@
+"""Progress on standard error: a bar for each stage on a terminal, elsewhere one line when a stage ends."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+NOTE_WIDTH = 60
+
+
+class StageBars:
+    """Shows a stage's progress, with what is under way."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._progress = Progress(
+            TextColumn("{task.description:<20}", markup=False),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._bars: dict[str, TaskID] = {}
+        self._told: set[str] = set()
+
+    def __call__(self, name: str, done: int, total: int, note: str) -> None:
+        """Stage `name` has finished `done` of `total` items (-1: as before); `note` says what is under way."""
+        if name not in self._bars:
+            self._bars[name] = self._progress.add_task(name, total=None, note="")
+        if done >= 0:
+            self._progress.update(self._bars[name], completed=done, total=max(total, 1))
+        self._progress.update(self._bars[name], note=note[:NOTE_WIDTH])
+        if done >= max(total, 1) and name not in self._told and not self._console.is_terminal:
+            self._told.add(name)
+            self._console.print(f"{name}: {done} of {total} items", markup=False, highlight=False)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()

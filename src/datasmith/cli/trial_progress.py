@@ -1,0 +1,66 @@
+"""Progress of a run on standard error: bars on a terminal, one line per step elsewhere."""
+
+import threading
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+
+class TrialBars:
+    """One bar for all trials and one for each task under way; tasks may report from several threads."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True, highlight=False, markup=False)
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._lock = threading.Lock()
+        self._whole: TaskID | None = None
+        self._tasks: dict[str, TaskID] = {}
+        self._said: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def start(self, total: int, done: int) -> None:
+        """The run has `total` trials, of which `done` were complete before."""
+        with self._lock:
+            self._whole = self._bars.add_task("trials", total=total, completed=done)
+
+    def step(self, task_id: str, what: str, done: int = 0, total: int | None = None) -> None:
+        """A task does `what` now, of which `done` of `total` parts are over."""
+        with self._lock:
+            if not self._console.is_terminal:
+                if self._said.get(task_id) != what:
+                    self._console.print(f"{task_id}: {what}", soft_wrap=True)
+                self._said[task_id] = what
+                return
+            if task_id not in self._tasks:
+                self._tasks[task_id] = self._bars.add_task(task_id)
+            self._bars.update(self._tasks[task_id], description=f"{task_id}: {what}", completed=done, total=total)
+
+    def complete(self, n_trials: int) -> None:
+        """`n_trials` further trials are complete."""
+        with self._lock:
+            if self._whole is not None:
+                self._bars.advance(self._whole, n_trials)
+
+    def leave(self, task_id: str) -> None:
+        """Nothing more comes from this task."""
+        with self._lock:
+            bar = self._tasks.pop(task_id, None)
+            if bar is not None:
+                self._bars.remove_task(bar)

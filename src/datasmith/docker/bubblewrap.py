@@ -1,0 +1,359 @@
+"""Sandboxes without a daemon and without root: bubblewrap on layers that are directories."""
+
+import functools
+import os
+import re
+import shutil
+import tarfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+
+from datasmith import process
+from datasmith.docker.archive import unpack
+from datasmith.docker.bubblewrap_command import NAMESPACES, Layout, Sandbox
+from datasmith.docker.bubblewrap_container import BubblewrapContainer
+from datasmith.docker.bubblewrap_python import Interpreter, find_interpreters
+from datasmith.docker.bubblewrap_root import Root, debian_root, host_identity, make_etc
+from datasmith.docker.bubblewrap_slots import Slot, Slots
+from datasmith.docker.cgroups import Cgroups
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
+from datasmith.docker.environment import CERTIFICATES, OFFLINE, TOOLS
+from datasmith.docker.layers import Layer, LayerStore, content, digest_of, tier_key
+from datasmith.docker.source_tar import REPO_TAR
+from datasmith.docker.trees import copy_tree
+from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable, PublishError
+
+_HELP = (
+    "bubblewrap cannot make user namespaces here ({said}); allow them as root with "
+    "`sysctl -w kernel.unprivileged_userns_clone=1` (on Ubuntu also "
+    "`sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; inside a container, start that one with "
+    "`--security-opt seccomp=unconfined --cap-add SYS_ADMIN`), or use --engine docker"
+)
+_UV_CACHE = "/tmp/uv-cache"
+_LEFT_ON_ROOT = "host"
+
+
+class BubblewrapEngine:
+    """ContainerEngine on bubblewrap; layers lie under `cache_dir/layers` and are shared between runs.
+
+    The disk is not limited: a sandbox writes WORKDIR to a plain directory, which has no quota. Single files, /tmp and
+    HOME are limited.
+    """
+
+    def __init__(
+        self,
+        cache_dir: Path,
+        *,
+        ca_bundle: Path | None = None,
+        index_url: str = "",
+        limits: Limits | None = None,
+        uv: Path | None = None,
+    ) -> None:
+        self._cache = cache_dir.absolute()
+        self._layers = LayerStore(self._cache / "layers")
+        self._slots = Slots(self._cache / "containers")
+        self._ca_bundle = ca_bundle
+        self._index_url = index_url
+        self._limits = limits or Limits()
+        self._uv = uv
+
+    @functools.cached_property
+    def _cgroups(self) -> Cgroups:
+        """What may be used of control groups; what killed processes left behind is deleted on the way."""
+        found = Cgroups.probe()
+        self._slots.sweep(found.remove)
+        self._layers.sweep()
+        return found
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+        return "bubblewrap"
+
+    def check(self) -> None:
+        """See ContainerEngine; one sandbox is started for it."""
+        bwrap = shutil.which("bwrap")
+        if bwrap is None:
+            raise EngineUnavailable("bubblewrap is not installed (apt-get install bubblewrap, or use --engine docker)")
+        words = [bwrap, *NAMESPACES, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+        tried = process.run(words, timeout=20)
+        if not tried.ok:
+            raise EngineUnavailable(_HELP.format(said=tried.error_text.strip() or f"exit code {tried.rc}"))
+
+    def limits(self) -> LimitReport:
+        """See ContainerEngine.
+
+        Without control groups memory is None: RLIMIT_DATA is set then, but holds for single processes, and not for
+        shared memory.
+        """
+        kept = self._cgroups.kept_by()
+        if kept["pids"] is None and self._process_limit:
+            kept["pids"] = "RLIMIT_NPROC"
+        return LimitReport(
+            {
+                "network": "network namespace",
+                "root": "read-only binds",
+                "user": "user namespace, uid 1000",
+                "capabilities": "all dropped",
+                "new_privileges": "no_new_privs",
+                "disk": None,
+                **kept,
+                "cpu_counter": kept["cpu_counter"] or "rusage",
+            }
+        )
+
+    @functools.cached_property
+    def _process_limit(self) -> bool:
+        """Whether RLIMIT_NPROC does it: the kernel does not hold root to it, in whichever namespace."""
+        return "pids" not in self._cgroups.parents and "v2" not in self._cgroups.parents and os.geteuid() != 0
+
+    def pythons(self) -> tuple[str, ...]:
+        """See ContainerEngine."""
+        return tuple(sorted(self._interpreters, key=lambda version: int(version.split(".")[1])))
+
+    @functools.cached_property
+    def _interpreters(self) -> Mapping[str, Interpreter]:
+        return find_interpreters(self._uv_path, Path.home())
+
+    @functools.cached_property
+    def _uv_path(self) -> Path:
+        found = self._uv or shutil.which("uv")
+        if not found:
+            raise EngineUnavailable("uv is not on PATH (pip install uv)")
+        return Path(found).resolve()
+
+    def build(self, parent: ImageRef | None, tier: Tier, *, log: Path, limits: Limits | None = None) -> ImageRef:
+        """See ContainerEngine; the scripts of a base tier are not run, this engine makes the system itself."""
+        below = self._layer(parent) if parent else None
+        builder = {"base": self._build_base, "env": self._build_env, "pr": self._build_pr}[tier.kind]
+        return builder(below, tier, log, limits or self._limits).ref()
+
+    def _build_base(self, _parent: Layer | None, tier: Tier, log: Path, _limits: Limits) -> Layer:
+        packages = tuple(tier.args.get("FC_APT_PACKAGES", "").split())
+        identity = host_identity(packages)
+        salt = {"packages": " ".join(packages), **(identity or {})}
+
+        def fill(draft: Path) -> Mapping[str, str]:
+            if identity is None:
+                debian_root(draft / "root", packages, log=log, timeout=tier.timeout_s)
+            make_etc(draft / "etc", draft / "root" if identity is None else Path("/"))
+            return {"root": "debian" if identity is None else _LEFT_ON_ROOT, **salt}
+
+        trees = () if identity else ("root",)
+        return self._layers.make(tier_key(tier, "", salt), tier, None, fill, trees)
+
+    def _build_env(self, parent: Layer | None, tier: Tier, log: Path, limits: Limits) -> Layer:
+        root = self._root(parent)
+        python = self._interpreter(root, tier.args.get("FC_PYTHON", ""))
+
+        def fill(draft: Path) -> Mapping[str, str]:
+            (draft / "env").mkdir()
+            args = {"UV_PYTHON": str(python), "UV_PYTHON_DOWNLOADS": "never"}
+            self._run_scripts(tier, Layout(root, {ENV_PREFIX: draft / "env"}, python), args, log, limits)
+            return {"python": str(python)}
+
+        key = tier_key(tier, digest_of(parent), {"python": str(python)})
+        return self._layers.make(key, tier, parent, fill, ("env",))
+
+    def _build_pr(self, parent: Layer | None, tier: Tier, log: Path, limits: Limits) -> Layer:
+        def fill(draft: Path) -> Mapping[str, str]:
+            python = _python_of(parent)
+            self._lay_out(draft, parent, with_env=True)
+            if REPO_TAR in tier.files:
+                unpack(_archive(tier.files[REPO_TAR], draft / REPO_TAR), draft / "workspace/repo")
+                (draft / REPO_TAR).unlink(missing_ok=True)
+            writable = {ENV_PREFIX: draft / "env", "/workspace": draft / "workspace"}
+            self._run_scripts(tier, Layout(self._root(parent), writable, python), {}, log, limits)
+            return {"python": str(python)} if python else {}
+
+        return self._layers.make(tier_key(tier, digest_of(parent), {}), tier, parent, fill, ("env", "workspace"))
+
+    def _lay_out(self, target: Path, layer: Layer | None, *, with_env: bool) -> None:
+        """Private copies of what a sandbox may write."""
+        workspace, env = self._layers.tree(layer, "workspace"), self._layers.tree(layer, "env")
+        if workspace:
+            copy_tree(workspace, target / "workspace")
+        else:
+            (target / "workspace/repo").mkdir(parents=True)
+            (target / "workspace/cache").mkdir()
+        if with_env and env:
+            copy_tree(env, target / "env")
+        elif with_env:
+            (target / "env").mkdir()
+
+    def _interpreter(self, root: Root, wanted: str) -> Path:
+        own = root.top / f"usr/bin/python{wanted}"
+        if root.top != Path("/") and own.exists():
+            return Path("/usr/bin") / own.name
+        found = self._interpreters.get(wanted)
+        if found is None or (root.top != Path("/") and found.in_system):
+            raise EngineUnavailable(
+                f"Python {wanted or '(FC_PYTHON is not set)'} is not installed here"
+                f" (found {', '.join(self.pythons()) or 'none'}; example: uv python install {wanted or '3.11'})"
+            )
+        return found.path
+
+    def _root(self, layer: Layer | None) -> Root:
+        """The root file system to show: that of the base layer below, else the host's own /usr."""
+        base = layer
+        while base and (below := self._layers.below(base)):
+            base = below
+        if base is None:
+            raise ContainerError("this tier needs a parent (example: an image of the base tier)")
+        top = base.path / "root" if base.facts["root"] == "debian" else Path("/")
+        make_etc(base.path / "etc", top)
+        return Root(top, base.path / "etc")
+
+    def _run_scripts(self, tier: Tier, layout: Layout, args: Mapping[str, str], log: Path, limits: Limits) -> None:
+        places = {"FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX}
+        environment = {**tier.args, **places, **args, **self._download_settings(tier)}
+        network = tier.network == "build"
+        if network:
+            (self._cache / "uv").mkdir(parents=True, exist_ok=True)
+            layout = layout.also(_UV_CACHE, self._cache / "uv")
+        slot = self._slots.take()
+        try:
+            mounts = (Mount(_write_files(tier, slot), "/build"), *self._tools())
+            container = self._container(
+                ImageRef(self.name, tier.name, ""), layout, limits, mounts, slot, network=network
+            )
+        except BaseException:
+            slot.release()
+            raise
+        deadline = time.monotonic() + tier.timeout_s
+        with container:
+            for script in tier.scripts:
+                _run_script(container, script, deadline - time.monotonic(), tier.timeout_s, environment, log)
+
+    def _container(
+        self,
+        image: ImageRef,
+        layout: Layout,
+        limits: Limits,
+        mounts: Sequence[Mount],
+        slot: Slot,
+        *,
+        network: bool = False,
+    ) -> BubblewrapContainer:
+        groups = self._cgroups
+        sandbox = Sandbox(
+            layout,
+            limits,
+            tuple(mounts),
+            network=network,
+            ca_bundle=self._ca_bundle,
+            process_limit=self._process_limit,
+            data_limit=groups.kept_by()["memory"] is None,
+        )
+        return BubblewrapContainer(image, sandbox, groups, slot)
+
+    def _download_settings(self, tier: Tier) -> Mapping[str, str]:
+        if tier.network == "none":
+            return OFFLINE
+        found = {"UV_CACHE_DIR": _UV_CACHE, "UV_LINK_MODE": "copy", "SSL_CERT_FILE": CERTIFICATES}
+        if self._index_url:
+            found["UV_DEFAULT_INDEX"] = self._index_url
+        return found
+
+    def _tools(self) -> tuple[Mount, ...]:
+        return (Mount(self._uv_path, f"{TOOLS}/uv"),)
+
+    def start(
+        self,
+        image: ImageRef,
+        *,
+        limits: Limits | None = None,
+        mounts: Sequence[Mount] = (),
+        writable_env: bool = False,
+    ) -> Container:
+        """See ContainerEngine."""
+        layer = self._layer(image)
+        missing = [str(mount.source) for mount in mounts if not mount.source.exists()]
+        if missing:
+            raise ContainerError(f"cannot mount {', '.join(missing)}: not there")
+        slot = self._slots.take()
+        try:
+            self._lay_out(slot.path, layer, with_env=writable_env)
+            env = self._layers.tree(layer, "env")
+            writable = {"/workspace": slot.path / "workspace"} | (
+                {ENV_PREFIX: slot.path / "env"} if writable_env else {}
+            )
+            fixed = {ENV_PREFIX: env} if env and not writable_env else {}
+            layout = Layout(self._root(layer), writable, _python_of(layer), fixed)
+            return self._container(image, layout, limits or self._limits, (*mounts, *self._tools()), slot)
+        except BaseException:
+            slot.release()
+            raise
+
+    def _layer(self, image: ImageRef) -> Layer:
+        found = self._layers.get(image.name) or self._layers.find(image.digest)
+        if found is None:
+            raise ContainerError(f"no layer {image.name} under {self._cache}")
+        return found
+
+    def inspect(self, reference: str) -> ImageRef | None:
+        """See ContainerEngine."""
+        found = self._layers.find(reference)
+        return found.ref() if found else None
+
+    def export(self, image: ImageRef, path: str, target: Path) -> None:
+        """See ContainerEngine."""
+        layer = self._layer(image)
+        asked = PurePosixPath(path)
+        for prefix, name in (("/workspace", "workspace"), (ENV_PREFIX, "env")):
+            tree = self._layers.tree(layer, name)
+            if tree and asked.is_relative_to(prefix) and ".." not in asked.parts:
+                source = tree / asked.relative_to(prefix)
+                break
+        else:
+            raise ContainerError(f"{path} is not part of a layer (example: {WORKDIR})")
+        if not source.is_dir() or source.resolve() != source:
+            raise ContainerError(f"{image.name} has no directory {path}")
+        try:
+            with tarfile.open(target, "w") as archive:
+                archive.add(source, arcname=".")
+        except OSError as error:
+            target.unlink(missing_ok=True)
+            raise ContainerError(f"cannot export {path} to {target}: {error.strerror or error}") from error
+
+    def push(self, image: ImageRef, reference: str) -> str:
+        """See ContainerEngine."""
+        raise PublishError(
+            f"{image.name} as {reference}: layers of the bubblewrap engine have no registry; build with --engine docker"
+        )
+
+
+def _python_of(layer: Layer | None) -> Path | None:
+    return Path(layer.facts["python"]) if layer and "python" in layer.facts else None
+
+
+def _run_script(
+    sandbox: BubblewrapContainer, script: str, left_s: float, limit_s: float, environment: Mapping[str, str], log: Path
+) -> None:
+    done = sandbox.exec(["bash", f"/build/{script}"], timeout=left_s, env=environment, cwd="/build", log=log)
+    if done.timed_out:
+        said = f"ran into the limit of {limit_s:g} s\n"
+        raise BuildFailed(script, done.rc, said + done.text[-4000:] + done.error_text[-4000:])
+    if done.rc != 0:
+        raise BuildFailed(script, done.rc, done.text[-4000:] + done.error_text[-4000:])
+
+
+def _write_files(tier: Tier, slot: Slot) -> Path:
+    """The scripts and files of a tier as a directory."""
+    directory = slot.path / "build"
+    directory.mkdir()
+    for name, data in tier.files.items():
+        if not re.fullmatch(r"[A-Za-z0-9._-]+", name) or name in {".", ".."}:
+            raise ContainerError(f"a tier's file cannot be called {name!r} (example: docker_build_pkg.sh)")
+        if name != REPO_TAR:
+            (directory / name).write_bytes(content(data))
+    return directory
+
+
+def _archive(data: bytes | Path, spare: Path) -> Path:
+    """The source archive as a file."""
+    if isinstance(data, Path):
+        return data
+    spare.write_bytes(data)
+    return spare

@@ -1,0 +1,125 @@
+"""The words that start one command in a sandbox of its own namespaces."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from datasmith.docker.bubblewrap_python import prefix_of
+from datasmith.docker.bubblewrap_root import Root
+from datasmith.docker.engine import SANDBOX_USER, Limits, Mount
+from datasmith.docker.environment import CLEAN_ENVIRONMENT, HOME
+
+NAMESPACES = (
+    "--unshare-all",
+    "--unshare-user",
+    "--disable-userns",
+    "--die-with-parent",
+    "--new-session",
+    "--as-pid-1",
+    "--cap-drop",
+    "ALL",
+    "--uid",
+    str(SANDBOX_USER),
+    "--gid",
+    str(SANDBOX_USER),
+    "--hostname",
+    "sandbox",
+)
+"""No namespace is shared, none can be made inside; the user is nobody outside of it."""
+JOIN_FAILED = 96
+_OUTER = (
+    '{ ulimit -c 0; ulimit -f "$1"; [ "$2" = 0 ] || ulimit -d "$2"; } 2>/dev/null; n=$3; shift 3;'
+    f' while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit {JOIN_FAILED}; shift; n=$((n - 1)); done; exec "$@"'
+)
+"""Limits that a process sets for itself and its children, then the control groups, then the command."""
+_INNER = 'cd -- "$1" || exit 126; shift; "$@"; code=$?; while kill -9 -1 2>/dev/null; do /bin/true; done; exit $code'
+"""Process 1 of a sandbox. Nothing inside can kill it; what the command leaves running it kills and waits for, so that
+its cpu time is counted; the kernel would kill it uncounted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a sandbox shows: a root, writable and fixed directories by target, and an interpreter's installation."""
+
+    root: Root
+    writable: Mapping[str, Path]
+    python: Path | None = None
+    fixed: Mapping[str, Path] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> Mapping[str, Path]:
+        """All directories by target."""
+        return {**self.fixed, **self.writable}
+
+    def also(self, target: str, source: Path) -> "Layout":
+        """With one more writable directory."""
+        return replace(self, writable={**self.writable, target: source})
+
+    def frozen(self) -> "Layout":
+        """With nothing writable."""
+        return replace(self, writable={}, fixed=self.shown)
+
+    def words(self) -> list[str]:
+        """Words of bwrap for the directories."""
+        words: list[str] = []
+        if self.python and not self.python.is_relative_to("/usr"):
+            prefix = str(prefix_of(self.python))
+            words += ["--ro-bind", prefix, prefix]
+        for option, shown in (("--ro-bind", self.fixed), ("--bind", self.writable)):
+            for target, source in shown.items():
+                words += [option, str(source.absolute()), target]
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """Everything about the sandboxes of one container that stays the same from command to command.
+
+    `process_limit` is set by the process itself (RLIMIT_NPROC) where no control group counts; `data_limit` likewise
+    (RLIMIT_DATA, bytes of private memory of each process), which stops accidents, not intent.
+    """
+
+    layout: Layout
+    limits: Limits
+    mounts: tuple[Mount, ...]
+    network: bool = False
+    ca_bundle: Path | None = None
+    process_limit: bool = False
+    data_limit: bool = False
+
+    def words(
+        self,
+        bwrap: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str,
+        entry_files: Sequence[Path] = (),
+        pinned: Sequence[int] = (),
+        status_fd: int,
+    ) -> list[str]:
+        """The complete argument list; `pinned` cores are set by taskset, which a program inside can undo."""
+        entries = [str(path) for path in entry_files]
+        file_blocks = (self.limits.disk_mb + 1) * 2048  # of 512 bytes; /tmp is full before a file in it is too large
+        data_kib = self.limits.memory_mb * 1024 if self.data_limit else 0
+        words = ["/bin/sh", "-c", _OUTER, "sh", str(file_blocks), str(data_kib), str(len(entries)), *entries]
+        words += ["taskset", "-c", ",".join(map(str, pinned))] if pinned else []
+        words += [bwrap, *NAMESPACES, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
+        for name, value in {**CLEAN_ENVIRONMENT, **env}.items():
+            words += ["--setenv", name, value]
+        words += ["--", "/bin/sh", "-c", _INNER, "sh", cwd]
+        words += ["prlimit", f"--nproc={self.limits.pids}", "--"] if self.process_limit else []
+        return [*words, *argv]
+
+    def _places(self) -> list[str]:
+        size = str(min(self.limits.disk_mb, self.limits.memory_mb) * 1024 * 1024)
+        words = ["--share-net"] if self.network else []
+        words += self.layout.root.words(network=self.network, ca_bundle=self.ca_bundle)
+        words += ["--proc", "/proc", "--dev", "/dev"]
+        for target in ("/dev/shm", "/tmp", HOME):
+            words += ["--size", size, "--tmpfs", target]
+        words += self.layout.words()
+        for mount in self.mounts:
+            words += ["--ro-bind", str(mount.source.absolute()), mount.target]
+        # Started by root, the sandbox's user is the host's root to the file modes of /proc/sys, and owns its files.
+        return [*words, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]

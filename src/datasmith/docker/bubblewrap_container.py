@@ -1,0 +1,185 @@
+"""One bubblewrap sandbox: a set of directories, and a fresh set of namespaces for every command."""
+
+import json
+import os
+import select
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from datasmith import process
+from datasmith.docker import bubblewrap_files
+from datasmith.docker.bubblewrap_command import Sandbox
+from datasmith.docker.bubblewrap_slots import Slot
+from datasmith.docker.cgroups import Cgroups, Group
+from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef
+from datasmith.errors import ContainerError, EngineUnavailable
+
+_DEATH_PATIENCE_S = 10.0
+
+
+class BubblewrapContainer:
+    """Container on bubblewrap; its directories lie in `slot`, which is released when it stops."""
+
+    def __init__(self, image: ImageRef, sandbox: Sandbox, cgroups: Cgroups, slot: Slot) -> None:
+        self._image = image
+        self._sandbox = sandbox
+        self._cgroups = cgroups
+        self._slot = slot
+        self._pins = cgroups.kept_by()["cpus"] is not None
+        self._group: Group | None = cgroups.make(sandbox.limits, slot.name)
+        self._running: set[_Status] = set()
+
+    @property
+    def image(self) -> ImageRef:
+        """See Container."""
+        return self._image
+
+    @property
+    def frozen(self) -> bool:
+        """See Container."""
+        return not self._sandbox.layout.writable
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str = WORKDIR,
+        stdin: bytes = b"",
+        cpus: Sequence[int] = (),
+        log: Path | None = None,
+    ) -> ExecResult:
+        """See Container; `log` gets the output appended as it comes.
+
+        Raises:
+            EngineUnavailable: bubblewrap itself did not get as far as to start the command.
+            ContainerError: the container is stopped, or there are no such cores.
+        """
+        if self._group is None:
+            raise ContainerError(f"the container of {self._image.name} is stopped")
+        chosen = tuple(cpus) or self._sandbox.limits.cpus
+        with self._group.command(chosen) as group, _Status(self._running) as status:
+            words = self._sandbox.words(
+                _bwrap(),
+                argv,
+                env=env or {},
+                cwd=cwd,
+                entry_files=group.entry_files(),
+                pinned=() if self._pins else chosen,
+                status_fd=status.writer,
+            )
+            done = process.run(
+                words, timeout=timeout, stdin=stdin, log=log, env={"PATH": os.defpath}, pass_fds=(status.writer,)
+            )
+            status.wait_for_death()
+            if not group.empty():
+                raise EngineUnavailable(f"a process of {self._image.name} cannot be killed")
+            cpu = group.cpu_seconds()
+        if not status.started and not done.timed_out and done.rc > 0:
+            raise EngineUnavailable(f"bubblewrap did not start: {done.error_text.strip()[-300:]}")
+        rc = done.rc if done.rc >= 0 else 128 - done.rc
+        return ExecResult(rc, done.stdout, done.stderr, done.wall_s, done.cpu_s if cpu is None else cpu, done.timed_out)
+
+    def read_file(self, path: str, *, max_bytes: int = 50_000_000) -> bytes:
+        """See Container; a path through any link is no regular file here."""
+        return bubblewrap_files.read(self._sandbox.layout.shown, path, max_bytes)
+
+    def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """See Container."""
+        if self.frozen:
+            raise ContainerError(f"cannot write {path}: the container is frozen")
+        bubblewrap_files.write(self._sandbox.layout.writable, path, data, mode)
+
+    def freeze(self) -> "BubblewrapContainer":
+        """See Container; the same directories, from now on shown read-only."""
+        if self._group is None:
+            raise ContainerError(f"the container of {self._image.name} is stopped")
+        self._group.remove()
+        self._group = None
+        sandbox = replace(self._sandbox, layout=self._sandbox.layout.frozen())
+        try:
+            return BubblewrapContainer(self._image, sandbox, self._cgroups, self._slot)
+        except BaseException:
+            self._slot.release()
+            raise
+
+    def stop(self) -> None:
+        """See Container."""
+        if self._group is not None:
+            for status in tuple(self._running):
+                status.kill()
+            self._group.remove()
+            self._group = None
+            self._slot.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def _bwrap() -> str:
+    found = shutil.which("bwrap")
+    if found is None:
+        raise EngineUnavailable("bubblewrap is gone (apt-get install bubblewrap, or use --engine docker)")
+    return found
+
+
+class _Status:
+    """What bubblewrap itself tells, through a pipe that no process in the sandbox has."""
+
+    def __init__(self, running: "set[_Status]") -> None:
+        self._reader, self.writer = os.pipe()
+        self._said: dict[str, int] = {}
+        self._running = running
+
+    def __enter__(self) -> Self:
+        os.set_blocking(self._reader, False)
+        self._running.add(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.discard(self)
+        os.close(self._reader)
+        os.close(self.writer)
+
+    @property
+    def started(self) -> bool:
+        """Whether the command was started, and ended by itself."""
+        return "exit-code" in self._said
+
+    def wait_for_death(self) -> None:
+        """Return when process 1 of the sandbox is gone, and with it every other."""
+        first = self._first()
+        if first is not None:
+            watched = select.poll()
+            watched.register(first, select.POLLIN)
+            watched.poll(_DEATH_PATIENCE_S * 1000)
+            os.close(first)
+
+    def kill(self) -> None:
+        """Kill process 1 of the sandbox, and with it every other."""
+        first = self._first()
+        if first is not None:
+            signal.pidfd_send_signal(first, signal.SIGKILL)
+            os.close(first)
+
+    def _first(self) -> int | None:
+        """A descriptor of process 1 of the sandbox; None where there is none, or none any more."""
+        with suppress(BlockingIOError):
+            for line in os.read(self._reader, 65536).decode().splitlines():
+                self._said |= json.loads(line)
+        try:
+            return os.pidfd_open(self._said["child-pid"])
+        except (KeyError, ProcessLookupError):
+            return None

@@ -1,0 +1,103 @@
+"""The docker or podman command line: arguments in, an answer out, and a daemon that is gone told from a refusal."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from datasmith import process
+from datasmith.errors import ContainerError, EngineUnavailable
+
+_GONE = (
+    "cannot connect to the",
+    "error during connect",
+    "failed to connect to the docker api",
+    "permission denied while trying to connect",
+    "connection reset by peer",
+    "unexpected eof",
+    "is the docker daemon running",
+    "unable to connect to podman",
+)
+_INSTALL = {"docker": "docker.io", "podman": "podman"}
+_SHORT_S = 120.0
+
+
+class Cli:
+    """One program with a fixed environment: nothing of ours but what it needs to reach its daemon."""
+
+    def __init__(self, program: str, environment: Mapping[str, str]) -> None:
+        self._program = program
+        self._environment = process.clean_environment(environment)
+
+    @property
+    def program(self) -> str:
+        """Which program: docker or podman."""
+        return self._program
+
+    def run(
+        self,
+        words: Sequence[str | Path],
+        *,
+        timeout: float = _SHORT_S,
+        stdin: bytes = b"",
+        log: Path | None = None,
+        kept_bytes: int = process.KEPT_BYTES,
+        env: Mapping[str, str] | None = None,
+    ) -> process.Completed:
+        """Run one command, whatever becomes of it.
+
+        Raises:
+            EngineUnavailable: the program is not installed.
+        """
+        try:
+            return process.run(
+                [self._program, *words],
+                timeout=timeout,
+                stdin=stdin,
+                log=log,
+                kept_bytes=kept_bytes,
+                env={**self._environment, **(env or {})},
+            )
+        except FileNotFoundError as error:
+            package = _INSTALL.get(self._program, self._program)
+            raise EngineUnavailable(
+                f"{self._program} is not installed (apt-get install {package}, or use --engine bubblewrap)"
+            ) from error
+
+    def ask(self, words: Sequence[str | Path], *, timeout: float = _SHORT_S) -> str:
+        """The trimmed answer of a command that has to succeed.
+
+        Raises:
+            EngineUnavailable: the daemon does not answer.
+            ContainerError: it answered, and refused.
+        """
+        done = self.run(words, timeout=timeout)
+        if not done.ok:
+            raise self.failure(done)
+        return done.text.strip()
+
+    def json(self, words: Sequence[str]) -> object:
+        """As `ask`, for a command that answers with one JSON value; None where the thing asked for is not there."""
+        done = self.run(words)
+        if not done.ok and not self.unreachable(done):
+            return None
+        if not done.ok:
+            raise self.failure(done)
+        found: object = json.loads(done.text)
+        return found
+
+    def unreachable(self, done: process.Completed) -> bool:
+        """True where a command failed because nothing answered it."""
+        said = done.error_text.lower()
+        return done.timed_out or any(sign in said for sign in _GONE)
+
+    def failure(self, done: process.Completed) -> ContainerError:
+        """What to raise for a command of ours that failed."""
+        said = " ".join(done.error_text.split())[-300:]
+        asked = " ".join(done.argv[:2])
+        if not self.unreachable(done):
+            return ContainerError(f"{asked} failed with exit code {done.rc}: {said}")
+        what = "did not answer in time" if done.timed_out else f"does not answer: {said}"
+        return EngineUnavailable(
+            f"{self._program} {what} (start it with `systemctl start docker`, be in its group, or use"
+            " --engine bubblewrap)"
+        )

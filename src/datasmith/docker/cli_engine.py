@@ -1,0 +1,253 @@
+"""Sandboxes of the docker or podman program: images from generated Dockerfiles, containers without network."""
+
+import csv
+import functools
+import io
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from datasmith.docker.cli_build import KEY_LABEL, LABEL, build_failure, dockerfile, write_context
+from datasmith.docker.cli_command import Cli
+from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
+from datasmith.docker.cli_limits import kept_by
+from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mount, Tier
+from datasmith.docker.environment import HOME
+from datasmith.docker.layers import tier_key
+from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
+
+_DIGEST = re.compile(r"digest: (sha256:[0-9a-f]{64})")
+_LONG_S = 3600.0
+_FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN = 23
+_PYTHONS = r"for p in /usr/bin/python3.* /usr/local/bin/python3.*; do echo ${p##*/python}; done; cat /etc/os-release"
+_RELEASES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13", "jammy": "3.10", "noble": "3.12"}
+"""The Python that python3 of a distribution's release is, where the base tier has yet to install it."""
+
+
+class CliEngine:
+    """ContainerEngine on the command line of docker or podman; every tier is built by the program's own builder."""
+
+    def __init__(
+        self,
+        program: str,
+        *,
+        base_image: str,
+        build_network: str = "host",
+        ca_bundle: Path | None = None,
+        index_url: str = "",
+        limits: Limits | None = None,
+        environment: Mapping[str, str] | None = None,
+        uv: Path | None = None,
+    ) -> None:
+        """`environment` is what the program needs to find its daemon (DOCKER_HOST, XDG_RUNTIME_DIR)."""
+        self._cli = Cli(program, environment or {})
+        self._base_image = base_image
+        self._build_network = build_network
+        self._ca_bundle = ca_bundle
+        self._index_url = index_url
+        self._limits = limits or Limits()
+        self._local = not re.match(r"(?:tcp|ssh|https?)://", (environment or {}).get("DOCKER_HOST", ""))
+        self._uv = uv
+
+    @property
+    def name(self) -> str:
+        """The program's name."""
+        return self._cli.program
+
+    def check(self) -> None:
+        """See ContainerEngine."""
+        done = self._cli.run(["version"], timeout=30)
+        if not done.ok:
+            raise EngineUnavailable(str(self._cli.failure(done)))
+
+    def limits(self) -> LimitReport:
+        """See ContainerEngine."""
+        return LimitReport(kept_by(self._cli.json(["info", "--format", "{{json .}}"]), local=self._local))
+
+    def pythons(self) -> tuple[str, ...]:
+        """See ContainerEngine; those of the base image, or the one that its distribution has."""
+        return self._pythons
+
+    @functools.cached_property
+    def _pythons(self) -> tuple[str, ...]:
+        base = self._base_digest()
+        words = ["run", "--rm", "--network", "none", "--log-driver", "none", "--entrypoint", "/bin/sh"]
+        said = self._cli.ask([*words, base, "-c", _PYTHONS])
+        found = set(re.findall(r"^(3\.\d+)$", said, re.MULTILINE))
+        release = re.search(r"^VERSION_CODENAME=(\w+)$", said, re.MULTILINE)
+        if not found and release and release[1] in _RELEASES:
+            found = {_RELEASES[release[1]]}
+        return tuple(sorted(found, key=lambda version: int(version.split(".")[1])))
+
+    def _base_digest(self) -> str:
+        """The digest of the image that base tiers start from, which is fetched where it is missing."""
+        found = self._digest(self._base_image)
+        if found:
+            return found
+        done = self._cli.run(["pull", self._base_image], timeout=_LONG_S)
+        found = self._digest(self._base_image) if done.ok else None
+        if found is None:
+            raise EngineUnavailable(
+                f"{self.name} cannot fetch the base image {self._base_image} (set FC_BASE_IMAGE to one that is there):"
+                f" {' '.join(done.error_text.split())[-300:]}"
+            )
+        return found
+
+    def _digest(self, reference: str) -> str | None:
+        found = self._cli.json(["image", "inspect", "--format", "{{json .Id}}", reference])
+        if not isinstance(found, str):
+            return None
+        return found if found.startswith("sha256:") else f"sha256:{found}"
+
+    def build(self, parent: ImageRef | None, tier: Tier, *, log: Path, limits: Limits | None = None) -> ImageRef:
+        """See ContainerEngine."""
+        below = parent.digest if parent else self._base_digest()
+        key = tier_key(tier, below, {"dockerfile": "1"})
+        if not self._with_key(key):
+            self._build(self._named(parent), tier, key, log, limits or self._limits)
+        found = self._with_key(key)
+        if not found:
+            raise ContainerError(f"{self.name} built {tier.name} and does not hold it")
+        # Two processes may have built the same tier at once: both take the one that was there first.
+        self._cli.ask(["tag", found[-1], tier.name])
+        return ImageRef(self.name, tier.name, found[-1])
+
+    def _with_key(self, key: str) -> list[str]:
+        """Digests of the images that were built for a key, the newest first."""
+        words = ["images", "--no-trunc", "--quiet", "--filter", f"label={KEY_LABEL}={key}"]
+        listed = self._cli.ask(words).split()
+        return [name if name.startswith("sha256:") else f"sha256:{name}" for name in listed]
+
+    def _named(self, parent: ImageRef | None) -> str:
+        """What FROM calls the parent: BuildKit reads no bare digests, so it gets a tag that no other image can have."""
+        if parent is None or self._builder.get("DOCKER_BUILDKIT") != "1":
+            return parent.digest if parent else self._base_image
+        name = f"fc-parent:{parent.digest.removeprefix('sha256:')}"
+        self._cli.ask(["tag", parent.digest, name])
+        return name
+
+    def _build(self, parent: str, tier: Tier, key: str, log: Path, limits: Limits) -> None:
+        if urlsplit(self._index_url).password:
+            raise ConfigError(
+                "FC_INDEX_URL holds a password, which would stay in the image"
+                " (example: FC_INDEX_URL=https://pypi.org/simple, or use --engine bubblewrap)"
+            )
+        with tempfile.TemporaryDirectory(prefix="fc-build-") as place:
+            context = Path(place)
+            write_context(tier, context, uv=self._uv_path, ca_bundle=self._ca_bundle)
+            text = dockerfile(tier, parent, key, index_url=self._index_url, ca_bundle=self._ca_bundle is not None)
+            (context / "Dockerfile").write_text(text)
+            network = self._build_network if tier.network == "build" else "none"
+            words = ["build", "--network", network, "--tag", tier.name, *self._build_options(limits), place]
+            done = self._cli.run(words, timeout=tier.timeout_s, log=log, env=self._builder)
+        if done.ok:
+            return
+        alive = self._cli.run(["version"])
+        if not alive.ok:
+            raise self._cli.failure(alive)
+        output = done.text + done.error_text
+        raise build_failure(tier, output, done.rc, timed_out=done.timed_out) or self._cli.failure(done)
+
+    @property
+    def _uv_path(self) -> Path:
+        found = self._uv or shutil.which("uv")
+        if not found:
+            raise EngineUnavailable("uv is not on PATH (pip install uv)")
+        return Path(found).resolve()
+
+    @functools.cached_property
+    def _builder(self) -> Mapping[str, str]:
+        """BuildKit where the client can use it: by buildx, or its own (before 23); else the classic builder."""
+        if self.name != "docker":
+            return {}
+        version = self._cli.ask(["version", "--format", "{{.Client.Version}}"])
+        own = int(version.split(".")[0]) < _FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN
+        return {"DOCKER_BUILDKIT": "1" if own or self._cli.run(["buildx", "version"]).ok else "0"}
+
+    def _build_options(self, limits: Limits) -> list[str]:
+        if self._builder.get("DOCKER_BUILDKIT") == "1":
+            return ["--progress", "plain"]
+        memory = f"{limits.memory_mb}m"
+        cores = ["--cpuset-cpus", _listed(limits.cpus)] if limits.cpus else []
+        return ["--rm", "--force-rm", "--memory", memory, "--memory-swap", memory, *cores]
+
+    def start(
+        self,
+        image: ImageRef,
+        *,
+        limits: Limits | None = None,
+        mounts: Sequence[Mount] = (),
+        writable_env: bool = False,
+    ) -> Container:
+        """See ContainerEngine."""
+        chosen = limits or self._limits
+        shown = [word for mount in mounts for word in ("--mount", _bind(mount))]
+
+        def refreeze(committed: str) -> CliContainer:
+            delete = ["rmi", "--force", committed]
+            try:
+                identity = self._run(committed, chosen, ["--read-only", *shown])
+            except BaseException:
+                self._cli.run(delete)
+                raise
+            return CliContainer(self._cli, image, identity, limits=chosen, refreeze=None, leftovers=[delete])
+
+        identity = self._run(image.digest, chosen, shown)
+        user = ENV_WRITER if writable_env else USER
+        return CliContainer(self._cli, image, identity, limits=chosen, refreeze=refreeze, user=user)
+
+    def _run(self, image: str, limits: Limits, options: Sequence[str]) -> str:
+        """Start the keeper of a container; returns the container's id."""
+        memory = f"{limits.memory_mb}m"
+        tmpfs = f"rw,exec,nosuid,nodev,mode=1777,size={limits.disk_mb}m"
+        words = ["run", "--detach", "--network", "none", "--user", "0:0", "--hostname", "sandbox", "--workdir", "/"]
+        words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "private"]
+        words += ["--pids-limit", str(limits.pids), "--memory", memory, "--memory-swap", memory]
+        words += ["--cpuset-cpus", _listed(limits.cpus)] if limits.cpus else []
+        words += ["--tmpfs", f"/tmp:{tmpfs}", "--tmpfs", f"{HOME}:{tmpfs}", "--shm-size", "256m"]
+        words += ["--ulimit", "core=0", "--log-driver", "none", "--label", LABEL]
+        words += [*options, "--entrypoint", "/bin/sh", image, "-c", program_text("container_keep.sh")]
+        return self._cli.ask(words, timeout=_LONG_S).splitlines()[-1]
+
+    def inspect(self, reference: str) -> ImageRef | None:
+        """See ContainerEngine."""
+        digest = self._digest(reference)
+        return ImageRef(self.name, reference, digest) if digest else None
+
+    def export(self, image: ImageRef, path: str, target: Path) -> None:
+        """See ContainerEngine."""
+        identity = self._cli.ask(["create", "--network", "none", "--label", LABEL, image.digest, "/bin/true"])
+        target.unlink(missing_ok=True)
+        try:
+            # The tar is the only thing the program prints where it succeeds, so the log of its output is the tar.
+            done = self._cli.run(["cp", f"{identity}:{path}/.", "-"], timeout=_LONG_S, log=target)
+        finally:
+            self._cli.run(["rm", "--force", "--volumes", identity])
+        if not done.ok or done.stderr:
+            target.unlink(missing_ok=True)
+            raise self._cli.failure(done)
+
+    def push(self, image: ImageRef, reference: str) -> str:
+        """See ContainerEngine."""
+        self._cli.ask(["tag", image.digest, reference])
+        done = self._cli.run(["push", reference], timeout=_LONG_S)
+        found = _DIGEST.search(done.text)
+        if not done.ok or found is None:
+            said = " ".join((done.error_text or done.text).split())[-300:]
+            raise PublishError(f"{image.name} did not arrive at {reference}: {said}")
+        return found[1]
+
+
+def _listed(cpus: Sequence[int]) -> str:
+    return ",".join(str(core) for core in cpus)
+
+
+def _bind(mount: Mount) -> str:
+    """The words of --mount, which are one line of comma-separated values."""
+    line = io.StringIO()
+    words = ["type=bind", f"src={mount.source.absolute()}", f"dst={mount.target}", "readonly"]
+    csv.writer(line, lineterminator="").writerow(words)
+    return line.getvalue()

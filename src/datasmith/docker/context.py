@@ -1,0 +1,115 @@
+"""A build context: the Dockerfiles and scripts of an image, as one frozen value."""
+
+import hashlib
+import io
+import os
+import re
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Self
+
+from datasmith.errors import ConfigError
+
+DOCKERFILES = ("Dockerfile.base", "Dockerfile.repo", "Dockerfile.pr", "Dockerfile")
+SCRIPTS = (
+    "docker_build_base.sh",
+    "docker_build_env.sh",
+    "docker_build_pkg.sh",
+    "docker_build_run.sh",
+    "docker_build_final.sh",
+)
+LOCK = "lock.txt"
+_RENAMED = {"run_tests.sh": "run-tests.sh"}
+"""Names that files of older contexts carry -> the names they have now."""
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_ARCHIVES = (".tar", ".tar.gz", ".tgz")
+_MAX_FILE = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DockerContext:
+    """Text files by name; equal contexts have equal digests and equal tars.
+
+    Raises:
+        ConfigError: a name is not that of a plain file (it could lead out of a directory it is written to).
+    """
+
+    texts: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        for name in self.texts:
+            if not _PLAIN.fullmatch(name):
+                raise ConfigError(f"{name!r} cannot be a file of a build context (example: docker_build_pkg.sh)")
+
+    @classmethod
+    def default(cls, *, lock: str) -> Self:
+        """Our own Dockerfiles and scripts around a lock file."""
+        templates = files("datasmith.docker").joinpath("templates")
+        return cls(
+            {name: templates.joinpath(name).read_text(encoding="utf-8") for name in (*DOCKERFILES, *SCRIPTS)}
+            | {LOCK: lock}
+        )
+
+    @classmethod
+    def from_directory(cls, directory: Path | str) -> Self:
+        """The files of a directory, without subdirectories, archives and links; older names are read as today's.
+
+        Raises:
+            ConfigError: there is no such directory, or a file is no text or larger than 5 MB.
+        """
+        folder = Path(directory)
+        if not folder.is_dir():
+            raise ConfigError(
+                f"build context {folder} is not a directory (example: tasks/shapely_shapely_2283/environment)"
+            )
+        texts: dict[str, str] = {}
+        with os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if entry.is_file(follow_symlinks=False) and not entry.name.endswith(_ARCHIVES):
+                    texts.setdefault(_RENAMED.get(entry.name, entry.name), _text(entry.path))
+        return cls(texts)
+
+    def to_directory(self, directory: Path | str) -> Path:
+        """Write all files into a directory, which is made where it is missing; returns it."""
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in self.texts.items():
+            (folder / name).write_bytes(text.encode("utf-8"))
+        return folder
+
+    @property
+    def digest(self) -> str:
+        """sha256 over names and contents."""
+        whole = hashlib.sha256()
+        for name, text in sorted(self.texts.items()):
+            data = text.encode()
+            whole.update(b"%s\0%d\0%s" % (name.encode(), len(data), data))
+        return whole.hexdigest()
+
+    def tar(self) -> bytes:
+        """The files as a tar; the same context always gives the same bytes."""
+        target = io.BytesIO()
+        with tarfile.open(fileobj=target, mode="w") as archive:
+            for name, text in sorted(self.texts.items()):
+                data = text.encode()
+                member = tarfile.TarInfo(name)
+                member.size = len(data)
+                member.mode = 0o755 if name.endswith(".sh") else 0o644
+                archive.addfile(member, io.BytesIO(data))
+        return target.getvalue()
+
+
+def _text(path: str) -> str:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > _MAX_FILE:
+            raise ConfigError(f"{path} is larger than {_MAX_FILE} bytes: no build file (example: docker_build_pkg.sh)")
+        return os.read(descriptor, size).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not text (example: docker_build_pkg.sh)") from error
+    finally:
+        os.close(descriptor)

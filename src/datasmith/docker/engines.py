@@ -1,0 +1,94 @@
+"""Choose an engine by name; "auto" takes the first that can be used here."""
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from datasmith.docker.engine import ContainerEngine, Limits
+from datasmith.errors import ConfigError, EngineUnavailable
+from datasmith.settings import Settings
+
+ENGINES = {
+    "bubblewrap": "datasmith.docker.engines:open_bubblewrap",
+    "docker": "datasmith.docker.engines:open_docker",
+    "podman": "datasmith.docker.engines:open_podman",
+}
+"""Engines in the order "auto" tries them; `module:function` takes Settings and returns a ContainerEngine."""
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The limits of one sandbox that the settings give."""
+    return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb)
+
+
+def open_bubblewrap(settings: Settings) -> ContainerEngine:
+    """The embedded engine; layers lie in the cache directory."""
+    from datasmith.docker.bubblewrap import BubblewrapEngine
+
+    return BubblewrapEngine(
+        settings.cache_dir.absolute(),
+        ca_bundle=_existing(settings.ca_bundle),
+        index_url=settings.index_url,
+        limits=limits_of(settings),
+    )
+
+
+def open_docker(settings: Settings) -> ContainerEngine:
+    """The docker command line."""
+    return _open_cli("docker", settings)
+
+
+def open_podman(settings: Settings) -> ContainerEngine:
+    """The podman command line."""
+    return _open_cli("podman", settings)
+
+
+def _open_cli(program: str, settings: Settings) -> ContainerEngine:
+    from datasmith.docker.cli_engine import CliEngine
+
+    reached = {"DOCKER_HOST": settings.docker_host, "XDG_RUNTIME_DIR": settings.xdg_runtime_dir}
+    return CliEngine(
+        program,
+        base_image=settings.base_image,
+        build_network=settings.build_network,
+        ca_bundle=_existing(settings.ca_bundle),
+        index_url=settings.index_url,
+        limits=limits_of(settings),
+        environment={name: value for name, value in reached.items() if value},
+    )
+
+
+def _existing(path: Path | None) -> Path | None:
+    if path is not None and not path.is_file():
+        raise ConfigError(
+            f"FC_CA_BUNDLE {path} is not a file (example: FC_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt)"
+        )
+    return path
+
+
+def open_engine(settings: Settings) -> ContainerEngine:
+    """The engine that `settings.engine` names, checked to be usable now.
+
+    Raises:
+        EngineUnavailable: it (for "auto": every engine) cannot be used; says why, and what to do.
+    """
+    if settings.engine != "auto":
+        engine = _load(ENGINES[settings.engine])(settings)
+        engine.check()
+        return engine
+    reasons = []
+    for address in ENGINES.values():
+        engine = _load(address)(settings)
+        try:
+            engine.check()
+        except EngineUnavailable as error:
+            reasons.append(f"{engine.name}: {error}")
+        else:
+            return engine
+    raise EngineUnavailable("no container engine can be used; " + "; ".join(reasons))
+
+
+def _load(address: str) -> Callable[[Settings], ContainerEngine]:
+    module, _, name = address.partition(":")
+    return cast("Callable[[Settings], ContainerEngine]", getattr(importlib.import_module(module), name))

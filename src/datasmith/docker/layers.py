@@ -1,0 +1,233 @@
+"""Layers as directories whose name is the hash of what they were made from, whole or not there."""
+
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from datasmith.docker.engine import ImageRef, Tier
+from datasmith.docker.trees import remove_tree, share, tree_digest
+from datasmith.errors import BuildFailed, ContainerError
+
+_RECORD = "layer.json"
+_UNREADABLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A finished layer: where it lies, its digest, and what it stands on.
+
+    `facts` hold what the engine remembers; `tree:<name>` is the digest of the subdirectory `<name>`, which lies
+    here or, where this layer did not change it, in the nearest layer below that has it.
+    """
+
+    key: str
+    kind: str
+    name: str
+    digest: str
+    parent: str | None
+    facts: Mapping[str, str]
+    path: Path
+
+    @property
+    def created_at(self) -> datetime | None:
+        """When it was made (UTC), if that is known."""
+        return datetime.fromisoformat(self.facts["created_at"]) if "created_at" in self.facts else None
+
+    def ref(self) -> ImageRef:
+        """The layer as an image."""
+        return ImageRef("bubblewrap", self.key, self.digest)
+
+
+class LayerStore:
+    """All layers of one directory; several processes may use it at once."""
+
+    def __init__(self, root: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._root = root
+        self._now = now
+
+    def get(self, key: str) -> Layer | None:
+        """The finished layer with this key, or None."""
+        try:
+            record = json.loads((self._root / key / _RECORD).read_text())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return Layer(path=self._root / key, **record)
+
+    def find(self, reference: str) -> Layer | None:
+        """The finished layer with this key, digest or name; the newest where a name is given twice."""
+        if not reference:
+            return None
+        for record in sorted(self._root.glob(f"*/{_RECORD}"), key=lambda path: path.stat().st_mtime, reverse=True):
+            layer = self.get(record.parent.name)
+            if layer and reference in {layer.key, layer.digest, layer.name}:
+                return layer
+        return None
+
+    def below(self, layer: Layer) -> Layer | None:
+        """The layer that this one stands on."""
+        return self.get(layer.parent) if layer.parent else None
+
+    def tree(self, layer: Layer | None, name: str) -> Path | None:
+        """The subdirectory `name` of a layer or of the nearest one below that has it."""
+        while layer:
+            if (layer.path / name).is_dir():
+                return layer.path / name
+            layer = self.below(layer)
+        return None
+
+    def make(
+        self,
+        key: str,
+        tier: Tier,
+        parent: Layer | None,
+        fill: Callable[[Path], Mapping[str, str]],
+        trees: tuple[str, ...],
+    ) -> Layer:
+        """The layer `key`, made by `fill(directory)` where it is not there yet.
+
+        `fill` returns facts to remember. The digest covers the content of the subdirectories `trees` and the
+        parent's digest. A subdirectory that is as it was below is not kept again. One process makes a layer, others
+        wait; it appears by one rename, so a killed build leaves a draft that the next one deletes, never a layer.
+
+        Raises:
+            ContainerError: the disk is full or cannot be written; names the directory.
+            BuildFailed: `fill` says so, or what it left cannot be read.
+        """
+        try:
+            with self._lock(key):
+                found = self.get(key)
+                return found or self._make(key, tier, parent, fill, trees)
+        except OSError as error:
+            raise ContainerError(f"cannot write layers under {self._root}: {error.strerror or error}") from error
+
+    def _make(
+        self,
+        key: str,
+        tier: Tier,
+        parent: Layer | None,
+        fill: Callable[[Path], Mapping[str, str]],
+        trees: tuple[str, ...],
+    ) -> Layer:
+        self._remove_drafts(key)
+        draft = Path(tempfile.mkdtemp(prefix=f".draft-{key}-", dir=self._root))
+        try:
+            facts = dict(fill(draft))
+            facts |= {f"tree:{name}": _digest_of_tree(draft / name, tier) for name in trees}
+            for name in trees:
+                self._share(draft / name, facts[f"tree:{name}"], parent)
+            digest = chained([parent.digest if parent else key, *(facts[f"tree:{name}"] for name in trees)])
+            facts["created_at"] = self._now().isoformat(timespec="seconds")
+            below = parent.key if parent else None
+            layer = Layer(key, tier.kind, tier.name, digest, below, facts, self._root / key)
+            record = {name: value for name, value in asdict(layer).items() if name != "path"}
+            _write_safely(draft / _RECORD, json.dumps(record, sort_keys=True))
+            draft.chmod(0o755)
+            draft.rename(self._root / key)
+            return layer
+        finally:
+            remove_tree(draft)
+
+    def _share(self, made: Path, digest: str, parent: Layer | None) -> None:
+        """Keep once what a layer has in common with the one below: the whole directory, or single files.
+
+        Nothing runs in `made` any more, and layers are only ever shown read-only or copied.
+        """
+        original = self.tree(parent, made.name)
+        if original is None or parent is None:
+            return
+        if self._known(parent, made.name) == digest:
+            remove_tree(made)
+        else:
+            share(made, original)
+
+    def _known(self, layer: Layer | None, name: str) -> str | None:
+        while layer:
+            if f"tree:{name}" in layer.facts:
+                return layer.facts[f"tree:{name}"]
+            layer = self.below(layer)
+        return None
+
+    def sweep(self) -> None:
+        """Delete the drafts of builds that were killed; those of running builds stay."""
+        for draft in self._root.glob(".draft-*"):
+            key = draft.name.removeprefix(".draft-").rpartition("-")[0]
+            with self._lock(key, wait=False) as held:
+                if held:
+                    remove_tree(draft)
+
+    def _remove_drafts(self, key: str) -> None:
+        for draft in self._root.glob(f".draft-{key}-*"):
+            remove_tree(draft)
+
+    @contextmanager
+    def _lock(self, key: str, *, wait: bool = True) -> Iterator[bool]:
+        """Be the only one at work on a layer; yields False where another one is and `wait` is not set."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        with (self._root / f".{key}.lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+
+
+def _digest_of_tree(path: Path, tier: Tier) -> str:
+    try:
+        return tree_digest(path)
+    except OSError as error:
+        if error.errno not in _UNREADABLE:
+            raise
+        raise BuildFailed(tier.name, 1, f"what the scripts left cannot be read: {error.strerror}") from error
+
+
+def _write_safely(path: Path, text: str) -> None:
+    """Write a file, and return when it is on the disk."""
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def chained(parts: list[str]) -> str:
+    """sha256:<hex> over a list of texts."""
+    return "sha256:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def digest_of(layer: Layer | None) -> str:
+    """The digest of a layer; empty for none."""
+    return layer.digest if layer else ""
+
+
+def tier_key(tier: Tier, parent: str, salt: Mapping[str, str]) -> str:
+    """The address of a layer: the same parent (its digest), scripts, files, arguments and network give the same one."""
+    said = {
+        "parent": parent,
+        "kind": tier.kind,
+        "scripts": list(tier.scripts),
+        "files": {name: _hash_of(data) for name, data in sorted(tier.files.items())},
+        "args": dict(sorted(tier.args.items())),
+        "network": tier.network,
+        "salt": dict(sorted(salt.items())),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:40]
+
+
+def _hash_of(data: bytes | Path) -> str:
+    if isinstance(data, bytes):
+        return hashlib.sha256(data).hexdigest()
+    with data.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content(data: bytes | Path) -> bytes:
+    """The bytes of a tier's file."""
+    return data if isinstance(data, bytes) else data.read_bytes()

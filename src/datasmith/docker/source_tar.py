@@ -1,0 +1,65 @@
+"""The tar of a source tree for an engine that unpacks it itself: checked, and given to the sandbox's user."""
+
+import copy
+import io
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from datasmith.docker.engine import SANDBOX_USER
+from datasmith.errors import ContainerError
+
+REPO_TAR = "repo.tar"
+
+
+def rewrite(archive: bytes | Path, target: Path) -> None:
+    """Write the same tree as an uncompressed tar that belongs to the sandbox's user; the rules are archive.unpack's.
+
+    Raises:
+        ContainerError: it is no tar, or a member leads out, by its name or through a link.
+    """
+    with _opened(archive) as tar, tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as out:
+        out.addfile(_root())
+        links: set[PurePosixPath] = set()
+        for member in tar:
+            path = PurePosixPath(member.name)
+            if not _wanted(member) or not path.parts:
+                continue
+            if path.is_absolute() or ".." in path.parts or links.intersection(path.parents):
+                raise ContainerError(f"the source archive leads out of its directory: {member.name!r}")
+            if member.issym():
+                links.add(path)
+            out.addfile(_owned(member), tar.extractfile(member) if member.isreg() else None)
+
+
+def _wanted(member: tarfile.TarInfo) -> bool:
+    """Files, directories and symbolic links; a link may point anywhere in the sandbox, and is not followed here."""
+    return member.isreg() or member.isdir() or member.issym()
+
+
+def _root() -> tarfile.TarInfo:
+    root = tarfile.TarInfo("./")
+    root.type = tarfile.DIRTYPE
+    root.mode = 0o755
+    root.uid = root.gid = SANDBOX_USER
+    return root
+
+
+def _owned(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    owned = copy.copy(member)
+    owned.uid = owned.gid = SANDBOX_USER
+    owned.uname = owned.gname = ""
+    owned.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+    owned.pax_headers = {}
+    return owned
+
+
+@contextmanager
+def _opened(archive: bytes | Path) -> Iterator[tarfile.TarFile]:
+    try:
+        plain = io.BytesIO(archive) if isinstance(archive, bytes) else None
+        with tarfile.open(None if plain else archive, fileobj=plain) as tar:
+            yield tar
+    except tarfile.TarError as error:
+        raise ContainerError(f"the source archive cannot be unpacked: {error}") from error

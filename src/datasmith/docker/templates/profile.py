@@ -1,0 +1,61 @@
+"""Inside a sandbox: list the benchmarks of an asv suite, or call one of them.
+
+Arguments: the tree, the suite's directory in it (empty: as the tree's asv configuration says), and the benchmark to
+call; without one, the names of all are printed. Exit code 3: the benchmark's own setup refuses to run it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from asv_runner.benchmarks._base import Benchmark
+
+BENCHMARK_DIR = re.compile(r'^\s*"benchmark_dir"\s*:\s*"([^"]+)"', re.MULTILINE)
+REFUSED = 3
+
+
+def suite(tree: Path, directory: str) -> Path:
+    """The suite's directory: the given one, else the one that an asv configuration names, else `benchmarks`."""
+    if directory:
+        return tree / directory
+    for config in sorted([*tree.glob("*asv*.json*"), *tree.glob("*/*asv*.json*")]):
+        named = BENCHMARK_DIR.search(config.read_text(encoding="utf-8", errors="replace"))
+        if named:
+            return config.parent / named.group(1)
+    return tree / "benchmarks"
+
+
+def call(benchmark: Benchmark) -> int:
+    """Call one benchmark with its first parameters; the exit code."""
+    if benchmark.params:
+        benchmark.set_param_idx(0)
+    if benchmark.setup_cache_key is not None:
+        benchmark.set_cache(benchmark.do_setup_cache())
+    if benchmark.do_setup():
+        return REFUSED
+    try:
+        benchmark.func(*benchmark._current_params)
+    finally:
+        benchmark.do_teardown()
+    return 0
+
+
+def main(tree: Path, directory: str, name: str | None = None) -> int:
+    """See the module."""
+    from asv_runner.discovery import disc_benchmarks, update_sys_path
+
+    root = str(suite(tree, directory).resolve())
+    update_sys_path(root)
+    found = {benchmark.name: benchmark for benchmark in disc_benchmarks(root, ignore_import_errors=True)}
+    if name is not None:
+        return call(found[name])
+    sys.stdout.write("".join(f"{name}\n" for name in sorted(found)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]), *sys.argv[2:]))

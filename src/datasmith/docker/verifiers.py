@@ -1,0 +1,227 @@
+"""Verdicts on an image or a patched tree, taken by the host: does it import, do its tests and benchmarks run."""
+
+import importlib.util
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Protocol
+
+from datasmith.docker.engine import WORKDIR, Container, ExecResult, Mount
+from datasmith.docker.junit import MAX_REPORT, TestState, read_junit
+from datasmith.errors import ConfigError, ContainerError
+
+REPORT = "/tmp/fc-junit.xml"
+TAIL = 4000
+PYTEST = ("python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml={junit}")
+_ASV_PATH = "/opt/fc/asv"
+_GZIP = 31
+"""zlib's code for a gzip stream."""
+_IMPORT = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """One verdict: `stage` is the question, `rc` the command's exit code. A time-out is never ok."""
+
+    ok: bool
+    rc: int
+    stdout: str
+    stderr: str
+    duration_s: float
+    stage: str
+
+
+@dataclass(frozen=True, slots=True)
+class TestReport:
+    """What a test run showed: state by test id; empty where nothing ran. `rc` is the runner's exit code."""
+
+    __test__ = False
+
+    outcomes: Mapping[str, TestState]
+    rc: int
+    timed_out: bool
+    wall_s: float
+    tail: str
+
+    @property
+    def passed(self) -> frozenset[str]:
+        """Ids of the tests that passed; none of a run that was cut off."""
+        if self.timed_out:
+            return frozenset()
+        return frozenset(name for name, state in self.outcomes.items() if state == "passed")
+
+
+def run_tests(container: Container, command: Sequence[str], *, timeout: float) -> TestReport:
+    """Run a test command, `{junit}` in it standing for the report's path, and read the report it wrote.
+
+    The report comes back gzipped on standard output in the same call (a frozen container forgets /tmp): what an
+    engine keeps of a stream holds the reports of some 200,000 tests.
+
+    Raises:
+        EngineUnavailable: the engine is gone; says nothing about the tests.
+    """
+    words = [word.replace("{junit}", REPORT) for word in command]
+    done = container.exec(["sh", "-c", _template("run_tests.sh"), "run_tests", REPORT, *words], timeout=timeout)
+    tail = done.error_text[-TAIL:]
+    if done.timed_out or not done.stdout:
+        return TestReport({}, done.rc, done.timed_out, done.wall_s, tail)
+    try:
+        outcomes = read_junit(_unzipped(done.stdout))
+    except ValueError as error:
+        return TestReport({}, done.rc, False, done.wall_s, f"{tail}\n{error}")
+    return TestReport(outcomes, done.rc, False, done.wall_s, tail)
+
+
+def _unzipped(data: bytes) -> bytes:
+    unzip = zlib.decompressobj(_GZIP)
+    try:
+        report = unzip.decompress(data, MAX_REPORT + 1)
+    except zlib.error as error:
+        raise ValueError(f"the test report cannot be unpacked: {error}") from error
+    if len(report) <= MAX_REPORT and not unzip.eof:
+        raise ValueError("the test report is not complete")
+    return report
+
+
+class Verifier(Protocol):
+    """One question about a container."""
+
+    def verify(self, where: Container | str) -> VerifyResult:
+        """The verdict; a command that fails or runs out of time is a verdict, not an exception.
+
+        `where` is a container, or the name of an image that the engine of the settings holds: a fresh container of
+        it is started then, and stopped.
+
+        Raises:
+            EngineUnavailable: the engine is gone; says nothing about the image.
+            ContainerError: there is no such image.
+        """
+
+
+@dataclass(frozen=True, init=False)
+class SmokeVerifier:
+    """Whether these modules can be imported, outside the tree."""
+
+    import_names: tuple[str, ...]
+    timeout: float = 120.0
+
+    def __init__(self, *import_names: str, timeout: float = 120.0) -> None:
+        object.__setattr__(self, "import_names", import_names)
+        object.__setattr__(self, "timeout", timeout)
+
+    def verify(self, where: Container | str) -> VerifyResult:
+        """See Verifier; with no names nothing was shown, so the answer is no."""
+        if not self.import_names:
+            return VerifyResult(False, -1, "", "no module was named", 0.0, "smoke")
+        with _sandbox(where) as container:
+            done = container.exec(["python3", "-c", _IMPORT, *self.import_names], timeout=self.timeout, cwd="/")
+        return _verdict(done, "smoke")
+
+
+@dataclass(frozen=True)
+class PytestVerifier:
+    """Whether at least one test passes, and none fails."""
+
+    command: tuple[str, ...] = PYTEST
+    timeout: float = 1800.0
+
+    def verify(self, where: Container | str) -> VerifyResult:
+        """See Verifier."""
+        with _sandbox(where) as container:
+            report = run_tests(container, self.command, timeout=self.timeout)
+        ok = bool(report.passed) and not set(report.outcomes.values()) & {"failed", "error"}
+        return VerifyResult(ok, report.rc, f"{len(report.passed)} passed", report.tail, report.wall_s, "tests")
+
+
+@dataclass(frozen=True)
+class ProfileVerifier:
+    """Whether asv benchmarks are found, and one of them can be called; measuring is `datasmith.workloads`' work.
+
+    `benchmark_dir` is relative to the tree; empty: as the tree's asv configuration says.
+    """
+
+    timeout: float = 300.0
+    benchmark_dir: str = ""
+
+    def verify(self, where: Container | str) -> VerifyResult:
+        """See Verifier; a given container must have been started with asv_runner below /opt/fc/asv or in its Python."""
+        with _sandbox(where) as container:
+            listed = self._run(container, self.timeout)
+            names = listed.text.split()
+            if not listed.ok or not names:
+                return _verdict(listed, "profile", ok=False)
+            return self._called(container, names, self.timeout - listed.wall_s)
+
+    def _called(self, container: Container, names: Sequence[str], left: float) -> VerifyResult:
+        """Call benchmarks, in the order of their names, until one works or the time is up."""
+        verdict = VerifyResult(False, -1, "", "no time is left", self.timeout - left, "profile")
+        for name in names:
+            if left <= 0:
+                break
+            done = self._run(container, left, name)
+            left -= done.wall_s
+            verdict = _verdict(done, "profile")
+            if done.ok:
+                break
+        said = f"{len(names)} benchmarks found\n{verdict.stdout}"
+        return replace(verdict, stdout=said, duration_s=self.timeout - left)
+
+    def _run(self, container: Container, timeout: float, *name: str) -> ExecResult:
+        argv = ["python3", "-c", _template("profile.py"), WORKDIR, self.benchmark_dir, *name]
+        environment = {"PYTHONPATH": _ASV_PATH, "PYTHONDONTWRITEBYTECODE": "1"}
+        return container.exec(argv, timeout=timeout, env=environment)
+
+
+@dataclass(frozen=True)
+class MultiObjVerifier:
+    """Several questions; the first no is the answer."""
+
+    verifiers: Sequence[Verifier]
+
+    def verify(self, where: Container | str) -> VerifyResult:
+        """See Verifier; all look at one container. Without verifiers nothing was shown, so the answer is no."""
+        last = VerifyResult(False, -1, "", "nothing was verified", 0.0, "none")
+        spent = 0.0
+        with _sandbox(where) as container:
+            for verifier in self.verifiers:
+                last = verifier.verify(container)
+                spent += last.duration_s
+                if not last.ok:
+                    break
+        return replace(last, duration_s=spent)
+
+
+@contextmanager
+def _sandbox(where: Container | str) -> Iterator[Container]:
+    """The container itself, or a fresh one of the named image for as long as it is needed."""
+    if not isinstance(where, str):
+        yield where
+        return
+    # Settings and engines are only needed, and only imported, where no container was given.
+    from datasmith.docker.engines import open_engine
+    from datasmith.settings import load_settings
+
+    engine = open_engine(load_settings())
+    image = engine.inspect(where)
+    if image is None:
+        raise ContainerError(f"{engine.name} holds no image {where} (example: formulacode/pandas-dev-pandas:16222)")
+    with engine.start(image, mounts=_asv_mount()) as container:
+        yield container
+
+
+def _asv_mount() -> tuple[Mount, ...]:
+    found = importlib.util.find_spec("asv_runner")
+    if found is None or not found.submodule_search_locations:
+        raise ConfigError("asv_runner is not installed (pip install 'asv-runner>=0.2.1')")
+    return (Mount(Path(found.submodule_search_locations[0]), f"{_ASV_PATH}/asv_runner"),)
+
+
+def _template(name: str) -> str:
+    return files("datasmith.docker").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _verdict(done: ExecResult, stage: str, *, ok: bool = True) -> VerifyResult:
+    return VerifyResult(ok and done.ok, done.rc, done.text[-TAIL:], done.error_text[-TAIL:], done.wall_s, stage)

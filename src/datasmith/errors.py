@@ -1,0 +1,192 @@
+"""The error family: what went wrong, in a class whose exit code is its own."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import ClassVar
+
+
+class DatasmithError(Exception):
+    """Any failure that the user is told about in one line."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigError(DatasmithError):
+    """A setting, flag or input is wrong; the message names it and gives an example value."""
+
+    exit_code = 2
+
+
+class NothingToDo(DatasmithError):
+    """The request is valid, and selects nothing."""
+
+    exit_code = 3
+
+
+class ForgeError(DatasmithError):
+    """The place that holds repositories and pull requests did not give what was asked."""
+
+    exit_code = 10
+
+
+class NotFound(ForgeError):
+    """The forge answered that the thing does not exist."""
+
+    exit_code = 20
+
+
+class RateLimited(ForgeError):
+    """The forge refuses further calls until `resets_at` (aware, UTC)."""
+
+    exit_code = 21
+
+    def __init__(self, message: str, resets_at: datetime) -> None:
+        super().__init__(message)
+        self.resets_at = resets_at
+
+
+class ForgeUnavailable(ForgeError):
+    """The forge could not be reached, or answered with a fault of its own."""
+
+    exit_code = 22
+
+
+class StoreError(DatasmithError):
+    """The database did not do what was asked."""
+
+    exit_code = 11
+
+
+class StoreUnavailable(StoreError):
+    """The database cannot be opened, reached or written."""
+
+    exit_code = 23
+
+
+class SchemaMismatch(StoreError):
+    """The database was migrated to another schema than this version reads."""
+
+    exit_code = 24
+
+    def __init__(self, found: str, expected: str) -> None:
+        super().__init__(f"database schema is {found}, this version needs {expected}")
+        self.found = found
+        self.expected = expected
+
+
+class ModelError(DatasmithError):
+    """A language model gave no usable answer."""
+
+    exit_code = 12
+
+
+class ModelUnavailable(ModelError):
+    """The model's endpoint could not be reached: an outage, never a negative answer."""
+
+    exit_code = 25
+
+
+class UnusableReply(ModelError):
+    """The model answered, in a form that cannot be read."""
+
+    exit_code = 26
+
+
+class BudgetSpent(ModelError):
+    """The budget of calls, tokens or dollars is used up."""
+
+    exit_code = 27
+
+
+class ResolutionError(DatasmithError):
+    """No environment could be chosen for a commit."""
+
+    exit_code = 13
+
+
+class NoPythonFits(ResolutionError):
+    """No interpreter that is available satisfies the project's constraints."""
+
+    exit_code = 28
+
+
+class Unsatisfiable(ResolutionError):
+    """No set of versions published before the cutoff satisfies the requirements."""
+
+    exit_code = 29
+
+
+class IndexUnavailable(ResolutionError):
+    """The package index could not be reached: an outage, never an answer about the commit."""
+
+    exit_code = 36
+
+
+class ContainerError(DatasmithError):
+    """A sandbox could not be built, started or used."""
+
+    exit_code = 14
+
+
+class EngineUnavailable(ContainerError):
+    """The container engine is missing, not permitted or not answering: infrastructure, not the task's fault."""
+
+    exit_code = 30
+
+
+class BuildFailed(ContainerError):
+    """A build script ended with a non-zero exit code (or ran into its time limit)."""
+
+    exit_code = 31
+
+    def __init__(self, stage: str, rc: int, log_tail: str) -> None:
+        super().__init__(f"build stage {stage!r} failed with exit code {rc}: {log_tail.strip()[-300:]}")
+        self.stage = stage
+        self.rc = rc
+        self.log_tail = log_tail
+
+
+class CommandTimedOut(ContainerError):
+    """A command that had to finish did not finish in time."""
+
+    exit_code = 32
+
+
+class TaskError(DatasmithError):
+    """A task folder or dataset cannot be used."""
+
+    exit_code = 15
+
+
+class InvalidTask(TaskError):
+    """A task folder breaks its contract; `problems` lists every breach found."""
+
+    exit_code = 33
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = tuple(problems)
+
+
+class TrialError(DatasmithError):
+    """A trial could not be carried out."""
+
+    exit_code = 16
+
+
+class AgentFailed(TrialError):
+    """The agent broke down before it could hand in a patch."""
+
+    exit_code = 34
+
+
+class MeasurementFailed(TrialError):
+    """Nothing could be measured: there is no score, and none is invented."""
+
+    exit_code = 35
+
+
+class PublishError(DatasmithError):
+    """Something could not be given away; nothing is marked published that was not."""
+
+    exit_code = 17

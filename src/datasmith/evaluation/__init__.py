@@ -1,0 +1,1 @@
+"""Score agents: run trials, grade patches, report."""

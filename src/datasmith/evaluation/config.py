@@ -1,0 +1,150 @@
+"""What a run is asked to do: the agents of the --config file, and the settings that make two runs the same run."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+
+from datasmith.agents.coding.options import AgentOptions
+from datasmith.agents.coding.registry import agent_address
+from datasmith.errors import ConfigError
+
+EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
+NO_MODEL = "none"
+"""What an entry says where its agent asks no model."""
+
+
+class AgentEntry(BaseModel):
+    """One agent under test: exactly one of `agent` and `agent_import_path`, and always a model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    agent: str | None = None
+    agent_import_path: str | None = None
+    model: str = Field(min_length=1)
+    agent_kwargs: Mapping[str, JsonValue] = Field(default_factory=dict)
+    model_kwargs: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_agent(self) -> Self:
+        if self.agent is not None and self.agent_import_path is not None:
+            raise ValueError("gives both agent and agent_import_path; keep one")
+        if self.agent_import_path is not None and not re.fullmatch(r"[\w.]+:\w+", self.agent_import_path):
+            raise ValueError(f"agent_import_path {self.agent_import_path!r} is not of the form module:Class")
+        if self.agent is None and self.agent_import_path is None:
+            raise ValueError("gives neither agent nor agent_import_path")
+        return self
+
+    @property
+    def address(self) -> str:
+        """`module:Class` of the agent.
+
+        Raises:
+            ConfigError: no agent has this name.
+        """
+        return self.agent_import_path or agent_address(self.agent or "")
+
+    @property
+    def short_name(self) -> str:
+        """The agent's name, or its class's."""
+        return self.agent or (self.agent_import_path or "").rpartition(":")[2]
+
+    def options(self, directory: Path) -> AgentOptions:
+        """What the agent's constructor gets; relative paths in it start at `directory`."""
+        return AgentOptions(self.short_name, self.model, self.agent_kwargs, self.model_kwargs, directory)
+
+
+def parse_entries(text: str, source: str) -> tuple[AgentEntry, ...]:
+    """Read a --config file's text.
+
+    Raises:
+        ConfigError: names `source`, the entry's index (from 0) and what is wrong with it.
+    """
+    try:
+        rows: JsonValue = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"--config {source}: not JSON: {error} {EXAMPLE}") from error
+    if not isinstance(rows, list) or not rows:
+        raise ConfigError(f"--config {source}: not a non-empty list of agents {EXAMPLE}")
+    return tuple(_entry(row, index, source) for index, row in enumerate(rows))
+
+
+def _entry(row: JsonValue, index: int, source: str) -> AgentEntry:
+    try:
+        entry = AgentEntry.model_validate(row)
+        assert entry.address
+    except ValidationError as error:
+        raise ConfigError(f"--config {source}: entry {index}: {_problem(error)} {EXAMPLE}") from error
+    except ConfigError as error:
+        raise ConfigError(f"--config {source}: entry {index}: {error} {EXAMPLE}") from error
+    return entry
+
+
+def _problem(error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        return f"unknown key {where!r}"
+    if first["type"] == "missing":
+        return f"{where} is missing"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}" if where else message
+
+
+def labels(entries: Sequence[AgentEntry]) -> tuple[str, ...]:
+    """A distinct name for each entry, safe as a folder: `nop`, `claude-gpt-5`, and `command-2` for a second one."""
+    taken: dict[str, int] = {}
+    names = []
+    for entry in entries:
+        parts = [entry.short_name] if entry.model == NO_MODEL else [entry.short_name, entry.model]
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(parts)).strip("-.")[:80] or "agent"
+        taken[name] = taken.get(name, 0) + 1
+        names.append(name if taken[name] == 1 else f"{name}-{taken[name]}")
+    if len(set(names)) < len(names):
+        raise ConfigError(f"--config: the agents' names collide: {', '.join(names)} {EXAMPLE}")
+    return tuple(names)
+
+
+class RunConfig(BaseModel):
+    """Everything that decides a run's results. Two equal ones are the same run: it is gone on with, not repeated.
+
+    `max_rounds` None and `precise` choose the measuring plan; `timeout_s` is the agents' time limit.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dataset: str
+    release: str
+    task_ids: tuple[str, ...]
+    agents: tuple[AgentEntry, ...]
+    n_attempts: int = Field(default=1, ge=1)
+    seed: int = 0
+    timeout_s: float = Field(default=3600.0, gt=0)
+    precise: bool = False
+    max_rounds: int | None = Field(default=None, ge=2)
+    engine: str
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The agents' names in folders and tables, in the order of `agents`."""
+        return labels(self.agents)
+
+    def run_id(self) -> str:
+        """The name of a run that was given none: equal configurations have the same, so repeating a command resumes."""
+        digest = hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:10]
+        stem = re.sub(r"[^A-Za-z0-9.]+", "-", Path(self.dataset).name).strip("-.") or "run"
+        return f"{stem}-{digest}"
+
+    def changes(self, other: "RunConfig") -> tuple[str, ...]:
+        """`field: old -> new` for each field in which `other` differs."""
+        old, new = self.model_dump(mode="json"), other.model_dump(mode="json")
+        return tuple(f"{name}: {_short(old[name])} -> {_short(new[name])}" for name in old if old[name] != new[name])
+
+
+def _short(value: JsonValue) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 120 else f"{text[:117]}..."

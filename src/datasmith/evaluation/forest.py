@@ -1,0 +1,159 @@
+"""Geometry of a forest plot: ratios with their intervals on a logarithmic axis, as numbers a template can draw."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ROW_HEIGHT = 16.0
+GROUP_GAP = 10.0
+LABEL_WIDTH = 300.0
+VALUE_WIDTH = 150.0
+PLOT_WIDTH = 430.0
+TOP = 26.0
+BOTTOM = 8.0
+LABEL_CHARS = 46
+TICKS = (
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    0.67,
+    0.8,
+    0.9,
+    0.95,
+    1.0,
+    1.05,
+    1.1,
+    1.25,
+    1.5,
+    2,
+    3,
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    1000,
+)
+TICK_GAP = 42.0
+"""Labels stand at least this far apart; the one at 1 always stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One estimate to draw: `series` chooses its colour and shape; low and high are None where there is no interval."""
+
+    series: int
+    name: str
+    ratio: float
+    low: float | None
+    high: float | None
+    changed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The estimates of one workload or task, drawn below one another."""
+
+    label: str
+    dots: tuple[Dot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A dot with its place: x of the estimate and of both ends of its interval, y of its row."""
+
+    dot: Dot
+    x: float
+    left: float
+    right: float
+    y: float
+    clipped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A group with its place."""
+
+    label: str
+    title: str
+    y: float
+    top: float
+    height: float
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A labelled position on the axis."""
+
+    x: float
+    text: str
+    is_one: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """A plot, ready to draw."""
+
+    width: float
+    height: float
+    plot_left: float
+    plot_right: float
+    rows: tuple[Row, ...]
+    ticks: tuple[Tick, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    low: float
+    high: float
+
+    def x(self, ratio: float) -> float:
+        share = (math.log(ratio) - self.low) / (self.high - self.low)
+        return LABEL_WIDTH + PLOT_WIDTH * min(1.0, max(0.0, share))
+
+    def holds(self, ratio: float) -> bool:
+        return self.low <= math.log(ratio) <= self.high
+
+
+def layout(groups: Sequence[Group]) -> Forest:
+    """Place every dot; the axis holds 1 and all estimates, and is cut where an interval is far wider than those."""
+    axis = _axis([dot for group in groups for dot in group.dots])
+    rows = []
+    y = TOP
+    for group in groups:
+        height = ROW_HEIGHT * max(1, len(group.dots)) + GROUP_GAP
+        marks = tuple(_mark(dot, axis, y + GROUP_GAP / 2 + ROW_HEIGHT * (n + 0.5)) for n, dot in enumerate(group.dots))
+        label = group.label if len(group.label) <= LABEL_CHARS else f"{group.label[: LABEL_CHARS - 1]}…"
+        rows.append(Row(label, group.label, y + height / 2, y, height, marks))
+        y += height
+    width = LABEL_WIDTH + PLOT_WIDTH + VALUE_WIDTH
+    return Forest(width, y + BOTTOM, LABEL_WIDTH, LABEL_WIDTH + PLOT_WIDTH, tuple(rows), _ticks(axis))
+
+
+def _axis(dots: Sequence[Dot]) -> _Axis:
+    logs = [0.0, *(math.log(dot.ratio) for dot in dots)]
+    span = max(max(logs) - min(logs), 0.04)
+    ends = [math.log(end) for dot in dots for end in (dot.low, dot.high) if end is not None and end > 0]
+    low = max(min([*logs, *ends]), min(logs) - span)
+    high = min(max([*logs, *ends]), max(logs) + span)
+    return _Axis(low - span * 0.06, high + span * 0.06)
+
+
+def _mark(dot: Dot, axis: _Axis, y: float) -> Mark:
+    low, high = dot.low or dot.ratio, dot.high or dot.ratio
+    clipped = not (axis.holds(low) and axis.holds(high))
+    return Mark(dot, axis.x(dot.ratio), axis.x(low), axis.x(high), y, clipped)
+
+
+def _ticks(axis: _Axis) -> tuple[Tick, ...]:
+    kept = [1.0]
+    for value in sorted((value for value in TICKS if axis.holds(value)), key=lambda value: abs(math.log(value))):
+        if all(abs(axis.x(value) - axis.x(other)) >= TICK_GAP for other in kept):
+            kept.append(value)
+    return tuple(Tick(axis.x(value), f"{value:g}×", value == 1.0) for value in sorted(kept))

@@ -1,0 +1,242 @@
+"""Grade the patches of one task: policy, tests in a pristine sandbox, then all that pass timed in one session."""
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
+from datasmith.docker.verifiers import run_tests
+from datasmith.errors import MeasurementFailed
+from datasmith.evaluation.config import RunConfig
+from datasmith.evaluation.outcome import (
+    EXCLUDED,
+    AgentFacts,
+    Ending,
+    TestFacts,
+    after_timing,
+    before_tests,
+    before_timing,
+)
+from datasmith.evaluation.records import SessionRecord, TaskFacts, patch_digest
+from datasmith.evaluation.report import pairs_of
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
+from datasmith.metrics.score import Score, score
+from datasmith.tasks.certificate import ArmSummary
+from datasmith.tasks.folder import TEST_TIMEOUT_S
+from datasmith.tasks.policy import GuardVerdict, check_patch
+from datasmith.tasks.task import Task
+from datasmith.workloads.arms import prepare, start_arm
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Workload, agent_arm
+from datasmith.workloads.discover import discover
+from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
+
+SHARED_ARMS = (BASE, CONTROL, EXPERT)
+REBUILD_TIMEOUT_S = 3600.0
+"""Limit for applying a patch and for building the patched tree, each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What one trial has to be graded: the agent's facts and its patch."""
+
+    key: TrialKey
+    facts: AgentFacts
+    patch: str
+
+    @property
+    def arm(self) -> str:
+        """The name of its arm."""
+        return agent_arm(self.key.label)
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """How the trials of a task ended; `session` is None where the measuring was not reached."""
+
+    session: SessionRecord | None
+    endings: Mapping[TrialKey, Ending]
+    ratios: Mapping[TrialKey, ArmSummary] = field(default_factory=dict)
+
+    @property
+    def retried(self) -> frozenset[TrialKey]:
+        """The trials whose ending says nothing about the agent."""
+        return frozenset(key for key, ending in self.endings.items() if ending.outcome in EXCLUDED)
+
+    def score(self, key: TrialKey) -> Score | None:
+        """The score of a measured trial."""
+        if self.session is None or self.endings[key].outcome != "measured":
+            return None
+        return score(pairs_of(self.ratios[key], self.session.expert))
+
+
+def guard_verdict(patch: str, task: TaskFacts) -> GuardVerdict:
+    """The policy's verdict; the expert's own patch is the task's, not a submission, and is not held against it."""
+    if patch_digest(patch) == task.expert_patch_sha256:
+        return GuardVerdict(())
+    return check_patch(patch, benchmark_dir=task.benchmark_dir)
+
+
+class Grader:
+    """Grades one task's submissions. `say` is told what happens; `check` raises where the run was stopped."""
+
+    def __init__(
+        self,
+        engine: ContainerEngine,
+        image: ImageRef,
+        task: Task,
+        *,
+        folder: RunFolder,
+        config: RunConfig,
+        limits: Limits,
+        say: Callable[[str, int, int | None], None],
+        check: Callable[[], None],
+    ) -> None:
+        self._engine = engine
+        self._image = image
+        self._task = task
+        self._folder = folder
+        self._config = config
+        self._limits = limits
+        self._say = say
+        self._check = check
+
+    def grade(self, submissions: Sequence[Submission]) -> Graded:
+        """Every submission's ending; what passes its tests is timed together with base, base2 and expert.
+
+        The three shared arms are timed even where nothing passes: a failed trial is scored against the expert.
+
+        Raises:
+            ContainerError: the sandboxes failed; says nothing about the submissions.
+        """
+        endings: dict[TrialKey, Ending] = {}
+        for number, submission in enumerate(submissions):
+            self._say(f"tests of {submission.key.label}", number, len(submissions))
+            ending = self._before_timing(submission)
+            if ending:
+                endings[submission.key] = ending
+        timed = [submission for submission in submissions if submission.key not in endings]
+        try:
+            measured = self._measure(timed)
+        except MeasurementFailed as error:
+            failed = Ending("invalid_measurement", str(error))
+            return Graded(None, {submission.key: failed for submission in timed} | endings)
+        session = self._store(measured, timed)
+        ratios = {submission.key: measured.summaries[submission.arm] for submission in timed}
+        for submission in timed:
+            endings[submission.key] = after_timing(ratios[submission.key], session.expert, session.control)
+        return Graded(session, endings, ratios)
+
+    def _before_timing(self, submission: Submission) -> Ending | None:
+        verdict = guard_verdict(submission.patch, TaskFacts.of(self._task))
+        ending = before_tests(submission.facts, submission.patch, verdict)
+        if ending:
+            return ending
+        facts = self._tests(submission.patch)
+        self._check()
+        write_record(self._folder.trial(submission.key) / "tests.json", facts)
+        return before_timing(facts)
+
+    def _tests(self, patch: str) -> TestFacts:
+        """Run the task's tests on the patched tree; an expected test that was not seen to pass has failed."""
+        expected = self._task.passing_tests
+        try:
+            with self._arm(patch) as container:
+                report = run_tests(container, self._task.test_command, timeout=TEST_TIMEOUT_S)
+        except MeasurementFailed as error:
+            return TestFacts(built=False, expected=len(expected), problem=str(error))
+        failed = tuple(name for name in expected if name not in report.passed)
+        return TestFacts(built=True, expected=len(expected), failed=failed, timed_out=report.timed_out)
+
+    def _arm(self, patch: str) -> Container:
+        task = self._task
+        return start_arm(
+            self._engine,
+            self._image,
+            patch=patch,
+            rebuild_script=task.build.files.get("docker_build_pkg.sh") if task.compiled else None,
+            build_args=task.build.build_args,
+            limits=self._limits,
+            timeout=REBUILD_TIMEOUT_S,
+        )
+
+    def _measure(self, timed: Sequence[Submission]) -> Measured:
+        patches = {BASE: "", CONTROL: "", EXPERT: self._task.expert_patch}
+        patches |= {submission.arm: submission.patch for submission in timed}
+        directory = self._task.benchmark_dir
+        with ExitStack() as stack:
+            workloads: Sequence[Workload] = ()
+            arms: dict[str, Container] = {}
+            for name, patch in patches.items():
+                self._say(f"prepare {name}", len(arms), len(patches))
+                writable = stack.enter_context(self._arm(patch))
+                workloads = workloads or self._workloads(writable)
+                arms[name] = stack.enter_context(prepare(writable, workloads, directory))
+            return measure(
+                arms,
+                workloads,
+                self._plan(),
+                benchmark_dir=directory,
+                sink=lambda _launch: self._check(),
+                progress=self._told,
+            )
+
+    def _told(self, progress: Progress) -> None:
+        step = f"round {progress.round + 1}" if progress.round >= 0 else "audit of the clocks"
+        self._say(f"measure, {step}", progress.done, progress.expected)
+
+    def _workloads(self, base: Container) -> list[Workload]:
+        """The task's workloads as base has them."""
+        wanted = set(self._task.workloads)
+        found = [
+            workload
+            for workload in discover(base, self._task.benchmark_dir).workloads
+            if workload.id in wanted and workload.kind in SCORED_KINDS
+        ]
+        if not found:
+            raise MeasurementFailed(f"{self._task.task_id}: none of its workloads is found at base")
+        return found
+
+    def _plan(self) -> MeasurePlan:
+        return plan_of(self._config, self._task.task_id, self._core)
+
+    @property
+    def _core(self) -> int | None:
+        return self._limits.cpus[0] if self._limits.cpus else None
+
+    def _store(self, measured: Measured, timed: Sequence[Submission]) -> SessionRecord:
+        """Write the raw launches, each arm's beside its trial and the shared ones beside the session."""
+        self._check()
+        task_id = self._task.task_id
+        number = self._folder.next_session(task_id)
+        for submission in timed:
+            mine = [launch for launch in measured.measurements if launch.arm == submission.arm]
+            write_measurements(self._folder.trial(submission.key) / "measurements.jsonl", mine)
+        shared = [launch for launch in measured.measurements if launch.arm in SHARED_ARMS]
+        record = SessionRecord(
+            session=number,
+            task_id=task_id,
+            image_digest=self._image.digest,
+            engine=self._engine.name,
+            cpu=self._core,
+            seed=self._plan().seed,
+            agents=tuple(submission.arm for submission in timed),
+            expert=measured.summaries[EXPERT],
+            control=measured.summaries[CONTROL],
+            cost=measured.cost,
+        )
+        write_measurements(self._folder.session(task_id, number) / "measurements.jsonl", shared)
+        write_record(self._folder.session(task_id, number) / "session.json", record)
+        return record
+
+
+def session_seed(seed: int, task_id: str) -> int:
+    """Each task has rounds in an order of its own, and the same one whenever the run is repeated."""
+    return zlib.crc32(f"{seed}:{task_id}".encode())
+
+
+def plan_of(config: RunConfig, task_id: str, core: int | None) -> MeasurePlan:
+    """The measuring plan that a run's configuration asks for."""
+    plan = MeasurePlan(seed=session_seed(config.seed, task_id), cpu=core)
+    plan = plan.precise() if config.precise else plan
+    return plan if config.max_rounds is None else plan.at_most(config.max_rounds)

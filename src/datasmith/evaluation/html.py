@@ -1,0 +1,183 @@
+"""The page of a run: one file, no request to anywhere, every text from outside escaped."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from importlib.resources import files
+
+from jinja2 import BaseLoader, Environment, StrictUndefined
+
+from datasmith.evaluation.forest import Dot, Forest, Group, layout
+from datasmith.evaluation.report import Report, TrialRow
+from datasmith.metrics.levels import LEVELS
+from datasmith.metrics.score import Interval
+from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
+
+EXPERT_SERIES = 0
+DRAWN_WORKLOADS = 30
+"""At most this many workloads of a task are drawn, those that move most; the table below the plot has them all."""
+N_SERIES = 7
+"""The style sheet knows this many colours and shapes; further agents start over."""
+MINUS = "\u2212"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadLine:
+    """One workload of a task: its ratio in the expert's, the agents' and the control arm."""
+
+    workload: str
+    cells: tuple[WorkloadRatio | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """One task's part of the page; `columns` are the arms of `lines`' cells."""
+
+    task_id: str
+    trials: tuple[TrialRow, ...]
+    forest: Forest | None
+    n_drawn: int
+    columns: tuple[str, ...]
+    lines: tuple[WorkloadLine, ...]
+
+
+def render(report: Report, now: datetime) -> str:
+    """The page as text; `now` is printed on it."""
+    environment = Environment(loader=BaseLoader(), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters.update(
+        signed=signed, ratio=ratio, interval=interval, percent=percent, seconds=seconds, plain=plain, outcome=outcome
+    )
+    source = files("datasmith.evaluation").joinpath("templates", "report.html.j2").read_text(encoding="utf-8")
+    series = series_of(report)
+    return environment.from_string(source).render(
+        report=report,
+        series=series,
+        drawn={row.record.agent: series[row.record.agent] for row in _measured(report.trials)},
+        levels=LEVELS,
+        overview=overview(report, series),
+        tasks=task_views(report, series),
+        now=now,
+    )
+
+
+def series_of(report: Report) -> dict[str, int]:
+    """Which colour and shape each agent has."""
+    return {agent.agent: 1 + index % N_SERIES for index, agent in enumerate(report.agents)}
+
+
+def overview(report: Report, series: Mapping[str, int]) -> Forest | None:
+    """Each task's speedup: the expert's, and each measured attempt's."""
+    groups = []
+    for task_id, rows in _by_task(report).items():
+        expert = next((row.session.expert for row in rows if row.session), None)
+        dots = [_arm_dot(expert, EXPERT_SERIES, "expert")] if expert else []
+        dots += [_arm_dot(row.record.ratios, series[row.record.agent], _name(row, report)) for row in _measured(rows)]
+        drawn = tuple(dot for dot in dots if dot)
+        if drawn:
+            groups.append(Group(task_id, drawn))
+    return layout(groups) if groups else None
+
+
+def task_views(report: Report, series: Mapping[str, int]) -> tuple[TaskView, ...]:
+    """One view for each task that has a complete trial."""
+    return tuple(_task(task_id, rows, report, series) for task_id, rows in _by_task(report).items())
+
+
+def _by_task(report: Report) -> dict[str, list[TrialRow]]:
+    tasks: dict[str, list[TrialRow]] = {}
+    for row in report.trials:
+        tasks.setdefault(row.record.task_id, []).append(row)
+    return tasks
+
+
+def _measured(rows: Sequence[TrialRow]) -> list[TrialRow]:
+    return [row for row in rows if row.record.ratios and row.record.outcome == "measured"]
+
+
+def _name(row: TrialRow, report: Report) -> str:
+    return row.record.agent if report.run.config.n_attempts == 1 else f"{row.record.agent} #{row.record.attempt}"
+
+
+def _task(task_id: str, rows: Sequence[TrialRow], report: Report, series: Mapping[str, int]) -> TaskView:
+    arms: list[tuple[str, int, ArmSummary]] = []
+    session = next((row.session for row in rows if row.session), None)
+    if session:
+        arms.append(("expert", EXPERT_SERIES, session.expert))
+    arms += [(_name(row, report), series[row.record.agent], row.record.ratios) for row in rows if row.record.ratios]
+    table = [*arms, *([("base again", -1, session.control)] if session else [])]
+    cells = [{row.workload: row for row in arm.workloads} for _, _, arm in table]
+    names = list(dict.fromkeys(name for arm in cells for name in arm))
+    lines = tuple(WorkloadLine(name, tuple(arm.get(name) for arm in cells)) for name in names)
+    groups = [group for name in names if (group := _workload_group(name, arms)).dots]
+    groups.sort(key=_movement, reverse=True)
+    drawn = groups[:DRAWN_WORKLOADS]
+    return TaskView(
+        task_id, tuple(rows), layout(drawn) if drawn else None, len(drawn), tuple(arm[0] for arm in table), lines
+    )
+
+
+def _workload_group(name: str, arms: Sequence[tuple[str, int, ArmSummary]]) -> Group:
+    dots = []
+    for label, number, arm in arms:
+        row = next((row for row in arm.workloads if row.workload == name), None)
+        if row is not None and row.ratio:
+            dots.append(Dot(number, label, row.ratio, row.low, row.high, row.changed))
+    return Group(name, tuple(dots))
+
+
+def _movement(group: Group) -> float:
+    return max(max(dot.ratio, 1 / dot.ratio) for dot in group.dots)
+
+
+def _arm_dot(arm: ArmSummary | None, number: int, label: str) -> Dot | None:
+    return Dot(number, label, arm.speedup, arm.low, arm.high) if arm and arm.speedup else None
+
+
+def digits_of(value: float, digits: int) -> int:
+    """Digits to print after the point: fewer for large numbers, which are not known better."""
+    return max(0, digits - len(str(int(abs(value)))) + 1)
+
+
+def signed(value: float | None, digits: int = 4) -> str:
+    """A difference with its sign; an en dash where there is none."""
+    if value is None:
+        return "–"
+    return f"{value:+.{digits_of(value, digits)}f}".replace("-", MINUS)
+
+
+def plain(value: float | None) -> str:
+    """A number of about four digits; an en dash where there is none."""
+    return "–" if value is None else f"{value:.{digits_of(value, 3)}f}"
+
+
+def ratio(value: float | None) -> str:
+    """A speedup; an en dash where there is none."""
+    return "–" if value is None else f"{plain(value)}×"
+
+
+def interval(value: Interval | None, digits: int = 3, *, sign: bool = False) -> str:
+    """Both ends in brackets; nothing where there is no interval."""
+    if value is None:
+        return ""
+    ends = [signed(end, digits) if sign else plain(end) for end in (value.low, value.high)]
+    return f"[{ends[0]}, {ends[1]}]"
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share as per cent."""
+    return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def seconds(value: float | None) -> str:
+    """A duration or a time per call, in a unit that keeps three digits readable."""
+    if value is None:
+        return "–"
+    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size * (2 if unit in ("h", "min") else 1):
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def outcome(value: str) -> str:
+    """An outcome in words."""
+    return value.replace("_", " ")

@@ -1,0 +1,52 @@
+"""The sealed image of a task: the one its record names, or one built again from the task folder."""
+
+from pathlib import Path
+
+from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import ContainerEngine, ImageRef
+from datasmith.docker.images import ImageManager, ImagePlan
+from datasmith.evaluation.records import RunLock
+from datasmith.evaluation.run_folder import RunFolder, write_record
+from datasmith.settings import Settings
+from datasmith.tasks.folder import source_archive
+from datasmith.tasks.task import Task
+
+
+def sealed_image(
+    engine: ContainerEngine, settings: Settings, task: Task, task_folder: Path, folder: RunFolder
+) -> ImageRef:
+    """Find the task's image by its digest or build it; run.lock notes its digest, and the task's where they differ.
+
+    Raises:
+        BuildFailed: the task folder does not build here.
+        EngineUnavailable: the engine is gone.
+    """
+    image = engine.inspect(task.image_digest) or _rebuilt(engine, settings, task, task_folder, folder)
+    with folder.lock:
+        lock = folder.read_lock()
+        other = {} if image.digest == task.image_digest else {task.task_id: task.image_digest}
+        write_record(
+            folder.root / "run.lock",
+            RunLock(
+                tasks=lock.tasks,
+                images={**lock.images, task.task_id: image.digest},
+                rebuilt={**lock.rebuilt, **other},
+            ),
+        )
+    return image
+
+
+def _rebuilt(engine: ContainerEngine, settings: Settings, task: Task, task_folder: Path, folder: RunFolder) -> ImageRef:
+    plan = ImagePlan(
+        owner=task.owner,
+        repo=task.repo,
+        tag=str(task.pr_number),
+        python_version=task.build.python_version,
+        apt_packages=task.build.apt_packages,
+        context=DockerContext.from_directory(task_folder / "environment"),
+        build_args=task.build.build_args,
+        source=source_archive(task_folder),
+    )
+    log = folder.root / "trials" / task.task_id / "_arms" / "build.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    return ImageManager(engine, namespace=settings.namespace).build(plan, log=log)

@@ -1,0 +1,130 @@
+"""How a trial ended: exactly one outcome, decided from recorded evidence by a pure function."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from datasmith.tasks.certificate import ArmSummary
+from datasmith.tasks.policy import GuardVerdict
+from datasmith.workloads.launch import TAMPERED
+from datasmith.workloads.summary import INVALID
+
+Outcome = Literal[
+    "measured",
+    "failed_tests",
+    "failed_outputs",
+    "no_patch",
+    "agent_timeout",
+    "agent_error",
+    "refused_patch",
+    "tampered_or_unreliable",
+    "invalid_measurement",
+    "infra_error",
+]
+EXCLUDED: frozenset[Outcome] = frozenset({"infra_error", "invalid_measurement"})
+"""Says nothing about the agent: retried, then left out under every policy, and counted."""
+SHOWN = 5
+"""At most this many tests or workloads are named in a reason."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AgentFacts(_Frozen):
+    """trajectory.json: what is known of an agent's work. Unknown usage is None."""
+
+    wall_s: float
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    failure: str | None = None
+    timed_out: bool = False
+    measure_empty: bool = False
+    """The empty patch is this agent's answer, to be measured; any other agent's empty patch is a failure."""
+
+
+class TestFacts(_Frozen):
+    """tests.json: what the host saw of the patched tree. `failed` are the expected tests that did not pass.
+
+    `built` is False where the patch did not apply or the patched tree did not build; `problem` says which, and why.
+    """
+
+    __test__ = False
+
+    built: bool
+    expected: int
+    failed: tuple[str, ...] = ()
+    timed_out: bool = False
+    problem: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """True where the patched tree may be measured."""
+        return self.built and not self.failed and not self.timed_out and self.expected > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """An outcome and, unless it is `measured`, why."""
+
+    outcome: Outcome
+    reason: str | None = None
+
+
+def before_tests(facts: AgentFacts, patch: str, guard: GuardVerdict) -> Ending | None:
+    """How the trial ended where its patch is not even applied; None where it is to be tested."""
+    if facts.timed_out:
+        return Ending("agent_timeout", f"still at work after {facts.wall_s:.0f} s")
+    if facts.failure:
+        return Ending("agent_error", facts.failure)
+    if not patch.strip():
+        return None if facts.measure_empty else Ending("no_patch", "nothing was changed")
+    return None if guard.allowed else Ending("refused_patch", guard.text)
+
+
+def before_timing(tests: TestFacts) -> Ending | None:
+    """How the trial ended where its tree is not timed; None where it is."""
+    if not tests.built:
+        return Ending("failed_tests", tests.problem or "the patched tree does not build")
+    if tests.timed_out:
+        return Ending("failed_tests", "the tests ran into their time limit")
+    if tests.ok:
+        return None
+    if tests.expected == 0:
+        return Ending("infra_error", "the task expects no test to pass")
+    return Ending("failed_tests", f"{len(tests.failed)} of {tests.expected}: {named(tests.failed)}")
+
+
+def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> Ending:
+    """The outcome of a trial that was timed.
+
+    A workload that yields a time in base, base2 and expert, and none after the patch, is broken by the patch: were it
+    left out, breaking the slow ones would pay. One that only noise took away is left out; where noise took most of
+    them, nothing can be said.
+    """
+    reasons = {row.workload: row.reason or "no usable rounds" for row in agent.workloads if row.ratio is None}
+    tampered = [name for name, reason in reasons.items() if reason.startswith(TAMPERED)]
+    if tampered:
+        return Ending("tampered_or_unreliable", f"{named(tampered)}: {reasons[tampered[0]]}")
+    healthy = {row.workload for row in expert.valid} & {row.workload for row in control.valid}
+    if not healthy:
+        return Ending("invalid_measurement", "no workload yields a time in base, base2 and expert")
+    lost = sorted(healthy - {row.workload for row in agent.valid})
+    broken = [name for name in lost if not reasons.get(name, "").startswith(INVALID)]
+    if broken:
+        why = reasons.get(broken[0], "not launched")
+        return Ending(
+            "failed_outputs", f"{len(broken)} of {len(healthy)} workloads give no time: {named(broken)}: {why}"
+        )
+    if 2 * len(lost) > len(healthy):
+        return Ending("invalid_measurement", f"{len(lost)} of {len(healthy)} workloads were disturbed")
+    return Ending("measured")
+
+
+def named(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more

@@ -1,0 +1,100 @@
+"""The files of a run folder as types: run.json, run.lock, a session's session.json and a trial's trial.json."""
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from datasmith.evaluation.config import RunConfig
+from datasmith.evaluation.outcome import Outcome
+from datasmith.metrics.score import Score
+from datasmith.tasks.certificate import ArmSummary, Cost, Machine
+from datasmith.tasks.task import Task
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RunRecord(_Frozen):
+    """run.json: written once, when the run starts."""
+
+    run_id: str
+    config: RunConfig
+    tool_version: str
+    machine: Machine
+    created_at: datetime
+
+
+class RunLock(_Frozen):
+    """run.lock: digests of what the run stands on.
+
+    `images` are those used; `rebuilt` holds, for each image that had to be built here and came out with another digest
+    than its task says, the task's digest.
+    """
+
+    tasks: Mapping[str, str]
+    images: Mapping[str, str] = Field(default_factory=dict)
+    rebuilt: Mapping[str, str] = Field(default_factory=dict)
+
+
+class TaskFacts(_Frozen):
+    """task.json: what grading needs of a task, so that a regrade needs no task folder."""
+
+    task_id: str
+    benchmark_dir: str
+    expert_patch_sha256: str
+    workloads: tuple[str, ...]
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        """The facts of a task."""
+        return cls(
+            task_id=task.task_id,
+            benchmark_dir=task.benchmark_dir,
+            expert_patch_sha256=patch_digest(task.expert_patch),
+            workloads=task.workloads,
+        )
+
+
+def patch_digest(patch: str) -> str:
+    """sha256 of a patch's bytes."""
+    return hashlib.sha256(patch.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+class SessionRecord(_Frozen):
+    """session.json: one interleaved measurement of a task; the raw launches of its shared arms lie beside it.
+
+    `agents` are the arms that were measured together with base, base2 and expert. `problem` says why
+    nothing could be measured.
+    """
+
+    session: int
+    task_id: str
+    image_digest: str
+    engine: str
+    cpu: int | None
+    seed: int
+    agents: tuple[str, ...]
+    expert: ArmSummary
+    control: ArmSummary
+    cost: Cost
+    problem: str | None = None
+
+
+class TrialRecord(_Frozen):
+    """trial.json: what became of one attempt. `session` names the measurement whose expert it is compared with."""
+
+    task_id: str
+    agent: str
+    attempt: int
+    outcome: Outcome
+    reason: str | None
+    session: int | None
+    patch_sha256: str
+    wall_s: float
+    cost_usd: float | None
+    ratios: ArmSummary | None = None
+    score: Score | None = None

@@ -1,0 +1,96 @@
+"""Grade a run again from its files alone: no agent, no sandbox, no clock."""
+
+from datasmith.errors import TrialError
+from datasmith.evaluation.grading import SHARED_ARMS, guard_verdict
+from datasmith.evaluation.outcome import Ending, after_timing, before_tests, before_timing
+from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
+from datasmith.evaluation.report import pairs_of
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, read_record, write_record
+from datasmith.metrics.score import score
+from datasmith.tasks.certificate import ArmSummary
+from datasmith.workloads.base import CONTROL, EXPERT, Measurement, agent_arm
+from datasmith.workloads.summary import summarise
+
+Summaries = dict[str, ArmSummary]
+
+
+def regrade_run(folder: RunFolder) -> tuple[str, ...]:
+    """Compute every session.json and trial.json anew from what lies beside them; returns what changed, a line each.
+
+    An outage and a measurement that yielded nothing stay what they are: there is nothing to grade.
+
+    Raises:
+        TrialError: a file of the run is missing or cannot be read.
+    """
+    changed = []
+    sessions: dict[tuple[str, int], Summaries] = {}
+    for record in folder.trials():
+        if record.session is None:
+            continue
+        at = (record.task_id, record.session)
+        if at not in sessions:
+            sessions[at] = _session(folder, record.task_id, record.session)
+        again = _trial(folder, record, sessions[at])
+        if again != record:
+            key = _key(record)
+            write_record(folder.trial(key) / "trial.json", again)
+            changed.append(f"{key.task_id} {key.label}: {record.outcome} -> {again.outcome}")
+    return tuple(changed)
+
+
+def _session(folder: RunFolder, task_id: str, number: int) -> Summaries:
+    """Summarise a session's launches: the shared arms' and those of every trial that was measured in it."""
+    session = folder.read_session(task_id, number)
+    if session is None:
+        raise TrialError(f"{folder.session(task_id, number)}: session.json is missing")
+    launches: list[Measurement] = list(read_measurements(folder.session(task_id, number) / "measurements.jsonl"))
+    for record in folder.trials():
+        key = _key(record)
+        if (record.task_id, record.session) == (task_id, number) and agent_arm(key.label) in session.agents:
+            launches += read_measurements(folder.trial(key) / "measurements.jsonl")
+    if not {launch.arm for launch in launches}.issuperset(SHARED_ARMS):
+        raise TrialError(f"{folder.session(task_id, number)}: measurements.jsonl lacks an arm of {SHARED_ARMS}")
+    summaries = summarise(launches, seed=session.seed)
+    again = session.model_copy(update={"expert": summaries[EXPERT], "control": summaries[CONTROL]})
+    if again != session:
+        write_record(folder.session(task_id, number) / "session.json", again)
+    return summaries
+
+
+def _trial(folder: RunFolder, record: TrialRecord, summaries: Summaries) -> TrialRecord:
+    key = _key(record)
+    ratios = summaries.get(agent_arm(key.label))
+    ending = _ending(folder, key, ratios, summaries)
+    found = score(pairs_of(ratios, summaries[EXPERT])) if ending.outcome == "measured" else None
+    return record.model_copy(
+        update={
+            "outcome": ending.outcome,
+            "reason": ending.reason,
+            "patch_sha256": patch_digest(folder.read_patch(key)),
+            "ratios": ratios,
+            "score": found,
+        }
+    )
+
+
+def _ending(folder: RunFolder, key: TrialKey, ratios: ArmSummary | None, summaries: Summaries) -> Ending:
+    facts, task = folder.read_facts(key), read_record(folder.task_facts(key.task_id), TaskFacts)
+    if facts is None or task is None:
+        raise TrialError(f"{folder.trial(key)}: trajectory.json or the task's task.json is missing")
+    patch = folder.read_patch(key)
+    ending = before_tests(facts, patch, guard_verdict(patch, task))
+    if ending:
+        return ending
+    tests = folder.read_tests(key)
+    if tests is None:
+        raise TrialError(f"{folder.trial(key)}: tests.json is missing")
+    ending = before_timing(tests)
+    if ending:
+        return ending
+    if ratios is None:
+        return Ending("invalid_measurement", "the patch passed its tests and was not timed: run it again")
+    return after_timing(ratios, summaries[EXPERT], summaries[CONTROL])
+
+
+def _key(record: TrialRecord) -> TrialKey:
+    return TrialKey(record.task_id, record.agent, record.attempt)

@@ -1,0 +1,42 @@
+"""From raw launches to ln ratios per round, paired: the ground that intervals stand on."""
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+from datasmith.evaluation.intervals import RoundRatios
+from datasmith.workloads.base import BASE, EXPERT, Measurement
+
+ArmTimes = Mapping[str, Mapping[int, float]]
+"""Workload -> round -> median seconds per call."""
+
+
+def arm_times(launches: Iterable[Measurement]) -> dict[str, dict[str, dict[int, float]]]:
+    """Arm -> its times, from the launches that count: no warm-up, none marked noisy, none without samples."""
+    times: dict[str, dict[str, dict[int, float]]] = {}
+    for launch in launches:
+        if launch.round >= 0 and not launch.noisy and launch.samples and launch.reason is None:
+            rounds = times.setdefault(launch.arm, {}).setdefault(launch.workload, {})
+            rounds[launch.round] = statistics.median(launch.samples)
+    return times
+
+
+def round_ratios(times: Mapping[str, ArmTimes], arm: str | None, workloads: Sequence[str]) -> tuple[RoundRatios, ...]:
+    """ln(t_base / t_arm) per round for the agent's arm and the expert's, over the rounds in which all were timed.
+
+    `arm` None stands for code that was left unchanged: its ln ratio is 0 in each round.
+    """
+    found = []
+    for workload in workloads:
+        base, expert = times.get(BASE, {}).get(workload, {}), times.get(EXPERT, {}).get(workload, {})
+        agent = base if arm is None else times.get(arm, {}).get(workload, {})
+        rounds = sorted(base.keys() & expert.keys() & agent.keys())
+        if rounds:
+            found.append(
+                RoundRatios(
+                    workload,
+                    tuple(math.log(base[number] / agent[number]) for number in rounds),
+                    tuple(math.log(base[number] / expert[number]) for number in rounds),
+                )
+            )
+    return tuple(found)

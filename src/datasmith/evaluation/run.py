@@ -1,0 +1,215 @@
+"""A run: every agent's attempts at every task, resumable trial by trial."""
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Protocol
+
+from datasmith import __version__, process
+from datasmith.agents.coding.base import Agent
+from datasmith.agents.coding.registry import load_agent
+from datasmith.docker.engine import ContainerEngine
+from datasmith.docker.engines import open_engine
+from datasmith.errors import ConfigError
+from datasmith.evaluation.config import AgentEntry, RunConfig, parse_entries
+from datasmith.evaluation.records import RunLock, RunRecord
+from datasmith.evaluation.run_folder import RunFolder, keys, write_record
+from datasmith.evaluation.trial import StepObserver, Stopped, StopToken, Surroundings, TaskRun
+from datasmith.executors.cores import usable_cores
+from datasmith.settings import Settings
+from datasmith.tasks.certificate import Machine
+from datasmith.tasks.dataset import Dataset, load_dataset
+from datasmith.tasks.folder import task_digest
+from datasmith.tasks.task import Task
+from datasmith.workloads.machine import this_machine
+
+TOO_FEW_CORES = "--n-concurrent {asked}: each task needs a core, and there are {have} (example: --n-concurrent {have})"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What `fc-eval run` was asked, before anything is read; empty `run_id` and `task_ids` mean the default."""
+
+    dataset: str
+    task_ids: tuple[str, ...]
+    config: Path
+    runs_dir: Path
+    run_id: str = ""
+    n_attempts: int = 1
+    n_concurrent: int = 1
+    precise: bool = False
+    max_rounds: int | None = None
+    seed: int = 0
+    timeout_s: float = 3600.0
+    registry: Path | None = None
+
+
+class RunObserver(StepObserver, Protocol):
+    """Is told how a run goes on, from several threads."""
+
+    def start(self, total: int, done: int) -> None:
+        """The run has `total` trials, of which `done` were complete before."""
+
+    def leave(self, task_id: str) -> None:
+        """Nothing more comes from this task."""
+
+
+def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserver) -> RunFolder:
+    """Carry the run out, or what is left of it; returns its folder.
+
+    Raises:
+        ConfigError: the request, the configuration or the run folder does not fit; nothing was started.
+        EngineUnavailable: there is no engine to run in.
+    """
+    entries = _entries(request.config)
+    agents = [load_agent(entry.address, entry.options(request.config.parent)) for entry in entries]
+    dataset = load_dataset(request.dataset, registry=request.registry)
+    tasks = dataset.select(request.task_ids)
+    cores = usable_cores()[::-1]
+    if request.n_concurrent > len(cores):
+        raise ConfigError(TOO_FEW_CORES.format(asked=request.n_concurrent, have=len(cores)))
+    engine = open_engine(settings)
+    config = _config(request, dataset, tasks, entries, engine)
+    folder = RunFolder(request.runs_dir / _run_id(request, config))
+    with folder.alone():
+        _start(folder, config, dataset, this_machine())
+        _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents), cores)
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    folder: RunFolder
+    config: RunConfig
+    engine: ContainerEngine
+    dataset: Dataset
+    tasks: Sequence[Task]
+    agents: Sequence[Agent]
+
+
+def _entries(config: Path) -> tuple[AgentEntry, ...]:
+    try:
+        text = config.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {config}: cannot be read: {error} (example: --config agents.json)") from error
+    return parse_entries(text, str(config))
+
+
+def _config(
+    request: RunRequest,
+    dataset: Dataset,
+    tasks: Sequence[Task],
+    entries: tuple[AgentEntry, ...],
+    engine: ContainerEngine,
+) -> RunConfig:
+    return RunConfig(
+        dataset=dataset.name,
+        release=dataset.release,
+        task_ids=tuple(task.task_id for task in tasks),
+        agents=entries,
+        n_attempts=request.n_attempts,
+        seed=request.seed,
+        timeout_s=request.timeout_s,
+        precise=request.precise,
+        max_rounds=request.max_rounds,
+        engine=engine.name,
+    )
+
+
+def _run_id(request: RunRequest, config: RunConfig) -> str:
+    if not request.run_id:
+        return config.run_id()
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", request.run_id):
+        raise ConfigError(f"--run-id {request.run_id!r}: letters, digits, '.', '_' and '-' only (example: my-run.1)")
+    return request.run_id
+
+
+def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine) -> None:
+    """Write run.json and run.lock, or see that those that are there agree.
+
+    Raises:
+        ConfigError: the run of this id was started with another configuration or other tasks; names what changed.
+    """
+    digests = {task_id: task_digest(dataset.folders[task_id]) for task_id in config.task_ids}
+    earlier = folder.read_run()
+    if earlier is None:
+        run = RunRecord(
+            run_id=folder.root.name, config=config, tool_version=__version__, machine=here, created_at=datetime.now(UTC)
+        )
+        write_record(folder.root / "run.lock", RunLock(tasks=digests))
+        write_record(folder.root / "run.json", run)
+        return
+    changes = list(earlier.config.changes(config))
+    locked = folder.read_lock().tasks
+    changes += [f"task {name}: its files changed" for name, digest in digests.items() if locked.get(name) != digest]
+    if earlier.machine != here:
+        changes.append(f"machine: {earlier.machine.cpu_model} -> {here.cpu_model}, or its cores, memory or kernel")
+    if changes:
+        raise ConfigError(
+            f"--run-id {folder.root.name} was started otherwise: {'; '.join(changes)} "
+            f"(give another one, for example --run-id {folder.root.name}-2)"
+        )
+
+
+def _carry_out(
+    request: RunRequest, settings: Settings, observer: RunObserver, work: _Work, cores: Sequence[int]
+) -> None:
+    everything = keys(work.config.task_ids, work.config.labels, work.config.n_attempts)
+    done = sum(work.folder.is_complete(key) for key in everything)
+    observer.start(len(everything), done)
+    around = Surroundings(
+        folder=work.folder,
+        config=work.config,
+        agents=dict(zip(work.config.labels, work.agents, strict=True)),
+        engine=work.engine,
+        settings=settings,
+        observer=observer,
+        stop=StopToken(),
+    )
+
+    def one(task: Task, core: int) -> None:
+        try:
+            TaskRun(around, task, work.dataset.folders[task.task_id], core).run()
+        finally:
+            observer.leave(task.task_id)
+
+    if request.n_concurrent == 1:
+        for task in work.tasks:
+            one(task, cores[0])
+    else:
+        _side_by_side(work.tasks, one, cores[: request.n_concurrent], around.stop)
+
+
+def _side_by_side(
+    tasks: Sequence[Task], one: Callable[[Task, int], None], cores: Sequence[int], stop: StopToken
+) -> None:
+    """One thread per core, each core in one hand at a time; the first failure or Ctrl-C stops all others."""
+    free: SimpleQueue[int] = SimpleQueue()
+    for core in cores:
+        free.put(core)
+
+    def on_a_core(task: Task) -> None:
+        core = free.get()
+        try:
+            stop.check()
+            one(task, core)
+        finally:
+            free.put(core)
+
+    with ThreadPoolExecutor(len(cores)) as pool:
+        running = [pool.submit(on_a_core, task) for task in tasks]
+        try:
+            wait(running, return_when=FIRST_EXCEPTION)
+        finally:
+            unfinished = [future for future in running if not future.done()]
+            if unfinished:
+                stop.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                process.kill_descendants()
+    failures = [error for future in running if not future.cancelled() and (error := future.exception())]
+    for error in sorted(failures, key=lambda error: isinstance(error, Stopped)):
+        raise error

@@ -1,0 +1,214 @@
+"""The run folder: where everything that a run saw is written, and all that a report or a regrade reads."""
+
+import contextlib
+import fcntl
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.outcome import AgentFacts, TestFacts
+from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, TrialRecord
+from datasmith.workloads.base import Measurement
+
+Record = TypeVar("Record", bound=BaseModel)
+ARMS = "_arms"
+"""Beside the agents' folders: the measurements that all agents of a task share. No agent's name starts with `_`."""
+_MEASUREMENT = TypeAdapter(Measurement)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialKey:
+    """One attempt of one agent at one task; attempts count from 1."""
+
+    task_id: str
+    agent: str
+    attempt: int
+
+    @property
+    def label(self) -> str:
+        """The name of its arm, without the `agent:`."""
+        return f"{self.agent}#{self.attempt}"
+
+
+class RunFolder:
+    """Reads and writes one run's files; each is replaced whole, by a rename."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.lock = threading.Lock()
+        """Held by whoever changes a file that the tasks of a run share."""
+
+    @property
+    def report(self) -> Path:
+        """The HTML page."""
+        return self.root / "report.html"
+
+    def trial(self, key: TrialKey) -> Path:
+        """The folder of one trial."""
+        return self.root / "trials" / key.task_id / key.agent / str(key.attempt)
+
+    def session(self, task_id: str, number: int) -> Path:
+        """The folder of one measurement session of a task."""
+        return self.root / "trials" / task_id / ARMS / str(number)
+
+    def task_facts(self, task_id: str) -> Path:
+        """task.json, beside the task's sessions."""
+        return self.root / "trials" / task_id / ARMS / "task.json"
+
+    def is_complete(self, key: TrialKey) -> bool:
+        """True where the trial needs no further work; an outage says nothing about it, so that is tried again."""
+        record = self.read_trial(key)
+        return record is not None and record.outcome != "infra_error"
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes out of this folder during the body.
+
+        Raises:
+            ConfigError: another process works on the run, or the folder cannot be written.
+        """
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.root / ".in-use", os.O_CREAT | os.O_RDWR, 0o644)
+        except OSError as error:
+            raise ConfigError(f"--runs-dir {self.root.parent}: {error.strerror} (example: --runs-dir runs)") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError as error:
+            raise ConfigError(f"--run-id {self.root.name}: another process is at work on this run") from error
+        finally:
+            os.close(descriptor)
+
+    def read_run(self) -> RunRecord | None:
+        """run.json, or None where the run has not started."""
+        return read_record(self.root / "run.json", RunRecord)
+
+    def read_lock(self) -> RunLock:
+        """run.lock, empty where there is none."""
+        return read_record(self.root / "run.lock", RunLock) or RunLock(tasks={})
+
+    def read_session(self, task_id: str, number: int) -> SessionRecord | None:
+        """session.json; a session that has none was interrupted."""
+        return read_record(self.session(task_id, number) / "session.json", SessionRecord)
+
+    def read_trial(self, key: TrialKey) -> TrialRecord | None:
+        """trial.json, or None where the trial is not complete."""
+        return read_record(self.trial(key) / "trial.json", TrialRecord)
+
+    def read_facts(self, key: TrialKey) -> AgentFacts | None:
+        """trajectory.json: written last of the agent's files, so it exists exactly where the agent's work is over."""
+        return read_record(self.trial(key) / "trajectory.json", AgentFacts)
+
+    def read_tests(self, key: TrialKey) -> TestFacts | None:
+        """tests.json, or None where the tests were not run."""
+        return read_record(self.trial(key) / "tests.json", TestFacts)
+
+    def read_patch(self, key: TrialKey) -> str:
+        """patch.diff as text; bytes that are not UTF-8 come back as they were when it is encoded again."""
+        path = self.trial(key) / "patch.diff"
+        return path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
+
+    def next_session(self, task_id: str) -> int:
+        """The number of the session to come; the remains of an interrupted one are not reused."""
+        present = (self.root / "trials" / task_id / ARMS).glob("*")
+        return max((int(path.name) for path in present if path.name.isdigit()), default=0) + 1
+
+    def trials(self) -> tuple[TrialRecord, ...]:
+        """All complete trials, ordered by task, agent and attempt."""
+        found = []
+        for path in self.root.glob("trials/*/*/*/trial.json"):
+            record = read_record(path, TrialRecord)
+            if record is not None:
+                found.append(record)
+        return tuple(sorted(found, key=lambda record: (record.task_id, record.agent, record.attempt)))
+
+
+def read_record(path: Path, kind: type[Record]) -> Record | None:
+    """The record in a JSON file, or None where there is no such file.
+
+    Raises:
+        TrialError: the file is there and cannot be read as this kind.
+    """
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
+        raise TrialError(f"{path}: cannot be read: {first}") from error
+
+
+def write_record(path: Path, record: BaseModel) -> None:
+    """Write a record as JSON, whole or not at all."""
+    write_bytes(path, record.model_dump_json(indent=1).encode() + b"\n")
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file by a rename, making its folder where needed.
+
+    Raises:
+        TrialError: the disk is full or the folder cannot be written; names the file.
+    """
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with draft.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise TrialError(f"cannot write {path}: {error.strerror}") from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Like `write_bytes`, for text that may hold bytes that are not UTF-8."""
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+
+
+def write_measurements(path: Path, launches: Iterable[Measurement]) -> None:
+    """Write launches as measurements.jsonl, one a line."""
+    write_bytes(path, b"".join(_MEASUREMENT.dump_json(launch) + b"\n" for launch in launches))
+
+
+def read_measurements(path: Path) -> tuple[Measurement, ...]:
+    """Read measurements.jsonl; no such file means no launches.
+
+    Raises:
+        TrialError: a line cannot be read; names it.
+    """
+    if not path.exists():
+        return ()
+    launches = []
+    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        try:
+            launches.append(_MEASUREMENT.validate_json(line))
+        except ValidationError as error:
+            raise TrialError(f"{path}: line {number} is no measurement: {error.errors()[0]['msg']}") from error
+    return tuple(launches)
+
+
+def open_run(runs_dir: Path, reference: str) -> RunFolder:
+    """The folder of a run, given as a path or by its id under `runs_dir`.
+
+    Raises:
+        ConfigError: there is no such run; names those that are there.
+    """
+    for root in (Path(reference), runs_dir / reference):
+        if (root / "run.json").is_file():
+            return RunFolder(root)
+    known = sorted(path.parent.name for path in runs_dir.glob("*/run.json"))
+    raise ConfigError(f"RUN {reference}: no run.json there (known: {', '.join(known) or f'none in {runs_dir}'})")
+
+
+def keys(task_ids: Sequence[str], labels: Sequence[str], n_attempts: int) -> tuple[TrialKey, ...]:
+    """All trials of a run, task by task."""
+    attempts = range(1, n_attempts + 1)
+    return tuple(TrialKey(task, agent, attempt) for task in task_ids for agent in labels for attempt in attempts)

@@ -1,0 +1,82 @@
+"""The report as JSON: flat names, numbers as they are, null where there is none."""
+
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from datasmith.evaluation.report import AgentReport, Report, TrialRow
+from datasmith.metrics.levels import LEVELS
+from datasmith.metrics.score import Interval
+
+
+def as_json(report: Report, page: Path) -> dict[str, JsonValue]:
+    """What `--json` prints; the page's place is part of it."""
+    return {
+        "run_id": report.run.run_id,
+        "policy": report.policy,
+        "n_expected": report.n_expected,
+        "n_complete": report.n_complete,
+        "agents": [_agent(agent) for agent in report.agents],
+        "trials": [_trial(row) for row in report.trials],
+        "control": {
+            "workloads": report.control.workloads,
+            "false_positives": report.control.false_positives,
+            "rate": report.control.rate,
+            "median_half_width": report.control.half_width,
+        },
+        "cost": {
+            "launches": report.cost.launches,
+            "wall_s": report.cost.wall_s,
+            "cpu_s": report.cost.cpu_s,
+            "overhead_share": report.cost.overhead_share,
+        },
+        "page": str(page),
+    }
+
+
+def _agent(agent: AgentReport) -> JsonValue:
+    means = agent.means
+    outcomes: dict[str, JsonValue] = dict(sorted(agent.outcomes.items()))
+    return {
+        "agent": agent.agent,
+        "n_trials": agent.n_trials,
+        "n_tasks": agent.n_tasks,
+        "n_scored": agent.n_scored,
+        "outcomes": outcomes,
+        "advantage": means.advantage.value,
+        "advantage_interval": _ends(agent.intervals.at("overall")),
+        "by_level": {
+            level: {"advantage": means.by_level[level].value, "interval": _ends(agent.intervals.at(level))}
+            for level in LEVELS
+        },
+        "speedup": means.speedup.value,
+        "speedup_interval": _ends(agent.intervals.speedup),
+        "expert_speedup": means.expert_speedup.value,
+        "worst_speedup": means.worst_speedup.value,
+        "log_advantage": means.log_advantage.value,
+        "cost_usd": agent.cost_usd,
+    }
+
+
+def _trial(row: TrialRow) -> JsonValue:
+    record, score = row.record, row.score
+    ratios = record.ratios
+    return {
+        "task_id": record.task_id,
+        "agent": record.agent,
+        "attempt": record.attempt,
+        "outcome": record.outcome,
+        "reason": record.reason,
+        "speedup": score.speedup if score else None,
+        "speedup_interval": [ratios.low, ratios.high] if ratios and record.outcome == "measured" else None,
+        "expert_speedup": score.expert_speedup if score else None,
+        "worst_speedup": score.worst_speedup if score else None,
+        "advantage": score.advantage if score else None,
+        "n_valid": score.n_valid if score else None,
+        "n_workloads": score.n_workloads if score else None,
+        "cost_usd": record.cost_usd,
+    }
+
+
+def _ends(interval: Interval | None) -> JsonValue:
+    return [interval.low, interval.high] if interval else None

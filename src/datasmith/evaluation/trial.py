@@ -1,0 +1,189 @@
+"""One task of a run: each agent works in a sandbox of its own, then all patches are graded in one session."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import BaseModel
+
+from datasmith.agents.coding.base import Agent, AgentResult, Usage
+from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
+from datasmith.errors import AgentFailed, ContainerError, TrialError
+from datasmith.evaluation.config import RunConfig
+from datasmith.evaluation.grading import Graded, Grader, Submission
+from datasmith.evaluation.images import sealed_image
+from datasmith.evaluation.outcome import AgentFacts, Ending
+from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, write_record, write_text
+from datasmith.settings import Settings
+from datasmith.tasks.task import Task
+
+TRIES = 2
+"""How often a task is begun before an outage of the sandbox is written down as one."""
+
+
+class Stopped(BaseException):
+    """The run was stopped from another thread: unwind, and write nothing more."""
+
+
+class StopToken:
+    """Set once, by whoever stops the run; after that nothing is written."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        """Stop the run."""
+        self._event.set()
+
+    def check(self) -> None:
+        """Raise Stopped where the run was stopped: what a killed sandbox answered must not be recorded."""
+        if self._event.is_set():
+            raise Stopped
+
+
+class StepObserver(Protocol):
+    """Is told what happens to a task."""
+
+    def step(self, task_id: str, what: str, done: int = 0, total: int | None = None) -> None:
+        """A task does `what` now, of which `done` of `total` parts are over."""
+
+    def complete(self, n_trials: int) -> None:
+        """`n_trials` further trials are complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all tasks of a run share."""
+
+    folder: RunFolder
+    config: RunConfig
+    agents: Mapping[str, Agent]
+    engine: ContainerEngine
+    settings: Settings
+    observer: StepObserver
+    stop: StopToken
+
+    def limits(self, core: int) -> Limits:
+        """The limits of one sandbox, pinned to a core."""
+        settings = self.settings
+        return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb, cpus=(core,))
+
+
+class TaskRun:
+    """Completes the trials of one task that are not complete yet."""
+
+    def __init__(self, around: Surroundings, task: Task, task_folder: Path, core: int) -> None:
+        self._around = around
+        self._folder = around.folder
+        self._task = task
+        self._task_folder = task_folder
+        self._core = core
+
+    def run(self) -> None:
+        """Solve, grade, measure, write; an outage is tried again once and then recorded as `infra_error`."""
+        config = self._around.config
+        everything = keys([self._task.task_id], config.labels, config.n_attempts)
+        pending = [key for key in everything if not self._folder.is_complete(key)]
+        for tries_left in reversed(range(TRIES)):
+            if not pending:
+                return
+            try:
+                graded = self._attempt(pending)
+            except ContainerError as error:
+                self._around.stop.check()
+                if tries_left:
+                    self._say(f"again, after: {error}")
+                    continue
+                reason = f"{type(error).__name__}: {error}"
+                graded = Graded(None, {key: Ending("infra_error", reason) for key in pending}, {})
+            again = self._again(pending, graded) if tries_left else frozenset()
+            self._complete([key for key in pending if key not in again], graded)
+            pending = [key for key in pending if key in again]
+
+    @staticmethod
+    def _again(pending: Sequence[TrialKey], graded: Graded) -> frozenset[TrialKey]:
+        """What is worth another try: what says nothing yet, and all where there is no expert to compare with."""
+        return graded.retried if graded.session and graded.session.expert.valid else frozenset(pending)
+
+    def _attempt(self, pending: list[TrialKey]) -> Graded:
+        self._write(self._folder.task_facts(self._task.task_id), TaskFacts.of(self._task))
+        self._say("image")
+        image = sealed_image(self._around.engine, self._around.settings, self._task, self._task_folder, self._folder)
+        for number, key in enumerate(pending):
+            if self._folder.read_facts(key) is None:
+                self._say(f"{key.label} at work", number, len(pending))
+                self._solve(key, image)
+        grader = Grader(
+            self._around.engine,
+            image,
+            self._task,
+            folder=self._folder,
+            config=self._around.config,
+            limits=self._around.limits(self._core),
+            say=self._say,
+            check=self._around.stop.check,
+        )
+        return grader.grade([self._submission(key) for key in pending])
+
+    def _submission(self, key: TrialKey) -> Submission:
+        facts = self._folder.read_facts(key)
+        if facts is None:
+            raise TrialError(f"{self._folder.trial(key)}: trajectory.json is gone")
+        return Submission(key, facts, self._folder.read_patch(key))
+
+    def _solve(self, key: TrialKey, image: ImageRef) -> None:
+        """Let the agent work in a fresh sandbox, and store what it hands in; trajectory.json is written last."""
+        agent = self._around.agents[key.agent]
+        with self._around.engine.start(image, limits=self._around.limits(self._core), writable_env=True) as container:
+            try:
+                result = agent.solve(self._task, container, timeout_s=self._around.config.timeout_s)
+            except AgentFailed as error:
+                result = AgentResult("", Usage(), 0.0, f"{error}\n", failure=str(error))
+        self._around.stop.check()
+        where = self._folder.trial(key)
+        write_text(where / "agent.log", result.log)
+        write_text(where / "patch.diff", result.patch)
+        self._write(where / "trajectory.json", _facts(agent, result))
+
+    def _complete(self, done: list[TrialKey], graded: Graded) -> None:
+        for key in done:
+            facts = self._folder.read_facts(key)
+            ending = graded.endings[key]
+            ratios = graded.ratios.get(key)
+            record = TrialRecord(
+                task_id=key.task_id,
+                agent=key.agent,
+                attempt=key.attempt,
+                outcome=ending.outcome,
+                reason=ending.reason,
+                session=graded.session.session if graded.session else None,
+                patch_sha256=patch_digest(self._folder.read_patch(key)),
+                wall_s=facts.wall_s if facts else 0.0,
+                cost_usd=facts.cost_usd if facts else None,
+                ratios=ratios,
+                score=graded.score(key),
+            )
+            self._write(self._folder.trial(key) / "trial.json", record)
+        self._around.observer.complete(len(done))
+
+    def _write(self, path: Path, record: BaseModel) -> None:
+        self._around.stop.check()
+        write_record(path, record)
+
+    def _say(self, what: str, done: int = 0, total: int | None = None) -> None:
+        self._around.observer.step(self._task.task_id, what, done, total)
+
+
+def _facts(agent: Agent, result: AgentResult) -> AgentFacts:
+    return AgentFacts(
+        wall_s=result.wall_s,
+        input_tokens=result.usage.input_tokens,
+        output_tokens=result.usage.output_tokens,
+        cost_usd=result.usage.cost_usd,
+        failure=result.failure,
+        timed_out=result.timed_out,
+        measure_empty=agent.name == "nop",
+    )

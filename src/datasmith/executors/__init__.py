@@ -1,0 +1,1 @@
+"""Place work: run many items at once, here or elsewhere."""

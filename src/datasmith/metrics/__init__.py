@@ -1,0 +1,1 @@
+"""Count: the scores, defined once, without I/O."""

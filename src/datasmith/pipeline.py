@@ -1,0 +1,291 @@
+"""The six stages in their order: what a request means, what is done again, and what is left alone."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from socket import gethostname
+from types import TracebackType
+from typing import Protocol, Self
+
+from datasmith.docker.engine import ContainerEngine
+from datasmith.docker.engines import limits_of, open_engine
+from datasmith.docker.images import ImageManager
+from datasmith.errors import ConfigError, NothingToDo
+from datasmith.executors.cores import CorePool, usable_cores
+from datasmith.github.base import Forge, Window
+from datasmith.github.forges import open_forge
+from datasmith.publish.funnel import Funnel, funnel
+from datasmith.resolution.resolver import Resolver
+from datasmith.runners.agenda import Terms, abandoned, agenda, repository_of
+from datasmith.runners.base import default_worker
+from datasmith.runners.classify_prs import ClassifyPRsRunner
+from datasmith.runners.loop import RunOptions, StageSummary
+from datasmith.runners.publish import PublishRunner
+from datasmith.runners.resolve_packages import ResolvePackagesRunner
+from datasmith.runners.scrape_commits import ScrapeCommitsRunner
+from datasmith.runners.scrape_repos import ScrapeReposRunner
+from datasmith.runners.synthesis import Synthesis
+from datasmith.runners.synthesize_images import SynthesizeImagesRunner
+from datasmith.settings import Settings
+from datasmith.storage import open_store
+from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store
+from datasmith.workloads.measure import MeasurePlan
+
+FEWEST_ROUNDS = 5
+"""With fewer rounds no test of pairs can call anything changed."""
+
+Show = Callable[[str, int, int, str], None]
+"""Told of progress: stage name, items done, items in all, what is under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one call of fc-data asks for; `stages` are in order, `n_concurrent` None means one item a core.
+
+    `plan` says how stage 5 measures; its seed is also that of the sample.
+    """
+
+    window: Window
+    forge: str
+    clones: tuple[Path, ...]
+    stages: tuple[int, ...] = tuple(STAGES)
+    resume: bool = False
+    force: bool = False
+    n_concurrent: int | None = None
+    tasks_per_repo: int | None = None
+    plan: MeasurePlan = field(default_factory=MeasurePlan)
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        start_date: str,
+        end_date: str,
+        forge: str,
+        clones: tuple[Path, ...],
+        stages: tuple[int, ...],
+        resume: bool,
+        force: bool,
+        n_concurrent: int | None,
+        tasks_per_repo: int | None,
+        seed: int,
+        precise: bool,
+        max_rounds: int | None = None,
+    ) -> Self:
+        """Read the flags; stages given twice run once.
+
+        Raises:
+            ConfigError: a value makes no sense; names the flag.
+        """
+        unknown = [stage for stage in stages if stage not in STAGES]
+        if unknown:
+            raise ConfigError(f"--stage {unknown[0]}: there are stages 1 to {len(STAGES)} (example: --stage 4)")
+        for flag, number in (("--n-concurrent", n_concurrent), ("--tasks-per-repo", tasks_per_repo)):
+            if number is not None and number < 1:
+                raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
+        if seed < 0:
+            raise ConfigError(f"--seed {seed}: must not be negative (example: --seed 7)")
+        plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
+        if max_rounds is not None and max_rounds < FEWEST_ROUNDS:
+            raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
+        return cls(
+            window=Window.parse(start_date, end_date),
+            forge=forge,
+            clones=clones,
+            stages=tuple(sorted(set(stages))) or tuple(STAGES),
+            resume=resume,
+            force=force,
+            n_concurrent=n_concurrent,
+            tasks_per_repo=tasks_per_repo,
+            plan=plan if max_rounds is None else plan.at_most(max_rounds),
+        )
+
+    def terms(self, repositories: Iterable[str] | None) -> Terms:
+        """What this request says of items that the ledger knows already."""
+        chosen = None if repositories is None else frozenset(repositories)
+        return Terms(self.resume, self.force, self.tasks_per_repo, self.plan.seed, chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a stage would do: the text of a dry run."""
+
+    stage: int
+    name: str
+    waiting: int
+    text: str
+
+
+def plan(settings: Settings, request: Request) -> list[Step]:
+    """What each asked stage would do now; reads the ledger, and changes nothing."""
+    with open_store(settings, create=False) as store:
+        return [_step(store, request, stage) for stage in request.stages]
+
+
+def _step(store: Store, request: Request, stage: int) -> Step:
+    found = agenda(stage, store.stage_items(request.window.key, stage), request.terms(None))
+    text = f"would work on {found.to_do} of {found.known} items known" if found.known else "nothing known yet"
+    return Step(stage, STAGES[stage], found.to_do, text)
+
+
+class _Stage(Protocol):
+    async def run_stage(self) -> StageSummary: ...
+
+
+class Pipeline:
+    """Runs the stages of one request; what it needs is opened on the way in and closed on the way out."""
+
+    def __init__(self, store: Store, forge: Forge, settings: Settings, request: Request) -> None:
+        self._store = store
+        self._forge = forge
+        self._settings = settings
+        self._request = request
+        self._window = request.window.key
+        self._data_dir = settings.data_dir.absolute()
+        self._engine: ContainerEngine | None = None
+
+    @classmethod
+    def open(cls, settings: Settings, request: Request) -> Self:
+        """Open the forge and the store.
+
+        Raises:
+            ConfigError, ForgeError, StoreError: what cannot be opened.
+        """
+        forge = open_forge(request.forge, request.clones)
+        return cls(open_store(settings), forge, settings, request)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._store.close()
+
+    def funnel(self) -> Funnel:
+        """Where the window's pull requests are now."""
+        return funnel(self._window, self._store.stage_items(self._window))
+
+    async def run(self, show: Show) -> list[StageSummary]:
+        """Run the asked stages in order.
+
+        Raises:
+            NothingToDo: no repository has an asv suite, or none had a pull request merged in the window.
+        """
+        names = [repository.full_name for repository in await self._forge.repositories()]
+        if 1 in self._request.stages:
+            self._store.enter(self._window, 1, [(name, "repository") for name in names], _now())
+        summaries = []
+        for stage in self._request.stages:
+            self._prepare(stage, names)
+            summaries.append(await self._runner(stage, show).run_stage())
+            self._check_found(stage, names)
+        return summaries
+
+    def _prepare(self, stage: int, names: Sequence[str]) -> None:
+        """Bring the ledger to where this request starts."""
+        where: Row = {"window": self._window, "stage": stage, "state": "leased"}
+        gone = set(abandoned(self._store.select("stage_items", where), gethostname(), _is_alive))
+        rows = self._store.stage_items(self._window, stage)
+        self._set([row for row in rows if row.item in gone], "pending", "")
+        found = agenda(stage, self._store.stage_items(self._window, stage), self._request.terms(names))
+        self._set(found.again, "pending", "")
+        self._set(found.left_out, "refused", found.reason)
+
+    def _set(self, rows: Sequence[StageItem], state: ItemState, reason: str) -> None:
+        for stage in {row.stage for row in rows}:
+            chosen = [(row.item, row.kind, state, reason) for row in rows if row.stage == stage]
+            self._store.record(self._window, stage, chosen, _now())
+
+    def _check_found(self, stage: int, names: Sequence[str]) -> None:
+        rows = [row for row in self._store.stage_items(self._window, stage) if repository_of(row.item) in names]
+        passed = [row for row in rows if row.kind == "repository" and row.state == "passed"]
+        if stage == 1 and not passed:
+            reasons = "; ".join(f"{row.item}: {row.reason or row.state}" for row in rows)
+            raise NothingToDo(f"no repository can be used: {reasons or 'the forge offers none'}")
+        if stage == 2 and passed and not any(row.kind == "pull_request" for row in rows):
+            raise NothingToDo(
+                f"no pull request was merged in {self._window} (try other dates: --start-date, --end-date)"
+            )
+
+    def _runner(self, stage: int, show: Show) -> _Stage:
+        store, forge, options = self._store, self._forge, self._options(stage, show)
+        match stage:
+            case 1:
+                return ScrapeReposRunner(store, self._window, options, forge=forge)
+            case 2:
+                return ScrapeCommitsRunner(store, self._request.window, options, forge=forge)
+            case 3:
+                return ClassifyPRsRunner(store, self._window, options)
+            case 4:
+                resolver = self._resolver()
+                return ResolvePackagesRunner(store, self._window, options, forge=forge, resolver=resolver)
+            case 5:
+                return self._synthesis_runner(options, show)
+            case _:
+                return PublishRunner(store, self._window, options, data_dir=self._data_dir)
+
+    def _options(self, stage: int, show: Show) -> RunOptions:
+        cores = len(usable_cores())
+        wanted = self._request.n_concurrent or cores
+        options = RunOptions(worker=default_worker(), n_concurrent=min(wanted, cores) if stage == 5 else wanted)
+
+        def progress(done: int, total: int, item: str, state: ItemState) -> None:
+            show(STAGES[stage], done, total, f"{item} {state}")
+
+        return replace(options, progress=progress)
+
+    def engine(self) -> ContainerEngine:
+        """The container engine, opened at its first use.
+
+        Raises:
+            EngineUnavailable: none can be used; says what to do.
+        """
+        if self._engine is None:
+            self._engine = open_engine(self._settings)
+        return self._engine
+
+    def _resolver(self) -> Resolver:
+        settings = self._settings
+        return Resolver(
+            self.engine().pythons(),
+            index_url=settings.index_url,
+            ca_bundle=settings.ca_bundle,
+            cache_dir=settings.cache_dir.absolute() / "uv",
+        )
+
+    def _synthesis_runner(self, options: RunOptions, show: Show) -> SynthesizeImagesRunner:
+        engine = self.engine()
+        synthesis = Synthesis(
+            engine,
+            ImageManager(engine, namespace=self._settings.namespace),
+            data_dir=self._data_dir,
+            plan=self._request.plan,
+            limits=limits_of(self._settings),
+            now=_now,
+        )
+        return SynthesizeImagesRunner(
+            self._store,
+            self._window,
+            options,
+            forge=self._forge,
+            synthesis=synthesis,
+            cores=CorePool(usable_cores()),
+            data_dir=self._data_dir,
+            needs_room=(self._settings.cache_dir.absolute(),),
+            note=partial(_under_way, show),
+        )
+
+
+def _under_way(show: Show, item: str, step: str) -> None:
+    show(STAGES[5], -1, -1, f"{item} {step}")
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()

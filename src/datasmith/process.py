@@ -1,0 +1,234 @@
+"""The only door to subprocess: an argument list goes in, a Completed comes out, nothing is left running."""
+
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE")
+"""What a child sees of our environment unless the caller gives another one: never a secret."""
+
+KEPT_BYTES = 2_000_000
+"""At most this much of each output stream is kept: the beginning and the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """How a child process ended.
+
+    `rc` is negative where a signal ended it; `wall_s` and `cpu_s` are seconds, `cpu_s` being user plus system
+    time of the child and of all its descendants that were waited for.
+    """
+
+    argv: tuple[str, ...]
+    rc: int
+    stdout: bytes
+    stderr: bytes
+    wall_s: float
+    cpu_s: float
+    timed_out: bool
+
+    @property
+    def ok(self) -> bool:
+        """True where the process ended by itself with exit code 0."""
+        return self.rc == 0 and not self.timed_out
+
+    @property
+    def text(self) -> str:
+        """Standard output as text; undecodable bytes are replaced."""
+        return self.stdout.decode("utf-8", "replace")
+
+    @property
+    def error_text(self) -> str:
+        """Standard error as text; undecodable bytes are replaced."""
+        return self.stderr.decode("utf-8", "replace")
+
+
+class _Kept:
+    """A bounded copy of a stream: first half of the allowance, then a sliding last half."""
+
+    def __init__(self, allowance: int) -> None:
+        self._half = max(1, allowance // 2)
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def add(self, chunk: bytes) -> None:
+        room = self._half - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:] if room > 0 else chunk
+        extra = len(self._tail) - self._half
+        if extra > 0:
+            del self._tail[:extra]
+            self._dropped += extra
+
+    def value(self) -> bytes:
+        note = b"\n[... %d bytes left out ...]\n" % self._dropped if self._dropped else b""
+        return bytes(self._head) + note + bytes(self._tail)
+
+
+def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The allow-listed part of our own environment, plus `extra`."""
+    kept = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
+    return kept | dict(extra or {})
+
+
+def run(
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    stdin: bytes = b"",
+    log: Path | None = None,
+    kept_bytes: int = KEPT_BYTES,
+    pass_fds: Sequence[int] = (),
+) -> Completed:
+    """Run one program to its end and return how it ended; a non-zero exit code is a value, not an exception.
+
+    `env` is the child's complete environment (default: `clean_environment()`). After `timeout` seconds, and on any
+    exception here (Ctrl-C included), the child's whole process group is killed. `log` gets both streams appended,
+    as they come.
+
+    Raises:
+        FileNotFoundError: the program does not exist.
+    """
+    words = tuple(str(word) for word in argv)
+    started = time.monotonic()
+    child = subprocess.Popen(
+        words,
+        cwd=cwd,
+        env=dict(env) if env is not None else clean_environment(),
+        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=tuple(pass_fds),
+    )
+    deadline = None if timeout is None else started + timeout
+    log_file = log.open("ab") if log else None
+    try:
+        streams = _Streams(child, stdin, kept_bytes, log_file)
+        timed_out = not streams.follow(child.pid, deadline)
+        kill_group(child.pid)
+        out, err = streams.rest()
+        _, status, usage = os.wait4(child.pid, 0)
+    except BaseException:
+        kill_group(child.pid)
+        child.wait()
+        raise
+    finally:
+        for stream in (child.stdin, child.stdout, child.stderr):
+            if stream:
+                stream.close()
+        if log_file:
+            log_file.close()
+    child.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.monotonic() - started
+    return Completed(words, child.returncode, out, err, wall, usage.ru_utime + usage.ru_stime, timed_out)
+
+
+class _Streams:
+    """The three pipes of a child: feeds one, drains two."""
+
+    def __init__(self, child: "subprocess.Popen[bytes]", stdin: bytes, kept_bytes: int, log: IO[bytes] | None) -> None:
+        assert child.stdout and child.stderr
+        self._outputs = {stream.fileno(): _Kept(kept_bytes) for stream in (child.stdout, child.stderr)}
+        self._input = child.stdin
+        self._waiting = memoryview(stdin)
+        self._log = log
+        self._selector = selectors.DefaultSelector()
+        for descriptor in self._outputs:
+            os.set_blocking(descriptor, False)
+            self._selector.register(descriptor, selectors.EVENT_READ)
+        if self._input:
+            os.set_blocking(self._input.fileno(), False)
+            self._selector.register(self._input.fileno(), selectors.EVENT_WRITE)
+
+    def follow(self, pid: int, deadline: float | None) -> bool:
+        """Serve the pipes until the process has ended (True) or the deadline has passed (False)."""
+        ended = os.pidfd_open(pid)
+        self._selector.register(ended, selectors.EVENT_READ)
+        try:
+            while deadline is None or time.monotonic() < deadline:
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                ready = {key.fd for key, _ in self._selector.select(left)}
+                self._serve(ready)
+                if ended in ready:
+                    return True
+            return False
+        finally:
+            self._selector.close()
+            os.close(ended)
+
+    def _serve(self, ready: set[int]) -> None:
+        for descriptor in ready & self._outputs.keys():
+            if not _drain(descriptor, self._outputs[descriptor], self._log):
+                self._selector.unregister(descriptor)
+        if self._input and self._input.fileno() in ready:
+            self._waiting = _feed(self._input.fileno(), self._waiting)
+            if not self._waiting:
+                self._selector.unregister(self._input.fileno())
+                self._input.close()
+                self._input = None
+
+    def rest(self) -> tuple[bytes, bytes]:
+        """What was kept of (stdout, stderr), with what still waits in the pipes."""
+        for descriptor, kept in self._outputs.items():
+            _drain(descriptor, kept, self._log)
+        out, err = self._outputs.values()
+        return out.value(), err.value()
+
+
+def _drain(descriptor: int, kept: _Kept, log: IO[bytes] | None) -> bool:
+    """Take what is there to read now; False once the other end is closed."""
+    for _ in range(64):
+        try:
+            chunk = os.read(descriptor, 65536)
+        except BlockingIOError:
+            return True
+        if not chunk:
+            return False
+        kept.add(chunk)
+        if log:
+            log.write(chunk)
+            log.flush()
+    return True
+
+
+def _feed(descriptor: int, waiting: memoryview) -> memoryview:
+    """Write what the child takes now; an empty view once everything is written or the child does not read."""
+    try:
+        return waiting[os.write(descriptor, waiting[:65536]) :]
+    except BlockingIOError:
+        return waiting
+    except BrokenPipeError:
+        return memoryview(b"")
+
+
+def kill_group(pid: int) -> None:
+    """Kill every process of the group that `pid` leads; one that is gone already is fine."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def kill_descendants() -> None:
+    """Kill every process that descends from this one: the last thing a stopped command does."""
+    pending = [os.getpid()]
+    while pending:
+        pid = pending.pop()
+        for listing in Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                children = [int(word) for word in listing.read_text().split()]
+            except OSError:
+                children = []
+            pending += children
+            for child in children:
+                kill_group(child)

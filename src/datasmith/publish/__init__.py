@@ -1,0 +1,1 @@
+"""Give away: records, tables and the funnel."""

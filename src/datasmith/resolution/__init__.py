@@ -1,0 +1,1 @@
+"""Which Python, which pins: the environment of a commit as of its day."""

@@ -1,0 +1,68 @@
+"""Read uv's refusals: what they say, without what changes from day to day, and which need to give up."""
+
+import re
+from collections.abc import Iterable
+
+from datasmith.resolution.requirements import Need, Origin
+
+_DEARNESS: dict[Origin, int] = {
+    "imports": 0, "asv": 1, "benchmarks": 2, "tests": 3, "runner": 4, "build": 5, "runtime": 6
+}  # fmt: skip
+_NETWORK = re.compile(
+    r"error sending request|failed to fetch|request failed after|timed out|dns error|connection (?:refused|reset)"
+    r"|status server error|status client error \((?:401|403|407|429)|certificate",
+    re.IGNORECASE,
+)
+_PYTHON_BOUND = re.compile(
+    r"no usable wheels|no wheels with a matching|Python ?[<>=!~]|current Python version", re.IGNORECASE
+)
+UNDATED = "the package index gives no upload dates, so nothing counts as published before the commit"
+
+
+def statement(error: str) -> str:
+    """The refusal as one line: no hints (they tell of later releases), no warnings, no times."""
+    paragraphs = re.split(r"\n\s*\n", error.replace("\r", ""))
+    kept = []
+    for paragraph in paragraphs:
+        lines = [line for line in paragraph.splitlines() if not line.startswith(("warning:", "Resolved", "Using "))]
+        text = " ".join(" ".join(lines).split())
+        if text and not text.startswith("hint:"):
+            kept.append(text)
+    return " ".join(kept).removeprefix("error: ").replace(" cause: ", ": ")
+
+
+def is_outage(error: str) -> bool:
+    """True where the index could not be asked: this says nothing about the requirements."""
+    return "No solution found" not in error and bool(_NETWORK.search(error))
+
+
+def lacks_dates(error: str) -> bool:
+    """True where releases were passed over because the index does not say when they were uploaded."""
+    return "missing an upload date" in error
+
+
+def blames_python(error: str) -> bool:
+    """True where another Python version may help: no wheels for this one, or a bound on it."""
+    return bool(_PYTHON_BOUND.search(error))
+
+
+def is_absent(error: str, name: str) -> bool:
+    """True where the index never had a release of that name before the cutoff, whatever the Python."""
+    text = " ".join(error.split())
+    return f"{name} was not found in the package registry" in text or f"there are no versions of {name}" in text
+
+
+def to_give_up(error: str, needs: Iterable[Need]) -> Need | None:
+    """The need to weaken or drop: of those the refusal names, the least dear, then the one it names first.
+
+    A need that must stay is only chosen where it has a weaker form; None where nothing that is named can give way.
+    """
+    text = " ".join(error.split())
+    named = [(need, _position(text, need.name)) for need in needs if need.optional or need.fallback]
+    found = [(_DEARNESS[need.origin], position, need.requirement, need) for need, position in named if position >= 0]
+    return min(found, key=lambda item: item[:3])[3] if found else None
+
+
+def _position(text: str, name: str) -> int:
+    match = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)
+    return match.start() if match else -1

@@ -1,0 +1,243 @@
+"""Merge what pyproject.toml, setup.cfg and setup.py of a tree say into one description of its project."""
+
+import posixpath
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from datasmith.errors import ResolutionError
+from datasmith.resolution import layout
+from datasmith.resolution.base import SourceTree
+from datasmith.resolution.pyproject import Pyproject, read_pyproject
+from datasmith.resolution.setup_cfg import SetupCfg, read_setup_cfg
+from datasmith.resolution.setup_py import SetupCall, read_setup_py
+
+LEGACY_BACKEND = "setuptools.build_meta:__legacy__"
+_SCM_TOOLS = {
+    "setuptools-scm", "setuptools-git-versioning", "hatch-vcs", "versioneer", "flit-scm", "vcs-versioning",
+    "versioningit", "poetry-dynamic-versioning", "uv-dynamic-versioning", "dunamai", "setuptools-vcs-versioning",
+    "miniver",
+}  # fmt: skip
+_SCM_TABLES = {"setuptools_scm", "setuptools-git-versioning", "versioneer", "versioningit", "poetry-dynamic-versioning"}
+_CHANGELOG = re.compile(
+    r"(?:.*/)?(?:changelog|changes|history|news|release[-_]?notes|whats[-_]?new)(?:\.\w+)?", re.IGNORECASE
+)
+_HEADING = re.compile(
+    r"[#=\s*\[(]*(?:[A-Za-z][\w-]*\s+)?v?(\d+\.\d+(?:\.\d+)*)(?:\.?(?:dev|rc|a|b|post)\d*)?\W*"
+    r"(?:[(\[].*|[-–—:].*|released?\b.*|unreleased\b.*|\d{4}-.*)?",
+    re.IGNORECASE,
+)
+UNKNOWN_VERSION = "0.0.0.dev0"
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectMetadata:
+    """A project as its own files describe it; requirement lists as written.
+
+    `dependencies_known` is False where they are computed by code, which is not run. `setup_imports` are the modules
+    setup.py imports; `notes` are remarks for the log.
+    """
+
+    root: str
+    name: str
+    version: str
+    requires_python: str
+    dependencies: tuple[str, ...]
+    dependencies_known: bool
+    extras: Mapping[str, tuple[str, ...]]
+    groups: Mapping[str, tuple[str, ...]]
+    build_requires: tuple[str, ...]
+    build_backend: str
+    import_names: tuple[str, ...]
+    setup_imports: tuple[str, ...]
+    builds_extensions: bool
+    pytest_options: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The three metadata files of one directory, read."""
+
+    root: str
+    toml: Pyproject
+    cfg: SetupCfg
+    py: SetupCall
+    has_setup_py: bool
+
+    @property
+    def name(self) -> str:
+        return self.toml.name or self.cfg.name or self.py.text("name")
+
+    @property
+    def is_project(self) -> bool:
+        return self.toml.describes_project or bool(self.cfg.name) or self.has_setup_py
+
+
+def read_metadata(tree: SourceTree, repository: str, install_paths: tuple[str, ...] = ()) -> ProjectMetadata:
+    """Describe the project of a tree; where it holds several, the one that the repository is about.
+
+    Raises:
+        ResolutionError: no directory of the tree holds a Python project.
+    """
+    found = [files for root in layout.project_candidates(tree.paths) if (files := _read(tree, root)).is_project]
+    told = [files for target in install_paths for files in found if files.root == layout.install_root(target)]
+    if not found:
+        raise ResolutionError(
+            f"no Python project found in {repository}: it has no pyproject.toml with [project], no setup.cfg"
+            " with a name and no setup.py"
+        )
+    chosen = layout.best_root([(files.root, files.name) for files in told or found], repository)
+    return _merge(tree, next(files for files in found if files.root == chosen), repository)
+
+
+def pretend_version(tree: SourceTree, repository: str = "", install_paths: tuple[str, ...] = ()) -> str | None:
+    """A version for build tools that read it from version control, which a sealed tree does not have.
+
+    The highest version that a heading of the change log names, else "0.0.0.dev0"; None where the version is static.
+    """
+    metadata = read_metadata(tree, repository, install_paths)
+    files = _read(tree, metadata.root)
+    tools = {_name(line) for line in metadata.build_requires} & _SCM_TOOLS
+    if not tools and not _SCM_TABLES & set(files.toml.tools) and not _asks_scm(files.py):
+        return None
+    headings = {_top_version(text) for path, text in tree.texts.items() if is_changelog(path)}
+    return str(max(headings - {None}, key=lambda v: v or Version("0"), default=UNKNOWN_VERSION))
+
+
+def is_changelog(path: str) -> bool:
+    """True for a file that tells of versions: CHANGELOG.rst, docs/whatsnew.md, HISTORY ..."""
+    return _CHANGELOG.fullmatch(path) is not None
+
+
+def _asks_scm(call: SetupCall) -> bool:
+    asked = {"use_scm_version", "version_config"}
+    return bool(asked & (call.keywords.keys() | call.computed)) or "versioneer" in call.imports
+
+
+def _top_version(text: str) -> Version | None:
+    """The highest version among headings: short lines that start with it, not indented, after an empty line."""
+    lines = ["", *text[:200_000].splitlines()]
+    alone = [line for above, line in pairwise(lines) if len(line) < 80 and not above.strip(" =-#*") and line[:1] != " "]
+    headings = [_HEADING.fullmatch(line) for line in alone]
+    versions = [Version(match[1]) for match in headings if match]
+    return max((version for version in versions if version.release[0] < 3000), default=None)
+
+
+def _name(line: str) -> str:
+    try:
+        return canonicalize_name(Requirement(line).name)
+    except InvalidRequirement:
+        return ""
+
+
+def _read(tree: SourceTree, root: str) -> _Files:
+    def text(name: str) -> str | None:
+        return tree.texts.get(posixpath.normpath(posixpath.join(root, name)))
+
+    toml, cfg, py = text("pyproject.toml"), text("setup.cfg"), text("setup.py")
+    return _Files(
+        root,
+        Pyproject() if toml is None else read_pyproject(toml),
+        SetupCfg() if cfg is None else read_setup_cfg(cfg),
+        SetupCall() if py is None else read_setup_py(py),
+        py is not None or posixpath.normpath(posixpath.join(root, "setup.py")) in tree.paths,
+    )
+
+
+def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
+    toml, cfg, py = files.toml, files.cfg, files.py
+    name = files.name or repository.split("/")[-1]
+    dependencies, known = _dependencies(files)
+    notes = [problem for problem in (toml.problem, cfg.problem) if problem]
+    if not known:
+        notes.append("the dependencies are computed by setup.py, which is not run")
+    return ProjectMetadata(
+        root=files.root,
+        name=name,
+        version=_static_version(toml.version or cfg.version or py.text("version")),
+        requires_python=toml.requires_python or cfg.requires_python or py.text("python_requires"),
+        dependencies=dependencies,
+        dependencies_known=known,
+        extras=_extras(files),
+        groups=toml.groups,
+        build_requires=_build_requires(files),
+        build_backend=toml.build_backend or LEGACY_BACKEND,
+        import_names=layout.import_names(
+            tree.paths,
+            files.root,
+            name=name,
+            named=_named_modules(files),
+            roots=_package_roots(files),
+            patterns=toml.package_patterns,
+        ),
+        setup_imports=py.imports,
+        builds_extensions=py.builds_extensions,
+        pytest_options=f"{toml.pytest_options} {cfg.pytest_options} {_pytest_ini(tree, files.root)}".strip(),
+        notes=tuple(notes),
+    )
+
+
+def _static_version(text: str) -> str:
+    try:
+        return str(Version(text))
+    except InvalidVersion:
+        return ""
+
+
+def _dependencies(files: _Files) -> tuple[tuple[str, ...], bool]:
+    """The run-time requirements, and whether they are known without running code."""
+    if files.toml.dependencies is not None:
+        return files.toml.dependencies, True
+    named = files.toml.files.get("dependencies", ()) or files.cfg.files.get("dependencies", ())
+    if named:
+        return _file_lines(files.root, named), True
+    if files.cfg.dependencies is not None:
+        return files.cfg.dependencies, True
+    return files.py.lines("install_requires"), not files.py.computed & {"install_requires", "**"}
+
+
+def _extras(files: _Files) -> dict[str, tuple[str, ...]]:
+    extras = files.py.table("extras_require")
+    if files.py.lines("tests_require"):
+        extras["test"] = (*extras.get("test", ()), *files.py.lines("tests_require"))
+    extras |= files.cfg.extras
+    extras |= files.toml.extras
+    for field_name, names in {**files.cfg.files, **files.toml.files}.items():
+        if field_name.startswith("optional-dependencies."):
+            extras[field_name.split(".", 1)[1]] = _file_lines(files.root, names)
+    return extras
+
+
+def _file_lines(root: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Requirement lines of files; those that a file includes are pointed to, so that the reader follows them."""
+    paths = [posixpath.normpath(posixpath.join(root, name)) for name in names]
+    return tuple(f"-r {path}" for path in paths)
+
+
+def _build_requires(files: _Files) -> tuple[str, ...]:
+    if files.toml.build_requires is not None:
+        return (*files.toml.build_requires, *files.cfg.setup_requires, *files.py.lines("setup_requires"))
+    return ("setuptools", "wheel", *files.cfg.setup_requires, *files.py.lines("setup_requires"))
+
+
+def _named_modules(files: _Files) -> tuple[str, ...]:
+    if files.toml.modules:
+        return files.toml.modules
+    packages = [name.split(".")[0] for name in files.py.lines("packages")]
+    return tuple(dict.fromkeys([*files.cfg.modules, *packages, *files.py.lines("py_modules")]))
+
+
+def _package_roots(files: _Files) -> tuple[str, ...]:
+    mapped = files.py.table("package_dir").get("", ())
+    return (*files.toml.package_roots, *files.cfg.package_roots, *mapped)
+
+
+def _pytest_ini(tree: SourceTree, root: str) -> str:
+    texts = [tree.texts.get(posixpath.normpath(posixpath.join(root, name)), "") for name in ("pytest.ini", "tox.ini")]
+    return " ".join(line.strip() for text in texts for line in text.splitlines() if line.strip().startswith("addopts"))

@@ -1,0 +1,161 @@
+"""Put together all that an environment must hold: run, build, test, benchmark; each need with where it comes from."""
+
+import posixpath
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from datasmith.resolution import groups, imports
+from datasmith.resolution.base import AsvHints, Dropped, SourceTree
+from datasmith.resolution.metadata import ProjectMetadata
+from datasmith.resolution.native import NATIVE_NAMES
+from datasmith.resolution.requirements import Need, Origin, Reading, is_requirements_file, read_lines, unique
+
+_BACKENDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("setuptools", ("setuptools", "wheel")),
+    ("mesonpy", ("meson-python", "meson", "ninja")),
+    ("scikit_build_core", ("scikit-build-core", "cmake", "ninja")),
+    ("hatchling", ("hatchling", "editables")),
+    ("pdm.backend", ("pdm-backend", "editables")),
+    ("flit_core", ("flit-core",)),
+    ("poetry.core", ("poetry-core",)),
+    ("maturin", ("maturin",)),
+    ("uv_build", ("uv-build",)),
+)
+"""What a backend asks for when it is run (an editable build, without isolation), beyond build-system.requires."""
+
+_PYTEST_OPTIONS = (
+    (r"--cov\b", "pytest-cov"),
+    (r"(?:^|\s)-n[ =]?(?:\d|auto|logical)|--numprocesses|--dist\b", "pytest-xdist"),
+    (r"--timeout\b", "pytest-timeout"),
+    (r"--benchmark-", "pytest-benchmark"),
+    (r"--doctest-plus\b", "pytest-doctestplus"),
+    (r"--mypy\b", "pytest-mypy"),
+    (r"--asyncio-mode\b", "pytest-asyncio"),
+    (r"--randomly-", "pytest-randomly"),
+    (r"--strict-random|--random-order", "pytest-random-order"),
+)
+
+
+_SHUFFLERS = ("pytest-randomly", "pytest-random-order", "pytest-reverse")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The needs in order of dearness, what was left out before any try, and native libraries that were asked for."""
+
+    needs: tuple[Need, ...]
+    dropped: tuple[Dropped, ...]
+    native: tuple[str, ...]
+
+
+def collect(tree: SourceTree, metadata: ProjectMetadata, hints: AsvHints) -> Wanted:
+    """Everything wanted in the environment of a project; nothing is looked up."""
+    found, dropped = list[Need](), list[Dropped]()
+
+    def add(origin: Origin, reading: Reading) -> None:
+        found.extend(Need(requirement, origin) for requirement in reading.requirements)
+        dropped.extend(reading.dropped)
+
+    add("runtime", _runtime(tree, metadata))
+    add("build", read_lines((*metadata.build_requires, *_backend_needs(metadata.build_backend))))
+    add("runner", Reading(("pytest",)))
+    for origin, reading in _chosen(tree, metadata):
+        add(origin, reading)
+    add("asv", read_lines(hints.requirements))
+    declared = {need.name for need in found}
+    guessed = [name for name in _guesses(tree, metadata) if canonicalize_name(name) not in declared]
+    add("imports", Reading(tuple(dict.fromkeys(guessed))))
+    return _filtered(found, dropped, metadata)
+
+
+def build_names(needs: Iterable[Need]) -> tuple[str, ...]:
+    """Canonical names of what building the package needs, sorted."""
+    return tuple(sorted({need.name for need in needs if need.origin == "build"}))
+
+
+def _runtime(tree: SourceTree, metadata: ProjectMetadata) -> Reading:
+    """Declared dependencies; where code computes them, the project's requirements.txt is the next best statement."""
+    reading = read_lines(groups.expand(metadata.dependencies, metadata.name, metadata.extras), tree.texts)
+    path = posixpath.normpath(posixpath.join(metadata.root, "requirements.txt"))
+    if metadata.dependencies_known or path not in tree.texts:
+        return reading
+    return reading + read_lines([f"-r {path}"], tree.texts)
+
+
+def _backend_needs(backend: str) -> tuple[str, ...]:
+    known = [needs for prefix, needs in _BACKENDS if backend.startswith(prefix)]
+    return known[0] if known else ("setuptools", "wheel")
+
+
+def _chosen(tree: SourceTree, metadata: ProjectMetadata) -> list[tuple[Origin, Reading]]:
+    """Extras, dependency groups and requirements files that are for tests or benchmarks."""
+    sources = {f"extra {name}": (name, lines) for name, lines in metadata.extras.items()}
+    sources |= {f"group {name}": (name, lines) for name, lines in metadata.groups.items()}
+    sources |= {f"file {path}": (name, (f"-r {path}",)) for path, name in _requirement_files(tree, metadata.root)}
+    chosen = dict(groups.choose_names({name for name, _ in sources.values()}))
+    found = list[tuple[Origin, Reading]]()
+    for _, (name, lines) in sorted(sources.items()):
+        if name in chosen:
+            origin: Origin = "benchmarks" if chosen[name] == "benchmarks" else "tests"
+            found.append((origin, read_lines(groups.expand(lines, metadata.name, metadata.extras), tree.texts)))
+    return found
+
+
+def _requirement_files(tree: SourceTree, root: str) -> list[tuple[str, str]]:
+    """(path, what its name says) of the project's requirements files: "tests/requirements.txt" says tests."""
+    found = []
+    for path in sorted(tree.texts):
+        local = posixpath.relpath(path, root)
+        if is_requirements_file(path) and not local.startswith("..") and "constraints" not in local.lower():
+            found.append((path, local.removesuffix(".txt")))
+    return found
+
+
+def _guesses(tree: SourceTree, metadata: ProjectMetadata) -> list[str]:
+    own = metadata.import_names
+    setup = posixpath.normpath(posixpath.join(metadata.root, "setup.py"))
+    plugins = [name for option, name in _PYTEST_OPTIONS if re.search(option, metadata.pytest_options)]
+    plugins += re.findall(r"\bpytest-[a-z][a-z-]+\b", metadata.pytest_options)
+    needed_to_build = imports.third_party(metadata.setup_imports, imports.LocalModules(tree.paths), setup, own)
+    return [*plugins, *needed_to_build, *imports.undeclared(tree, own)]
+
+
+def _filtered(found: list[Need], dropped: list[Dropped], metadata: ProjectMetadata) -> Wanted:
+    needs, native = list[Need](), list[str]()
+    for need in found:
+        reason = _reason_to_leave_out(need, metadata.pytest_options)
+        if need.name == canonicalize_name(metadata.name):
+            continue
+        if need.optional and need.name in NATIVE_NAMES:
+            native.append(need.name)
+        if reason:
+            dropped.append(Dropped(requirement=need.requirement, reason=reason))
+        else:
+            needs.append(_one_numpy(need, dropped))
+    return Wanted(unique(needs), tuple(dict.fromkeys(dropped)), tuple(sorted(set(native))))
+
+
+def _reason_to_leave_out(need: Need, pytest_options: str) -> str:
+    if not need.optional:
+        return ""
+    if need.name in _SHUFFLERS and "random" not in pytest_options:
+        return "it shuffles the tests: two runs would differ"
+    if need.name in NATIVE_NAMES:
+        return "no Python distribution: the system's packages give it"
+    return groups.not_needed(need.name)
+
+
+def _one_numpy(need: Need, dropped: list[Dropped]) -> Need:
+    """One numpy serves building and running, so what only the build pins gives way to what the package needs."""
+    if need.origin != "build" or need.name not in ("numpy", "oldest-supported-numpy"):
+        return need
+    requirement = Requirement(need.requirement)
+    exact = any(clause.operator in ("==", "===", "~=") for clause in requirement.specifier)
+    if need.name == "numpy" and not exact:
+        return Need(need.requirement, "build", fallback="numpy")
+    dropped.append(Dropped(requirement=need.requirement, reason="one numpy serves the build and the run: not pinned"))
+    return Need("numpy", "build")

@@ -1,0 +1,236 @@
+"""Read pyproject.toml: PEP 518, 621 and 735, Poetry's tables, and where a build backend says the modules are."""
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from packaging.version import InvalidVersion, Version
+
+Toml = Mapping[str, object]
+_EMPTY: Toml = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Pyproject:
+    """What a pyproject.toml says, requirement lists as written; `present` is False where there is no usable file.
+
+    `files` maps what setuptools reads from files ("dependencies", "optional-dependencies.test") to their names.
+    """
+
+    present: bool = False
+    describes_project: bool = False
+    name: str = ""
+    version: str = ""
+    requires_python: str = ""
+    dependencies: tuple[str, ...] | None = None
+    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dynamic: tuple[str, ...] = ()
+    build_requires: tuple[str, ...] | None = None
+    build_backend: str = ""
+    modules: tuple[str, ...] = ()
+    package_roots: tuple[str, ...] = ()
+    package_patterns: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    pytest_options: str = ""
+    problem: str = ""
+
+
+def read_pyproject(text: str) -> Pyproject:
+    """Read the text of a pyproject.toml; `problem` says why one cannot be used."""
+    try:
+        document: Toml = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return Pyproject(problem=f"pyproject.toml cannot be read: {str(error).splitlines()[0]}")
+    project, tool, build = _at(document, "project"), _at(document, "tool"), _at(document, "build-system")
+    poetry, setuptools = _at(tool, "poetry"), _at(tool, "setuptools")
+    roots, patterns = _search(setuptools)
+    flit = _at(tool, "flit", "metadata")
+    return Pyproject(
+        present=True,
+        describes_project=bool(project or poetry or flit),
+        name=_text(project, "name") or _text(poetry, "name") or _text(flit, "dist-name") or _text(flit, "module"),
+        version=_text(project, "version") or _text(poetry, "version"),
+        requires_python=_text(project, "requires-python")
+        or _text(flit, "requires-python")
+        or poetry_specifier(_at(poetry, "dependencies").get("python", "")),
+        dependencies=_dependencies(project, poetry, flit),
+        extras=_extras(project, poetry, flit),
+        groups=_groups(document) | _poetry_groups(poetry),
+        files=_files(setuptools),
+        dynamic=_strings(project.get("dynamic")),
+        build_requires=_strings(build.get("requires")) if "requires" in build else None,
+        build_backend=_text(build, "build-backend"),
+        modules=_modules(tool),
+        package_roots=roots,
+        package_patterns=patterns,
+        tools=tuple(sorted(tool)),
+        pytest_options=_pytest_options(tool),
+    )
+
+
+def poetry_specifier(constraint: object) -> str:
+    """Poetry's "^1.2", "~1.2", "1.2" and "*" as a PEP 440 specifier; others are returned as written."""
+    if not isinstance(constraint, str):
+        return ""
+    return ",".join(filter(None, (_poetry_clause(part.strip()) for part in constraint.split(","))))
+
+
+def _poetry_clause(clause: str) -> str:
+    if clause in ("", "*"):
+        return ""
+    if clause[0] not in "^~" or clause.startswith("~="):
+        return f"=={clause}" if clause[0].isdigit() else clause.replace(" ", "")
+    text = clause.lstrip("^~ ")
+    try:
+        release = Version(text.removesuffix(".*")).release
+    except InvalidVersion:
+        return clause
+    if clause[0] == "~":
+        keep = min(2, len(release))
+    else:
+        keep = next((index + 1 for index, part in enumerate(release) if part), len(release))
+    above = (*release[: keep - 1], release[keep - 1] + 1)
+    return f">={text},<{'.'.join(map(str, above))}"
+
+
+def _dependencies(project: Toml, poetry: Toml, flit: Toml) -> tuple[str, ...] | None:
+    """None where the file does not say: dependencies are dynamic, or stand elsewhere."""
+    if "dependencies" in project:
+        return _strings(project["dependencies"])
+    if "requires" in flit:
+        return _strings(flit["requires"])
+    if "dependencies" in poetry:
+        table = _at(poetry, "dependencies")
+        return tuple(line for name in table if name != "python" for line in _poetry_lines(name, table[name], False))
+    return None
+
+
+def _extras(project: Toml, poetry: Toml, flit: Toml) -> dict[str, tuple[str, ...]]:
+    extras = {name: _strings(items) for name, items in _at(project, "optional-dependencies").items()}
+    extras |= {name: _strings(items) for name, items in _at(flit, "requires-extra").items()}
+    optional = _at(poetry, "dependencies")
+    for extra, names in _at(poetry, "extras").items():
+        lines = [line for name in _strings(names) for line in _poetry_lines(name, optional.get(name, "*"), True)]
+        extras.setdefault(extra, tuple(lines))
+    return extras
+
+
+def _poetry_groups(poetry: Toml) -> dict[str, tuple[str, ...]]:
+    tables = {name: _at(_at(poetry, "group"), name, "dependencies") for name in _at(poetry, "group")}
+    if "dev-dependencies" in poetry:
+        tables["dev"] = _at(poetry, "dev-dependencies")
+    return {
+        group: tuple(line for name in table for line in _poetry_lines(name, table[name], True))
+        for group, table in tables.items()
+    }
+
+
+def _poetry_lines(name: str, value: object, with_optional: bool) -> Iterator[str]:
+    """PEP 508 lines of one entry: a version, a table, or a list of tables."""
+    for item in value if isinstance(value, list) else [value]:
+        table: Toml = item if isinstance(item, Mapping) else {"version": item}
+        if table.get("optional") and not with_optional:
+            continue
+        extras = f"[{','.join(_strings(table.get('extras')))}]" if table.get("extras") else ""
+        if "path" in table or "develop" in table:
+            yield f"-e {table.get('path', name)}"
+        elif "git" in table or "url" in table:
+            yield f"{name}{extras} @ {table.get('git', table.get('url'))}"
+        else:
+            markers = " and ".join(f"({marker})" for marker in _poetry_markers(table))
+            specifier = poetry_specifier(table.get("version", ""))
+            yield f"{name}{extras}{specifier}" + (f"; {markers}" if markers else "")
+
+
+def _poetry_markers(table: Toml) -> Iterator[str]:
+    if _text(table, "markers"):
+        yield _text(table, "markers")
+    if python := poetry_specifier(table.get("python", "")):
+        for clause in python.split(","):
+            operator = clause[: len(clause) - len(clause.lstrip("<>=!~"))]
+            yield f"python_version {operator} '{clause[len(operator) :]}'"
+
+
+def _groups(document: Toml) -> dict[str, tuple[str, ...]]:
+    """PEP 735 groups with their includes written out; an include of an unknown or open group gives nothing."""
+    table = _at(document, "dependency-groups")
+    return {name: _group_lines(table, name, frozenset()) for name in table}
+
+
+def _group_lines(table: Toml, name: str, opened: frozenset[str]) -> tuple[str, ...]:
+    by_name = {key.lower().replace("_", "-"): value for key, value in table.items()}
+    key, lines = name.lower().replace("_", "-"), list[str]()
+    items = by_name.get(key)
+    for item in items if isinstance(items, list) and key not in opened else []:
+        if isinstance(item, str):
+            lines.append(item)
+        elif isinstance(item, Mapping):
+            lines += _group_lines(table, _text(item, "include-group"), opened | {key})
+    return tuple(lines)
+
+
+def _files(setuptools: Toml) -> dict[str, tuple[str, ...]]:
+    """Names of the files that setuptools reads dynamic fields from."""
+    dynamic = _at(setuptools, "dynamic")
+    named = {"dependencies": _file_names(_at(dynamic, "dependencies"))}
+    for extra in _at(dynamic, "optional-dependencies"):
+        named[f"optional-dependencies.{extra}"] = _file_names(_at(dynamic, "optional-dependencies", extra))
+    return {key: names for key, names in named.items() if names}
+
+
+def _file_names(table: Toml) -> tuple[str, ...]:
+    value = table.get("file")
+    return (value,) if isinstance(value, str) else _strings(value)
+
+
+def _modules(tool: Toml) -> tuple[str, ...]:
+    """Import paths ("src/pkg", "pkg") that a backend's table names; empty where it names none."""
+    setuptools, flit = _at(tool, "setuptools"), _at(tool, "flit")
+    named = [_text(_at(flit, "module"), "name") or _text(_at(flit, "metadata"), "module")]
+    named += [name.split(".")[0] for name in _strings(setuptools.get("packages"))]
+    named += _strings(setuptools.get("py-modules"))
+    wheel = _at(tool, "hatch", "build", "targets", "wheel")
+    named += [*_strings(wheel.get("packages")), *_strings(wheel.get("only-include"))]
+    packages = _at(tool, "poetry").get("packages")
+    named += (
+        [_text(item, "include") for item in packages if isinstance(item, Mapping)] if isinstance(packages, list) else []
+    )
+    named.append(_text(_at(tool, "maturin"), "module-name").split(".")[0])
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+def _search(setuptools: Toml) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Where setuptools looks for packages, and the name patterns it includes."""
+    find = _at(setuptools, "packages", "find")
+    mapped = _at(setuptools, "package-dir").get("")
+    roots = _strings(find.get("where")) or ((mapped,) if isinstance(mapped, str) and mapped else ())
+    return roots, _strings(find.get("include"))
+
+
+def _pytest_options(tool: Toml) -> str:
+    options = _at(tool, "pytest", "ini_options")
+    words = [*_strings(options.get("addopts")), *_strings(options.get("required_plugins"))]
+    return " ".join([_text(options, "addopts"), _text(options, "required_plugins"), *words]).strip()
+
+
+def _at(table: Toml, *path: str) -> Toml:
+    """The table at a path; anything else there is an empty one."""
+    for key in path:
+        value = table.get(key)
+        table = value if isinstance(value, Mapping) else _EMPTY
+    return table
+
+
+def _text(table: Toml, key: str) -> str:
+    value = table.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return (
+        tuple(item for item in value if isinstance(item, str))
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else ()
+    )

@@ -1,0 +1,29 @@
+"""Which files of a tree the resolver wants to read: tell this to whatever holds the tree."""
+
+import re
+from collections.abc import Iterable
+
+from datasmith.resolution import imports, native
+from datasmith.resolution.layout import METADATA_FILES, is_product
+from datasmith.resolution.metadata import is_changelog
+from datasmith.resolution.requirements import is_requirements_file
+
+_PYTEST_FILES = re.compile(r"(?:.*/)?(?:pytest\.ini|tox\.ini)")
+MAX_FILES = 3000
+"""More texts than this say nothing new; metadata and requirements come first."""
+
+
+def texts_to_read(paths: Iterable[str]) -> tuple[str, ...]:
+    """The paths whose texts make a SourceTree complete, at most MAX_FILES, the weightiest first."""
+    ranked = [(rank, path) for path in paths if (rank := _rank(path)) is not None]
+    return tuple(path for _, path in sorted(ranked)[:MAX_FILES])
+
+
+def _rank(path: str) -> int | None:
+    if path.rsplit("/", 1)[-1] in METADATA_FILES or is_requirements_file(path):
+        return 0
+    if _PYTEST_FILES.fullmatch(path) or is_changelog(path):
+        return 1
+    if imports.is_scanned(path):
+        return 2
+    return 3 if native.is_build_file(path) and is_product(path) else None

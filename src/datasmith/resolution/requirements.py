@@ -1,0 +1,165 @@
+"""Read requirement lines as people write them: PEP 508, pip options, conda matches. Nothing is fetched or run."""
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from datasmith.resolution.base import Dropped
+
+Origin = Literal["runtime", "build", "runner", "tests", "benchmarks", "asv", "imports"]
+"""Why a requirement is wanted, the dearest first: "runner" is pytest, "imports" is what files import without saying."""
+
+MAX_CHARACTERS = 1_000_000
+
+_FILE_NAME = re.compile(r"(?:[\w.]+[-_])?(?:requirements|constraints)(?:[-_.][\w.-]+)?\.txt", re.IGNORECASE)
+_COMMENT = re.compile(r"(?:^|\s)#.*$")
+_LINE_OPTION = re.compile(r"\s--(?:hash|global-option|config-settings?)[= ].*$")
+_INCLUDE = re.compile(r"(?:-r|--requirement)[= ]?\s*(\S+)")
+_CONDA = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s*=\s*([0-9][\w.]*)(\.\*|\*)?(?:=\S+)?")
+_URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
+_OPTION_REASONS = {
+    "-e": "an editable path is not a release",
+    "--editable": "an editable path is not a release",
+    "-r": "the included file is not in the tree",
+    "--requirement": "the included file is not in the tree",
+    "-c": "the commit's date is the constraint",
+    "--constraint": "the commit's date is the constraint",
+}
+_CONDA_NAMES = {
+    "dask-core": "dask",
+    "matplotlib-base": "matplotlib",
+    "msgpack-python": "msgpack",
+    "py-opencv": "opencv-python-headless",
+    "pytables": "tables",
+    "python-graphviz": "graphviz",
+    "pytorch": "torch",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One requirement (PEP 508) with where it comes from; `fallback` is a weaker form to try before giving up."""
+
+    requirement: str
+    origin: Origin
+    fallback: str = ""
+
+    @property
+    def name(self) -> str:
+        """The distribution's canonical name."""
+        return requirement_name(self.requirement)
+
+    @property
+    def optional(self) -> bool:
+        """True where the project can be built and imported without it."""
+        return self.origin not in ("runtime", "build", "runner")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What lines gave: PEP 508 requirements in their order, and what was left out with its reason."""
+
+    requirements: tuple[str, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+    def __add__(self, other: "Reading") -> "Reading":
+        return Reading(self.requirements + other.requirements, self.dropped + other.dropped)
+
+
+def is_requirements_file(path: str) -> bool:
+    """True for requirements.txt, requirements-dev.txt, constraints.ci.txt, requirements/x.txt; not for reqs.txt."""
+    if posixpath.basename(posixpath.dirname(path)).lower() == "requirements" and path.endswith(".txt"):
+        return True
+    return _FILE_NAME.fullmatch(posixpath.basename(path)) is not None
+
+
+def read_line(line: str) -> Reading:
+    """Read one line; an empty line and a comment give nothing.
+
+    Options are never taken for names. A URL cannot be capped at a date, so its name alone stays where it has one.
+    """
+    text = _LINE_OPTION.sub("", _COMMENT.sub("", line)).strip().removeprefix("pip+").strip()
+    if not text:
+        return Reading()
+    if text.startswith("-"):
+        return _drop(text, _OPTION_REASONS.get(re.split(r"[= ]", text)[0], "an option of pip, not a requirement"))
+    if "://" in text or text.startswith((".", "/", "git+")):
+        return _read_url(text)
+    conda = _CONDA.fullmatch(text)
+    if conda or "::" in text:
+        return _read_conda(text, conda)
+    try:
+        return Reading((str(Requirement(text)),))
+    except InvalidRequirement as error:
+        return _drop(text, "not a requirement: " + str(error).splitlines()[0])
+
+
+def read_lines(lines: Iterable[str], texts: Mapping[str, str] | None = None, folder: str = "") -> Reading:
+    """Read several lines; one that cannot be read never costs its siblings.
+
+    A "-r FILE" (relative to `folder`) is replaced by the lines of that file where `texts` holds it, each file once.
+    """
+    total, seen = Reading(), set[str]()
+    waiting = [(line, folder) for line in lines]
+    while waiting:
+        line, place = waiting.pop(0)
+        include = _INCLUDE.match(line.strip())
+        target = posixpath.normpath(posixpath.join(place, include[1])) if include else ""
+        if texts is None or target not in texts:
+            total += read_line(line)
+        elif target not in seen:
+            seen.add(target)
+            waiting = [(inner, posixpath.dirname(target)) for inner in _joined(texts[target])] + waiting
+    return total
+
+
+def read_file(path: str, texts: Mapping[str, str]) -> Reading:
+    """Read a requirements file of the tree, with the files of the tree that it includes."""
+    return read_lines([f"-r {path}"], texts)
+
+
+def _joined(text: str) -> list[str]:
+    return text[:MAX_CHARACTERS].replace("\\\n", " ").splitlines()
+
+
+def requirement_name(requirement: str) -> str:
+    """The canonical name in a PEP 508 requirement."""
+    return canonicalize_name(Requirement(requirement).name)
+
+
+def unique(needs: Iterable[Need]) -> tuple[Need, ...]:
+    """The needs without repetitions of the same text; the first origin stays."""
+    first: dict[str, Need] = {}
+    for need in needs:
+        first.setdefault(need.requirement, need)
+    return tuple(first.values())
+
+
+def _read_url(text: str) -> Reading:
+    match = _URL.match(text)
+    if not match:
+        return _drop(text, "a URL or path is not a release")
+    kept = read_line(match[1] + (match[2] or "") + (match[3] or ""))
+    return kept + _drop(text, "a URL cannot be capped at a date; releases of the same name are used instead")
+
+
+def _read_conda(text: str, match: re.Match[str] | None) -> Reading:
+    if not match:
+        return read_line(_conda_name(text.split("::", 1)[1]))
+    name, version, _star = match.groups()
+    return read_line(f"{_conda_name(name)}=={version.rstrip('.')}.*")
+
+
+def _conda_name(text: str) -> str:
+    name = re.match(r"[\w.-]*", text)
+    word = name[0] if name else ""
+    return _CONDA_NAMES.get(word.lower(), word) + text[len(word) :]
+
+
+def _drop(text: str, reason: str) -> Reading:
+    return Reading(dropped=(Dropped(requirement=text[:200], reason=reason),))

@@ -1,0 +1,82 @@
+"""Read the declarative part of a setup.cfg, setuptools' [metadata] and [options]."""
+
+import configparser
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class SetupCfg:
+    """What a setup.cfg says, requirement lists as written; `files` maps fields read with "file:" to the names.
+
+    `dependencies` is None where the file has no install_requires.
+    """
+
+    name: str = ""
+    version: str = ""
+    requires_python: str = ""
+    dependencies: tuple[str, ...] | None = None
+    setup_requires: tuple[str, ...] = ()
+    extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+    package_roots: tuple[str, ...] = ()
+    pytest_options: str = ""
+    problem: str = ""
+
+
+def read_setup_cfg(text: str) -> SetupCfg:
+    """Read the text of a setup.cfg; `problem` says why one cannot be used."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False, delimiters=("=", ":"))
+    try:
+        parser.read_string(text)
+    except configparser.Error as error:
+        return SetupCfg(problem=f"setup.cfg cannot be read: {str(error).splitlines()[0]}")
+    options, extras = _section(parser, "options"), _section(parser, "options.extras_require")
+    extras.setdefault("test", options.get("tests_require", ""))
+    listed = {name: value for name, value in extras.items() if value and not value.startswith("file:")}
+    metadata = _section(parser, "metadata")
+    install = options.get("install_requires")
+    packages = options.get("packages", "")
+    return SetupCfg(
+        name=metadata.get("name", ""),
+        version=metadata.get("version", ""),
+        requires_python=options.get("python_requires", metadata.get("requires-python", "")),
+        dependencies=None if install is None or install.startswith("file:") else _lines(install),
+        setup_requires=_lines(options.get("setup_requires", "")),
+        extras={name: _lines(value) for name, value in listed.items()},
+        files=_files(install or "", extras),
+        modules=(*(() if "find" in packages else _words(packages)), *_words(options.get("py_modules", ""))),
+        package_roots=_roots(parser, options),
+        pytest_options=_section(parser, "tool:pytest").get("addopts", ""),
+    )
+
+
+def _files(install: str, extras: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    fields = {"dependencies": install} | {f"optional-dependencies.{name}": value for name, value in extras.items()}
+    return {
+        name: _words(value.removeprefix("file:").replace(",", " "))
+        for name, value in fields.items()
+        if value.startswith("file:")
+    }
+
+
+def _roots(parser: configparser.ConfigParser, options: Mapping[str, str]) -> tuple[str, ...]:
+    where = _section(parser, "options.packages.find").get("where", "")
+    mapped = [line.split("=", 1)[1].strip() for line in _lines(options.get("package_dir", "")) if line.startswith("=")]
+    return tuple(root for root in (*_words(where), *mapped) if root)
+
+
+def _section(parser: configparser.ConfigParser, name: str) -> dict[str, str]:
+    if not parser.has_section(name):
+        return {}
+    return {key: (value or "").strip() for key, value in parser.items(name)}
+
+
+def _lines(value: str) -> tuple[str, ...]:
+    """One item a line; setuptools also allows a single line with semicolons, which a marker's would be taken for."""
+    return tuple(line.strip() for line in value.splitlines() if line.strip())
+
+
+def _words(value: str) -> tuple[str, ...]:
+    return tuple(value.replace(",", " ").split())

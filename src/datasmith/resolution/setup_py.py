@@ -1,0 +1,219 @@
+"""Read a setup.py without running it: constants, names, and sums of them; anything computed is unknown."""
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
+
+MAX_CHARACTERS = 1_000_000
+_CHANGING_METHODS = ("append", "extend", "update", "insert", "remove", "pop", "setdefault")
+_EXTENSION_CALLS = {"Extension", "cythonize", "Pybind11Extension", "RustExtension", "mypycify", "add_extension"}
+
+
+class _Unknown(Exception):
+    """The expression's value is only known by running it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetupCall:
+    """The static keywords of the first call of setup(); `computed` names the keywords whose values are not static.
+
+    `imports` are the top-level modules that the file imports, in order: what has to be there to run it.
+    """
+
+    keywords: Mapping[str, Value] = field(default_factory=dict)
+    computed: frozenset[str] = frozenset()
+    imports: tuple[str, ...] = ()
+    builds_extensions: bool = False
+
+    def text(self, keyword: str) -> str:
+        """A keyword's value where it is a string, else an empty one."""
+        value = self.keywords.get(keyword)
+        return value if isinstance(value, str) else ""
+
+    def lines(self, keyword: str) -> tuple[str, ...]:
+        """A keyword's value as a tuple of strings; a string is split into its lines."""
+        return as_lines(self.keywords.get(keyword))
+
+    def table(self, keyword: str) -> dict[str, tuple[str, ...]]:
+        """A keyword's value where it maps names to requirement lists, else an empty table."""
+        value = self.keywords.get(keyword)
+        return {key: as_lines(item) for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def as_lines(value: Value) -> tuple[str, ...]:
+    """The strings of a static value: of a list its items, of a string its lines."""
+    if isinstance(value, str):
+        return tuple(line.strip() for line in value.splitlines() if line.strip())
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def read_setup_py(text: str) -> SetupCall:
+    """Read the text of a setup.py; one that cannot be parsed says nothing."""
+    if len(text) > MAX_CHARACTERS:
+        return SetupCall()
+    try:
+        return _read_module(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return SetupCall()
+
+
+def _read_module(module: ast.Module) -> SetupCall:
+    names = _assignments(module)
+    call = next(_setup_calls(module), None)
+    keywords, computed = _read_keywords(call, names) if call else ({}, frozenset())
+    return SetupCall(keywords, computed, _imports(module), _builds_extensions(module, keywords, computed))
+
+
+def _assignments(module: ast.Module) -> dict[str, Value]:
+    """Static module-level names; one that is bound twice, or in a branch, is unknown."""
+    names: dict[str, Value] = {}
+    twice: set[str] = set()
+    top = {id(node) for node in module.body}
+    for node in _module_level(module):
+        for target, value in _bindings(node):
+            if target in names or id(node) not in top:
+                twice.add(target)
+            try:
+                names[target] = _evaluate(value, names) if value is not None else None
+            except _Unknown:
+                twice.add(target)
+    return {name: value for name, value in names.items() if name not in twice}
+
+
+def _module_level(module: ast.Module) -> Iterator[ast.AST]:
+    """Every node outside functions and classes, outermost first."""
+    waiting: list[ast.AST] = list(module.body)
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            base = target.value if isinstance(target, ast.Subscript) else target
+            if isinstance(base, ast.Name):
+                yield base.id, node.value if base is target else None
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target.id, node.value if isinstance(node, ast.AnnAssign) else None
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        yield from [(node.func.value.id, None)] if node.func.attr in _CHANGING_METHODS else []
+
+
+def _evaluate(node: ast.expr, names: Mapping[str, Value]) -> Value:
+    match node:
+        case ast.Constant(value=str() | int() | float() | None as value):
+            return value
+        case ast.Name(id=name) if name in names:
+            return names[name]
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return [piece for item in items for piece in _evaluate_item(item, names)]
+        case ast.Dict():
+            return _evaluate_dict(node, names)
+        case ast.Call(func=ast.Name(id="dict"), args=[]):
+            return _keywords_of(node, names)
+        case ast.BinOp(op=ast.Add()):
+            return _add(_evaluate(node.left, names), _evaluate(node.right, names))
+        case ast.JoinedStr():
+            return "".join(_evaluate_text(part, names) for part in node.values)
+    raise _Unknown
+
+
+def _evaluate_item(node: ast.expr, names: Mapping[str, Value]) -> list[Value]:
+    if not isinstance(node, ast.Starred):
+        return [_evaluate(node, names)]
+    value = _evaluate(node.value, names)
+    if isinstance(value, list):
+        return value
+    raise _Unknown
+
+
+def _evaluate_dict(node: ast.Dict, names: Mapping[str, Value]) -> dict[str, Value]:
+    table: dict[str, Value] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        content = _evaluate(value, names)
+        if key is not None:
+            table[_evaluate_text(key, names)] = content
+        elif isinstance(content, dict):
+            table |= content
+        else:
+            raise _Unknown
+    return table
+
+
+def _evaluate_text(node: ast.expr, names: Mapping[str, Value]) -> str:
+    if isinstance(node, ast.FormattedValue) and (node.format_spec or node.conversion != -1):
+        raise _Unknown
+    value = _evaluate(node.value if isinstance(node, ast.FormattedValue) else node, names)
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    raise _Unknown
+
+
+def _add(left: Value, right: Value) -> Value:
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    if isinstance(left, list) and isinstance(right, list):
+        return left + right
+    raise _Unknown
+
+
+def _keywords_of(call: ast.Call, names: Mapping[str, Value]) -> dict[str, Value]:
+    table: dict[str, Value] = {}
+    for keyword in call.keywords:
+        content = _evaluate(keyword.value, names)
+        if keyword.arg is not None:
+            table[keyword.arg] = content
+        elif isinstance(content, dict):
+            table |= content
+        else:
+            raise _Unknown
+    return table
+
+
+def _read_keywords(call: ast.Call, names: Mapping[str, Value]) -> tuple[dict[str, Value], frozenset[str]]:
+    """Like `_keywords_of`, but one computed keyword does not cost the others; "**" marks a computed table."""
+    keywords: dict[str, Value] = {}
+    computed = set()
+    for keyword in call.keywords:
+        try:
+            content = _evaluate(keyword.value, names)
+        except _Unknown:
+            computed.add(keyword.arg or "**")
+            continue
+        if keyword.arg is not None:
+            keywords[keyword.arg] = content
+        elif isinstance(content, dict):
+            keywords |= content
+    return keywords, frozenset(computed)
+
+
+def _setup_calls(module: ast.Module) -> Iterator[ast.Call]:
+    for node in ast.walk(module):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name == "setup":
+                yield node
+
+
+def _imports(module: ast.Module) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0]: None for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found[node.module.split(".")[0]] = None
+    return tuple(found)
+
+
+def _builds_extensions(module: ast.Module, keywords: Mapping[str, Value], computed: frozenset[str]) -> bool:
+    passed = bool(keywords.get("ext_modules") or keywords.get("cffi_modules") or keywords.get("rust_extensions"))
+    if passed or computed & {"ext_modules", "cffi_modules", "rust_extensions"}:
+        return True
+    calls = (node.func for node in ast.walk(module) if isinstance(node, ast.Call))
+    called = {getattr(function, "id", getattr(function, "attr", "")) for function in calls}
+    return bool(called & _EXTENSION_CALLS)

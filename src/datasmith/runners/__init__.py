@@ -1,0 +1,1 @@
+"""One stage per file, over one ledger."""

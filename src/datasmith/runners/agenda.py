@@ -1,0 +1,102 @@
+"""What a run takes up at a stage, and what it leaves out: decided from the ledger's rows, without touching them."""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from datasmith.storage.base import FINAL_STATES, ItemState, StageItem, Value
+
+SAMPLED_OUT = "not in the sample"
+"""How the reason of a pull request begins that was left out by chance: no decision about it."""
+_COSTLY = 5
+"""Building and measuring takes hours: only `force` repeats what this stage has decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a run goes about its stages; `repositories` ("owner/repo") are those it has, None for any."""
+
+    resume: bool = False
+    force: bool = False
+    tasks_per_repo: int | None = None
+    seed: int = 0
+    repositories: Collection[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agenda:
+    """Of one stage: ended rows to decide again, waiting rows to refuse with `reason`, and how many rows to work on."""
+
+    again: tuple[StageItem, ...]
+    left_out: tuple[StageItem, ...]
+    reason: str
+    to_do: int
+    known: int
+
+
+def agenda(stage: int, rows: Iterable[StageItem], terms: Terms) -> Agenda:
+    """What a run on these terms does at a stage that has these rows.
+
+    A failure is always tried again. What was decided is decided again by a plain run, not with `resume`; at stage 5
+    only with `force`. A pull request that an earlier sample left out gets its chance in this one.
+    """
+    mine = [row for row in rows if _is_work(stage, row) and _is_ours(row, terms)]
+    again = [row for row in mine if _is_taken_back(stage, row, terms)]
+    names = {row.item for row in again}
+    states: tuple[ItemState, ...] = ("pending", "leased")
+    waiting = [replace(row, state="pending") if row.item in names else row for row in mine]
+    left_out = _over(waiting, terms) if stage == _COSTLY else []
+    return Agenda(
+        again=tuple(again),
+        left_out=tuple(left_out),
+        reason=f"{SAMPLED_OUT} (--tasks-per-repo {terms.tasks_per_repo}, --seed {terms.seed})",
+        to_do=sum(row.state in states for row in waiting) - len(left_out),
+        known=len(mine),
+    )
+
+
+def _is_work(stage: int, row: StageItem) -> bool:
+    """Stages 1 and 2 work by repository, those after them by pull request."""
+    return row.kind == ("repository" if stage <= 2 else "pull_request")
+
+
+def _is_ours(row: StageItem, terms: Terms) -> bool:
+    return terms.repositories is None or repository_of(row.item) in terms.repositories
+
+
+def repository_of(item: str) -> str:
+    """The repository of a ledger item: "owner/repo" of "owner/repo:n"."""
+    return item.partition(":")[0]
+
+
+def _is_taken_back(stage: int, row: StageItem, terms: Terms) -> bool:
+    if row.state == "failed" or (row.state == "refused" and row.reason.startswith(SAMPLED_OUT)):
+        return True
+    repeats = terms.force if stage == _COSTLY else not terms.resume
+    return repeats and row.state in FINAL_STATES
+
+
+def _over(rows: Sequence[StageItem], terms: Terms) -> list[StageItem]:
+    """The waiting rows outside each repository's sample."""
+    if terms.tasks_per_repo is None:
+        return []
+    by_repository: dict[str, list[StageItem]] = {}
+    for row in rows:
+        by_repository.setdefault(repository_of(row.item), []).append(row)
+    ranked = [sorted(group, key=lambda row: _lot(row.item, terms.seed)) for group in by_repository.values()]
+    return [row for group in ranked for row in group[terms.tasks_per_repo :] if row.state == "pending"]
+
+
+def _lot(item: str, seed: int) -> bytes:
+    """An item's place in the draw, which does not depend on the other items: a larger sample holds a smaller one."""
+    return hashlib.sha256(f"{seed}:{item}".encode()).digest()
+
+
+def abandoned(leased: Iterable[Mapping[str, Value]], host: str, is_alive: Callable[[int], bool]) -> list[str]:
+    """Items of `stage_items` rows whose worker ("host-pid") was a process of this host that is gone."""
+    found = []
+    for row in leased:
+        name, _, pid = str(row["worker"]).rpartition("-")
+        if name == host and pid.isdecimal() and not is_alive(int(pid)):
+            found.append(str(row["item"]))
+    return found

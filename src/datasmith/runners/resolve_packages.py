@@ -1,0 +1,83 @@
+"""Stage 4: the environment of each pull request's base commit, as of its day."""
+
+from pathlib import Path
+
+from anyio import to_thread
+
+from datasmith.errors import ConfigError, IndexUnavailable, ResolutionError
+from datasmith.github.base import Forge
+from datasmith.github.git import Git
+from datasmith.github.models import PR, Repository
+from datasmith.resolution.base import AsvHints, Resolution, SourceTree
+from datasmith.resolution.reading import texts_to_read
+from datasmith.resolution.resolver import Resolver
+from datasmith.runners.base import BaseRunner, Outcome
+from datasmith.runners.loop import RunOptions
+from datasmith.runners.rows import load_pull_request, resolution_row
+from datasmith.storage.base import ItemKind, Store
+from datasmith.workloads.config import AsvConfig, find_config
+
+NO_SUITE_AT_BASE = "no asv configuration at its base commit"
+
+
+class ResolvePackagesRunner(BaseRunner[PR, Resolution]):
+    """Passes the pull requests for whose base commit a Python and a set of wheels were found."""
+
+    stage = 4
+
+    def __init__(self, store: Store, window: str, options: RunOptions, *, forge: Forge, resolver: Resolver) -> None:
+        super().__init__(store, window, options)
+        self._forge = forge
+        self._resolver = resolver
+
+    async def load(self, name: str) -> PR:
+        """See BaseRunner."""
+        return await to_thread.run_sync(load_pull_request, self.store, name)
+
+    def identify(self, item: PR) -> tuple[str, ItemKind]:
+        """See BaseRunner."""
+        return item.cache_key, "pull_request"
+
+    async def process(self, item: PR) -> Outcome[Resolution]:
+        """See BaseRunner."""
+        clone = await self._forge.clone(Repository(owner=item.owner, repo=item.repo))
+        return await to_thread.run_sync(self._resolve, item, clone)
+
+    def _resolve(self, pr: PR, clone: Path) -> Outcome[Resolution]:
+        git = Git(clone)
+        tree = read_tree(git, pr.base_sha)
+        try:
+            suite = read_suite(git, pr.base_sha, tree.paths)
+        except ConfigError as error:
+            return Outcome("refused", f"its asv configuration cannot be used: {error}")
+        if suite is None:
+            return Outcome("refused", NO_SUITE_AT_BASE)
+        hints = AsvHints(pythons=suite.pythons, requirements=suite.requirements, install_paths=suite.install_command)
+        date = git.commit(pr.base_sha).committed_at
+        try:
+            found = self._resolver.resolve(tree, repository=pr.repository, commit_date=date, asv=hints)
+        except IndexUnavailable:
+            raise
+        except ResolutionError as error:
+            return Outcome("refused", f"no environment: {error}")
+        return Outcome("passed", result=found, rows=(resolution_row(pr, found, self.options.now()),))
+
+
+def read_tree(git: Git, sha: str) -> SourceTree:
+    """What the resolver reads of a commit."""
+    paths = git.paths(sha)
+    found = git.read_many(sha, texts_to_read(paths))
+    return SourceTree({path: data.decode("utf-8", "replace") for path, data in found.items()}, paths)
+
+
+def read_suite(git: Git, sha: str, paths: tuple[str, ...]) -> AsvConfig | None:
+    """The asv configuration of a commit, or None where it has none.
+
+    Raises:
+        ConfigError: it cannot be read, or is too large.
+    """
+    path = find_config(paths)
+    content = git.read(sha, path) if path else None
+    if path is None or content is None:
+        return None
+    return AsvConfig.parse(content.decode("utf-8", "replace"), path=path)

@@ -1,0 +1,390 @@
+"""Stage 5 for one pull request: build at base, seal, verify, apply the expert's patch, test, measure, certify."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from datasmith.agents.classification import Classification
+from datasmith.docker import seal
+from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, ImageRef, Limits
+from datasmith.docker.images import BUILD_ARGS, ImageManager, ImagePlan, build_args_text
+from datasmith.docker.verifiers import TestReport, run_tests
+from datasmith.errors import BuildFailed, MeasurementFailed
+from datasmith.github.git import MAX_PATCH, Git
+from datasmith.github.models import PR
+from datasmith.github.render import render_instruction
+from datasmith.resolution.base import Resolution
+from datasmith.tasks.certificate import Certificate
+from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
+from datasmith.tasks.gitdiff import MalformedDiff
+from datasmith.tasks.ids import task_id
+from datasmith.tasks.policy import solution_part
+from datasmith.tasks.task import BuildInputs, Task
+from datasmith.workloads.arms import prepare, start_arm
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
+from datasmith.workloads.certify import certify
+from datasmith.workloads.discover import discover
+from datasmith.workloads.machine import this_machine
+from datasmith.workloads.measure import Measured, MeasurePlan, measure
+from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.summary import INVALID
+
+TEST_COMMAND = (f"{ENV_PREFIX}/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml={junit}")
+REBUILD_TIMEOUT_S = 3600.0
+SHOWN_TESTS = 3
+MEASURE_ATTEMPTS = 3
+"""A measurement that a busy machine made invalid is taken this often before the item fails."""
+_VERSION_VARIABLES = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A decision against a pull request, with the reason that the funnel shows."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What stage 5 is asked to make: a pull request with its class, environment and suite."""
+
+    pr: PR
+    classification: Classification
+    resolution: Resolution
+    licence: str | None
+    benchmark_dir: str
+    clone: Path
+    pretend_version: str | None
+
+    @property
+    def task_id(self) -> str:
+        """The id of the task this may become."""
+        return task_id(self.pr.owner, self.pr.repo, self.pr.issue_number)
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """The sealed image of an order, with the inputs it was built from."""
+
+    image: ImageRef
+    inputs: BuildInputs
+    source: Path
+    expert_patch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was seen of the untouched tree: its workloads and tests; and of the tests with the expert's patch."""
+
+    workloads: tuple[Workload, ...]
+    base: TestReport
+    expert: TestReport
+    excused: frozenset[str] = frozenset()
+    """Tests that the expert's patch breaks, in files that its own pull request rewrites."""
+
+    @property
+    def passing(self) -> tuple[str, ...]:
+        """Ids that a patch has to keep passing."""
+        return tuple(sorted(self.base.passed & self.expert.passed))
+
+
+def source_path(data_dir: Path, task: str) -> Path:
+    """Where the sealed base tree of a task lies while it is made."""
+    return data_dir / "sources" / f"{task}.tar.gz"
+
+
+class Synthesis:
+    """Makes tasks. Every step runs in sandboxes pinned to one core, and goes on or refuses with a reason."""
+
+    def __init__(
+        self,
+        engine: ContainerEngine,
+        images: ImageManager,
+        *,
+        data_dir: Path,
+        plan: MeasurePlan,
+        limits: Limits,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._engine = engine
+        self._images = images
+        self._data_dir = data_dir
+        self._plan = plan
+        self._limits = limits
+        self._now = now
+
+    def make(self, order: Order, core: int, progress: Callable[[str], None]) -> Task | Refusal:
+        """The certified task of an order, or why there is none.
+
+        Raises:
+            EngineUnavailable: the engine is gone; says nothing about the order.
+        """
+        progress("build")
+        sealed = self._build(order)
+        if isinstance(sealed, Refusal):
+            return sealed
+        progress("verify")
+        verified = self._verify(order, sealed, core)
+        if isinstance(verified, Refusal):
+            return verified
+        measured = self._measure(order, sealed, verified, core, progress)
+        if isinstance(measured, Refusal):
+            return measured
+        certificate = self._certify(order, sealed, verified, measured)
+        if certificate.status != "valid":
+            return Refusal(certificate.reason)
+        return _task(order, sealed, verified, certificate)
+
+    def _build(self, order: Order) -> Sealed | Refusal:
+        pr, resolution = order.pr, order.resolution
+        git = Git(order.clone)
+        patch = _solution(order, git)
+        if isinstance(patch, Refusal):
+            return patch
+        source = source_path(self._data_dir, order.task_id)
+        source.parent.mkdir(parents=True, exist_ok=True)
+        git.sealed_source(pr.base_sha, source, commit_date=git.commit(pr.base_sha).committed_at)
+        context = DockerContext.default(lock=resolution.lock)
+        args = _build_args(order)
+        plan = ImagePlan(
+            owner=pr.owner,
+            repo=pr.repo,
+            tag=str(pr.issue_number),
+            python_version=resolution.python_version,
+            apt_packages=resolution.apt_packages,
+            context=context,
+            build_args=args,
+            source=source,
+        )
+        log = self._data_dir / "logs" / f"{order.task_id}.build.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            image = self._images.build(plan, log=log)
+        except BuildFailed as error:
+            return Refusal(f"does not build: stage {error.stage}, exit code {error.rc}: {_last_line(error.log_tail)}")
+        inputs = BuildInputs(
+            python_version=resolution.python_version,
+            apt_packages=resolution.apt_packages,
+            files={**context.texts, BUILD_ARGS: build_args_text({**args, **_tier_args(resolution)})},
+            build_args=args,
+        )
+        return Sealed(image, inputs, source, patch)
+
+    def _verify(self, order: Order, sealed: Sealed, core: int) -> Verified | Refusal:
+        """Seal, imports, benchmarks and tests of the untouched tree; then the tests with the expert's patch."""
+        git, pr = Git(order.clone), order.pr
+        with self._engine.start(sealed.image, limits=self._on(core), mounts=inside_mounts()) as container:
+            report = seal.check(
+                container,
+                forbidden=sorted({pr.merge_commit_sha, *git.objects_between(pr.base_sha, pr.merge_commit_sha)}),
+                base_tree=git.tree_id(pr.base_sha),
+                import_names=order.resolution.import_names,
+            )
+            if not report.ok:
+                return Refusal(f"not sealed: {'; '.join(report.problems)}")
+            found = discover(container, order.benchmark_dir)
+            if not found.workloads:
+                return Refusal(f"no benchmarks found at base: {'; '.join(found.errors) or 'the suite is empty'}")
+            base = run_tests(container, TEST_COMMAND, timeout=TEST_TIMEOUT_S)
+        if not base.passed:
+            return Refusal(_no_tests(base))
+        expert = self._expert_tests(order, sealed, core)
+        if isinstance(expert, Refusal):
+            return expert
+        scored = tuple(workload for workload in found.workloads if workload.kind in SCORED_KINDS)
+        if not scored:
+            return Refusal("the suite has no timing benchmarks")
+        return _compared(order, Verified(scored, base, expert))
+
+    def _expert_tests(self, order: Order, sealed: Sealed, core: int) -> TestReport | Refusal:
+        try:
+            with self._arm(sealed, sealed.expert_patch, order, core) as container:
+                return run_tests(container, TEST_COMMAND, timeout=TEST_TIMEOUT_S)
+        except MeasurementFailed as error:
+            return Refusal(f"the expert's patch cannot be used: {error}")
+
+    def _arm(self, sealed: Sealed, patch: str, order: Order, core: int) -> Container:
+        return start_arm(
+            self._engine,
+            sealed.image,
+            patch=patch,
+            rebuild_script=sealed.inputs.files["docker_build_pkg.sh"] if order.resolution.compiled else None,
+            build_args=sealed.inputs.build_args,
+            limits=self._on(core),
+            timeout=REBUILD_TIMEOUT_S,
+        )
+
+    def _measure(
+        self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
+    ) -> Measured | Refusal:
+        """Measure, and measure again where the machine was too busy to tell anything."""
+        for _ in range(MEASURE_ATTEMPTS - 1):
+            try:
+                return self._measure_once(order, sealed, verified, core, progress)
+            except MeasurementFailed as error:
+                progress(f"again: {error}")
+        return self._measure_once(order, sealed, verified, core, progress)
+
+    def _measure_once(
+        self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
+    ) -> Measured | Refusal:
+        patches = {BASE: "", CONTROL: "", EXPERT: sealed.expert_patch}
+        target = self._data_dir / "measurements" / f"{order.task_id}.jsonl"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            arms: dict[str, Container] = {}
+            for name, patch in patches.items():
+                writable = stack.enter_context(self._arm(sealed, patch, order, core))
+                arms[name] = stack.enter_context(prepare(writable, verified.workloads, order.benchmark_dir))
+            with target.open("w", encoding="utf-8") as file:
+                measured = measure(
+                    arms,
+                    verified.workloads,
+                    replace(self._plan, cpu=core),
+                    benchmark_dir=order.benchmark_dir,
+                    sink=lambda row: print_row(file, row),
+                    progress=lambda step: progress(f"measure {step.done}/{step.expected}"),
+                )
+        return _usable(measured)
+
+    def _certify(self, order: Order, sealed: Sealed, verified: Verified, measured: Measured) -> Certificate:
+        return certify(
+            order.task_id,
+            sealed.image.digest,
+            measured,
+            tests_base=len(verified.base.passed - verified.excused),
+            tests_expert=len(verified.passing),
+            sealed=True,
+            engine=self._engine.name,
+            now=self._now(),
+            machine=this_machine(),
+            plan=self._plan,
+        )
+
+    def _on(self, core: int) -> Limits:
+        return replace(self._limits, cpus=(core,))
+
+
+def print_row(file: IO[str], row: Measurement) -> None:
+    """One launch as a line of JSON."""
+    file.write(json.dumps(asdict(row)) + "\n")
+
+
+def _tier_args(resolution: Resolution) -> dict[str, str]:
+    """What the lower tiers were built with, for those who build a task folder's Dockerfile by hand."""
+    return {"FC_PYTHON": resolution.python_version, "FC_APT_PACKAGES": " ".join(resolution.apt_packages)}
+
+
+def _build_args(order: Order) -> dict[str, str]:
+    args = {
+        "FC_INSTALL_DIR": order.resolution.project_root,
+        "FC_IMPORT_NAMES": " ".join(order.resolution.import_names),
+    }
+    if order.pretend_version:
+        for name in _VERSION_VARIABLES:
+            args[name] = order.pretend_version
+    return args
+
+
+def _no_tests(report: TestReport) -> str:
+    if report.timed_out:
+        return f"its tests at base are not done after {TEST_TIMEOUT_S:g} s"
+    return f"no test passes at base (exit code {report.rc}): {_last_line(report.tail)}"
+
+
+def _compared(order: Order, verified: Verified) -> Verified | Refusal:
+    """The same with its excused tests; a refusal where the expert's patch breaks any other test."""
+    if verified.expert.timed_out or not verified.expert.outcomes:
+        return Refusal(f"the tests do not run with the expert's patch: {_last_line(verified.expert.tail)}")
+    changed = {_module(file.path) for file in order.pr.files if is_test_path(file.path)}
+    lost = verified.base.passed - verified.expert.passed
+    excused = frozenset(name for name in lost if _module_of(name) in changed)
+    broken = sorted(lost - excused)
+    if broken:
+        return Refusal(f"the expert's patch breaks {len(broken)} tests: {', '.join(broken[:SHOWN_TESTS])}")
+    return replace(verified, excused=excused)
+
+
+def _usable(measured: Measured) -> Measured | Refusal:
+    """The same where at least one workload has a ratio.
+
+    Raises:
+        MeasurementFailed: the machine was too busy to tell: that says nothing about the pull request.
+    """
+    rows = measured.summaries[EXPERT].workloads
+    if any(row.ratio is not None for row in rows):
+        return measured
+    reason = Counter(row.reason or "no launch" for row in rows).most_common(1)[0][0]
+    if any((row.reason or "").startswith(INVALID) for row in rows):
+        raise MeasurementFailed(f"no workload could be measured on this machine now: {reason}")
+    return Refusal(f"no workload could be measured: {reason}")
+
+
+def _solution(order: Order, git: Git) -> str | Refusal:
+    """What of the pull request's patch counts as its solution."""
+    patch = git.changes([(order.pr.base_sha, order.pr.merge_commit_sha)])[0].patch
+    if patch is None:
+        return Refusal(f"its patch is larger than {MAX_PATCH} bytes")
+    try:
+        part = solution_part(patch, benchmark_dir=order.benchmark_dir)
+    except MalformedDiff as error:
+        return Refusal(f"its patch cannot be read: {error}")
+    return part or Refusal("its patch changes nothing but tests, benchmarks and their configuration")
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".")
+
+
+def _module_of(test: str) -> str:
+    """The module of `tests.test_x.TestClass::test_y`: class names start with a capital."""
+    parts = test.partition("::")[0].split(".")
+    while len(parts) > 1 and parts[-1][:1].isupper():
+        parts.pop()
+    return ".".join(parts)
+
+
+def _last_line(text: str) -> str:
+    """What a program said last, in printable characters: it is shown on terminals."""
+    shown = ("".join(char if char.isprintable() else " " for char in line).strip() for line in text.splitlines())
+    lines = [line for line in shown if line]
+    return lines[-1][:200] if lines else "no output"
+
+
+def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certificate) -> Task:
+    pr = order.pr
+    if pr.merged_at is None:
+        raise MeasurementFailed(f"{pr.cache_key} has no merge date")
+    workloads = tuple(workload.id for workload in verified.workloads)
+    return Task(
+        task_id=order.task_id,
+        owner=pr.owner,
+        repo=pr.repo,
+        pr_number=pr.issue_number,
+        base_commit=pr.base_sha,
+        merge_commit=pr.merge_commit_sha,
+        merged_at=pr.merged_at,
+        title=pr.title,
+        instruction=render_instruction(
+            pr, repository=pr.repository, benchmark_dir=order.benchmark_dir, workloads=workloads
+        ),
+        expert_patch=sealed.expert_patch,
+        image_name=sealed.image.name,
+        image_digest=sealed.image.digest,
+        benchmark_dir=order.benchmark_dir,
+        workloads=workloads,
+        test_command=TEST_COMMAND,
+        passing_tests=verified.passing,
+        compiled=order.resolution.compiled,
+        difficulty=order.classification.difficulty,
+        category=order.classification.category,
+        licence=order.licence,
+        build=sealed.inputs,
+        certificate=certificate,
+    )

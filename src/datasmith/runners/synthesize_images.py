@@ -1,0 +1,180 @@
+"""Stage 5: sealed images, measured: which pull requests become tasks."""
+
+import functools
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from anyio import to_thread
+
+from datasmith import __version__
+from datasmith.errors import ConfigError
+from datasmith.executors.cores import CorePool
+from datasmith.github.base import Forge
+from datasmith.github.git import Git
+from datasmith.github.models import PR, Repository
+from datasmith.resolution.metadata import pretend_version
+from datasmith.runners.base import BaseRunner, Outcome
+from datasmith.runners.disk import needing_room
+from datasmith.runners.licence import stated_licence
+from datasmith.runners.loop import RunOptions
+from datasmith.runners.resolve_packages import NO_SUITE_AT_BASE, read_suite, read_tree
+from datasmith.runners.rows import load_classification, load_pull_request, load_resolution
+from datasmith.runners.synthesis import Order, Refusal, Synthesis, source_path
+from datasmith.storage.base import ItemKind, Row, Store
+from datasmith.tasks.folder import write_task
+from datasmith.tasks.ids import task_id
+from datasmith.tasks.task import Task
+
+MADE = "made"
+"""Subdirectory of the data directory with the task folders of stage 5, before they are published."""
+
+
+class SynthesizeImagesRunner(BaseRunner[PR, Task]):
+    """Passes the pull requests that became certified tasks; each holds one core from build to measurement."""
+
+    stage = 5
+
+    def __init__(
+        self,
+        store: Store,
+        window: str,
+        options: RunOptions,
+        *,
+        forge: Forge,
+        synthesis: Synthesis,
+        cores: CorePool,
+        data_dir: Path,
+        needs_room: Sequence[Path] = (),
+        note: Callable[[str, str], None] = lambda _item, _step: None,
+    ) -> None:
+        super().__init__(store, window, options)
+        self._forge = forge
+        self._synthesis = synthesis
+        self._cores = cores
+        self._data_dir = data_dir
+        self._places = (data_dir, *needs_room)
+        self._note = note
+
+    async def load(self, name: str) -> PR:
+        """See BaseRunner."""
+        return await to_thread.run_sync(load_pull_request, self.store, name)
+
+    def identify(self, item: PR) -> tuple[str, ItemKind]:
+        """See BaseRunner."""
+        return item.cache_key, "pull_request"
+
+    async def process(self, item: PR) -> Outcome[Task]:
+        """See BaseRunner."""
+        clone = await self._forge.clone(Repository(owner=item.owner, repo=item.repo))
+        async with self._cores.hold() as core:
+            return await to_thread.run_sync(self._make, item, clone, core, abandon_on_cancel=False)
+
+    def _make(self, pr: PR, clone: Path, core: int) -> Outcome[Task]:
+        identity = task_id(pr.owner, pr.repo, pr.issue_number)
+        source = source_path(self._data_dir, identity)
+        try:
+            with needing_room(*self._places):
+                made = self._task(pr, clone, core, source)
+        finally:
+            source.unlink(missing_ok=True)
+        if isinstance(made, Refusal):
+            shutil.rmtree(self._data_dir / MADE / identity, ignore_errors=True)
+            return Outcome("refused", made.reason)
+        return Outcome("passed", result=made, rows=self._rows(pr, made))
+
+    def _task(self, pr: PR, clone: Path, core: int, source: Path) -> Task | Refusal:
+        order = self._order(pr, clone)
+        if isinstance(order, Refusal):
+            return order
+        made = self._synthesis.make(order, core, functools.partial(self._note, pr.cache_key))
+        if isinstance(made, Task):
+            write_task(made, self._data_dir / MADE, source=source, provenance=_provenance(pr, order))
+        return made
+
+    def _order(self, pr: PR, clone: Path) -> Order | Refusal:
+        git = Git(clone)
+        tree = read_tree(git, pr.base_sha)
+        try:
+            suite = read_suite(git, pr.base_sha, tree.paths)
+        except ConfigError as error:
+            return Refusal(f"its asv configuration cannot be used: {error}")
+        if suite is None:
+            return Refusal(NO_SUITE_AT_BASE)
+        resolution = load_resolution(self.store, pr)
+        return Order(
+            pr=pr,
+            classification=load_classification(self.store, pr.cache_key),
+            resolution=resolution,
+            licence=stated_licence(tree.texts, resolution.project_root),
+            benchmark_dir=suite.benchmark_dir,
+            clone=clone,
+            pretend_version=pretend_version(tree, pr.repository, suite.install_command),
+        )
+
+    def _rows(self, pr: PR, task: Task) -> tuple[tuple[str, Row], ...]:
+        now = self.options.now()
+        key: Row = {"owner": pr.owner, "repo": pr.repo}
+        certificate = task.certificate
+        rows: list[tuple[str, Row]] = [
+            (
+                "pull_requests",
+                {
+                    **key,
+                    "issue_number": pr.issue_number,
+                    "task_id": task.task_id,
+                    "container_name": task.image_name,
+                    "image_name": task.image_name,
+                    "image_digest": task.image_digest,
+                    "final_md": task.instruction,
+                    "certificate_status": certificate.status if certificate else None,
+                    "updated_at": now,
+                },
+            ),
+            (
+                "candidate_containers",
+                {
+                    **key,
+                    "sha": pr.base_sha,
+                    "issue_number": pr.issue_number,
+                    "engine": certificate.engine if certificate else None,
+                    "image_name": task.image_name,
+                    "image_digest": task.image_digest,
+                    "context": dict(task.build.files),
+                    "sealed": True,
+                    "created_at": now,
+                },
+            ),
+        ]
+        if certificate:
+            rows.append(
+                (
+                    "certificates",
+                    {
+                        "task_id": task.task_id,
+                        "image_digest": task.image_digest,
+                        "machine": certificate.machine.model_dump_json(),
+                        "issued_at": certificate.issued_at,
+                        "status": certificate.status,
+                        "reason": certificate.reason,
+                        "certificate": certificate.model_dump(mode="json"),
+                    },
+                )
+            )
+        return tuple(rows)
+
+
+def _provenance(pr: PR, order: Order) -> dict[str, object]:
+    return {
+        "repository": f"https://github.com/{pr.repository}",
+        "pull_request": f"https://github.com/{pr.repository}/pull/{pr.issue_number}",
+        "base_commit": pr.base_sha,
+        "merge_commit": pr.merge_commit_sha,
+        "merged_at": pr.merged_at.isoformat() if pr.merged_at else None,
+        "resolution_cutoff": order.resolution.cutoff.isoformat(),
+        "resolution_strategy": order.resolution.strategy,
+        "resolution_dropped": [item.model_dump() for item in order.resolution.dropped],
+        "resolution_log": order.resolution.log,
+        "classified": order.classification.model_dump(),
+        "fc_data": __version__,
+    }

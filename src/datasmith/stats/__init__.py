@@ -1,0 +1,1 @@
+"""Decide: estimates, intervals and tests, without I/O."""

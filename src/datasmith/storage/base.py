@@ -1,0 +1,148 @@
+"""The seam to the database: rows in, rows out, parameters always bound."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Literal, Protocol, Self
+
+Value = str | int | float | bool | bytes | datetime | None | list["Value"] | dict[str, "Value"]
+Row = dict[str, Value]
+
+ItemKind = Literal["repository", "pull_request"]
+ItemState = Literal["pending", "leased", "passed", "refused", "failed"]
+STAGES = {
+    1: "scrape_repos",
+    2: "scrape_commits",
+    3: "classify_prs",
+    4: "resolve_packages",
+    5: "synthesize_images",
+    6: "publish",
+}
+"""Number and name of each stage of the ledger, in order."""
+
+FINAL_STATES: tuple[ItemState, ...] = ("passed", "refused", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class StageItem:
+    """One row of the ledger: an item ("owner/repo" or "owner/repo:n") at a stage (1-6) of a window.
+
+    refused: a decision, with its reason. failed: something broke; a later run may try again.
+    `fence` grows with every claim; only the newest claimant may finish the item.
+    """
+
+    window: str
+    stage: int
+    item: str
+    kind: ItemKind
+    state: ItemState
+    reason: str
+    attempts: int
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunnelRow:
+    """How many items of a stage are in a state for one reason."""
+
+    stage: int
+    state: ItemState
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An item to be put into a stage: as pending (one known there keeps its state), or decided at once."""
+
+    stage: int
+    item: str
+    kind: ItemKind
+    state: ItemState = "pending"
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one leased item ended, and what is written together with that, or not at all.
+
+    `rows` are (table, row) pairs to upsert; `entries` go into the ledger of the same window.
+    """
+
+    item: StageItem
+    state: ItemState
+    reason: str
+    rows: tuple[tuple[str, Mapping[str, Value]], ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+
+class Store(Protocol):
+    """A database with the tables of docs/reference/database.md."""
+
+    def migrate(self) -> None:
+        """Bring the schema up to this version; a second call changes nothing.
+
+        Raises:
+            StoreUnavailable: the database cannot be opened or written; names the file or URL (without password).
+        """
+
+    def check(self) -> None:
+        """Raises SchemaMismatch or StoreUnavailable where the store cannot be used as it is."""
+
+    def upsert(self, table: str, rows: Sequence[Mapping[str, Value]]) -> None:
+        """Insert rows, replacing the named columns of those whose primary key exists; one transaction."""
+
+    def select(self, table: str, where: Mapping[str, Value] | None = None, order: Sequence[str] = ()) -> list[Row]:
+        """Rows whose columns equal `where` (None matches NULL), in the given order of columns."""
+
+    # The ledger: every call is one transaction; times are aware UTC and given by the caller.
+
+    def enter(self, window: str, stage: int, items: Sequence[tuple[str, ItemKind]], now: datetime) -> int:
+        """Add items as pending; those known already keep their state. Returns how many were new."""
+
+    def record(
+        self, window: str, stage: int, items: Sequence[tuple[str, ItemKind, ItemState, str]], now: datetime
+    ) -> None:
+        """Write states at once, for what is decided in bulk (also: to be decided again); known items are replaced."""
+
+    def claim(self, window: str, stage: int, worker: str, n: int, lease_s: float, now: datetime) -> list[StageItem]:
+        """Lease up to `n` items that are pending, or whose lease ran out; ordered by item."""
+
+    def finish(self, item: StageItem, state: ItemState, reason: str, now: datetime) -> bool:
+        """Set a final state (or pending, to give the lease back); False where the lease went to somebody else."""
+
+    def finish_many(self, verdicts: Sequence[Verdict], now: datetime) -> list[bool]:
+        """As `finish` for each, in one transaction, with the rows and entries of those whose lease still holds.
+
+        A refused or failed item leaves the later stages too: what they knew came from an answer that is taken back.
+        """
+
+    def renew(self, items: Sequence[StageItem], lease_s: float, now: datetime) -> int:
+        """Let the leases of `items` end `lease_s` seconds from `now`; returns how many still held."""
+
+    def take(
+        self, window: str, stage: int, items: Sequence[tuple[str, ItemKind]], worker: str, lease_s: float, now: datetime
+    ) -> list[StageItem]:
+        """Lease just these, entering new ones and taking up ended ones again; not those leased by somebody else."""
+
+    def count(self, window: str, stage: int) -> dict[ItemState, int]:
+        """How many items of a stage are in each state (0 included)."""
+
+    def reopen(self, window: str, stage: int, states: Sequence[ItemState], now: datetime) -> int:
+        """Make items in `states` (of leased: all of them) pending again; returns how many."""
+
+    def stage_items(self, window: str, stage: int | None = None) -> list[StageItem]:
+        """Rows of the ledger, ordered by stage and item."""
+
+    def funnel(self, window: str) -> list[FunnelRow]:
+        """Counts by stage, state and reason of the pull requests of a window."""
+
+    def close(self) -> None:
+        """Give the connection back."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

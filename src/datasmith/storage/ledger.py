@@ -1,0 +1,258 @@
+"""The ledger's statements: who works on which item, who may finish it, and where it goes next.
+
+Every function runs inside the caller's transaction. On SQLite that transaction holds the write lock from its start;
+on PostgreSQL the rows are locked, and rows that another claimant holds are skipped.
+"""
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from datasmith.storage.base import (
+    FINAL_STATES,
+    STAGES,
+    Entry,
+    FunnelRow,
+    ItemKind,
+    ItemState,
+    Row,
+    StageItem,
+    Verdict,
+)
+from datasmith.storage.schema import clean_text, stage_items
+
+_C = stage_items.c
+_COLUMNS = (_C.window, _C.stage, _C.item, _C.kind, _C.state, _C.reason, _C.attempts, _C.fence)
+_THIS = (_C.window == bindparam("b_window"), _C.stage == bindparam("b_stage"), _C.item == bindparam("b_item"))
+_CHUNK = 500
+"""Items named in one statement: below every database's limit of parameters."""
+
+Key = tuple[str, int, str]
+
+
+def insert_into(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that knows ON CONFLICT, in this connection's dialect."""
+    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+
+
+def enter(connection: Connection, window: str, entries: Iterable[Entry], now: datetime) -> int:
+    """Add items that are not known yet; returns how many."""
+    rows = [_fresh(window, entry, now) for entry in entries]
+    if not rows:
+        return 0
+    statement = insert_into(connection, stage_items).on_conflict_do_nothing()
+    return connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
+
+
+def record(connection: Connection, window: str, entries: Iterable[Entry], now: datetime) -> None:
+    """Write states, whatever was known before; a lease on such an item is void from now on."""
+    entries = list(entries)
+    if not entries:
+        return
+    statement = insert_into(connection, stage_items)
+    replaced = {name: statement.excluded[name] for name in ("kind", "state", "reason", "lease_until", "updated_at")}
+    statement = statement.on_conflict_do_update(
+        index_elements=["window", "stage", "item"], set_={**replaced, "fence": _C.fence + 1}
+    )
+    connection.execute(statement, [_fresh(window, entry, now) for entry in entries])
+    _withdraw(connection, [((window, entry.stage, clean_text(entry.item)), entry.state) for entry in entries])
+
+
+def claim(
+    connection: Connection, stage_of: tuple[str, int], worker: str, n: int, lease_s: float, now: datetime
+) -> list[StageItem]:
+    """Lease the first `n` items, by name, that are pending or whose lease has run out."""
+    waiting = _first(connection, stage_of, _C.state == "pending", n)
+    abandoned = _first(connection, stage_of, and_(_C.state == "leased", _C.lease_until <= now), n)
+    chosen = list(heapq.merge(waiting, abandoned, key=lambda row: row.item))[:n]
+    return _lease(connection, stage_of, chosen, worker, lease_s, now)
+
+
+def take(
+    connection: Connection,
+    stage_of: tuple[str, int],
+    items: Sequence[tuple[str, ItemKind]],
+    worker: str,
+    lease_s: float,
+    now: datetime,
+) -> list[StageItem]:
+    """Lease just these items in their order, whatever their state, but not those under another worker's lease."""
+    window, stage = stage_of
+    enter(connection, window, [Entry(stage, item, kind) for item, kind in items], now)
+    free = or_(_C.state != "leased", _C.worker == worker, _C.lease_until <= now)
+    names = [clean_text(item) for item, _ in items]
+    rows = {row.item: row for row in _named(connection, window, stage, names, free)}
+    chosen = [rows[name] for name in dict.fromkeys(names) if name in rows]
+    return _lease(connection, stage_of, chosen, worker, lease_s, now)
+
+
+def finish(connection: Connection, verdicts: Sequence[Verdict], now: datetime) -> list[bool]:
+    """Set states where the lease still holds, and put what follows from them into the ledger; True where it held."""
+    fences = _held_fences(connection, verdicts)
+    held = [fences.pop(_key(verdict.item), None) == verdict.item.fence for verdict in verdicts]
+    ended = [verdict for verdict, holds in zip(verdicts, held, strict=True) if holds]
+    if not ended:
+        return held
+    alike: dict[tuple[str, int, str, str], list[str]] = defaultdict(list)
+    for verdict in ended:
+        window, stage, item = _key(verdict.item)
+        alike[window, stage, verdict.state, clean_text(verdict.reason)].append(item)
+    for (window, stage, state, reason), names in alike.items():
+        _set(connection, (window, stage), names, state=state, reason=reason, lease_until=None, updated_at=now)
+    _withdraw(connection, [(_key(verdict.item), verdict.state) for verdict in ended])
+    for window in {verdict.item.window for verdict in ended}:
+        entries = [entry for verdict in ended if verdict.item.window == window for entry in verdict.entries]
+        enter(connection, window, [entry for entry in entries if entry.state not in FINAL_STATES], now)
+        record(connection, window, [entry for entry in entries if entry.state in FINAL_STATES], now)
+    return held
+
+
+def renew(connection: Connection, items: Sequence[StageItem], lease_s: float, now: datetime) -> int:
+    """Let leases that still hold end later; returns how many did."""
+    if not items:
+        return 0
+    statement = update(stage_items).where(*_THIS, _C.fence == bindparam("b_fence"), _C.state == "leased")
+    statement = statement.values(lease_until=now + timedelta(seconds=lease_s))
+    return connection.execute(statement, [_bound(item) | {"b_fence": item.fence} for item in items]).rowcount
+
+
+def reopen(connection: Connection, stage_of: tuple[str, int], states: Sequence[ItemState], now: datetime) -> int:
+    """Make every item in one of `states` pending again; returns how many."""
+    window, stage = stage_of
+    statement = update(stage_items).where(_C.window == window, _C.stage == stage, _C.state.in_(states))
+    return connection.execute(statement.values(state="pending", lease_until=None, updated_at=now)).rowcount
+
+
+def items(connection: Connection, window: str, stage: int | None) -> list[StageItem]:
+    """Every row of a window, or of one of its stages."""
+    statement = select(*_COLUMNS).where(_C.window == window).order_by(_C.stage, _C.item)
+    if stage is not None:
+        statement = statement.where(_C.stage == stage)
+    return [StageItem(*row) for row in connection.execute(statement)]
+
+
+def count(connection: Connection, window: str, stage: int) -> dict[ItemState, int]:
+    """Items by state; states that nothing is in are 0."""
+    statement = select(_C.state, func.count()).where(_C.window == window, _C.stage == stage).group_by(_C.state)
+    found = {row[0]: row[1] for row in connection.execute(statement)}
+    states: tuple[ItemState, ...] = ("pending", "leased", *FINAL_STATES)
+    return {state: found.get(state, 0) for state in states}
+
+
+def funnel(connection: Connection, window: str) -> list[FunnelRow]:
+    """Counts of pull requests by stage, state and reason."""
+    columns = (_C.stage, _C.state, _C.reason)
+    statement = select(*columns, func.count()).where(_C.window == window, _C.kind == "pull_request")
+    rows = connection.execute(statement.group_by(*columns).order_by(*columns))
+    return [FunnelRow(stage, state, reason, number) for stage, state, reason, number in rows]
+
+
+def _key(item: StageItem) -> Key:
+    return item.window, item.stage, item.item
+
+
+def _bound(item: StageItem) -> dict[str, str | int]:
+    return {"b_window": item.window, "b_stage": item.stage, "b_item": item.item}
+
+
+def _fresh(window: str, entry: Entry, now: datetime) -> Row:
+    return {
+        "window": clean_text(window),
+        "stage": entry.stage,
+        "item": clean_text(entry.item),
+        "kind": entry.kind,
+        "state": entry.state,
+        "reason": clean_text(entry.reason),
+        "attempts": 0,
+        "fence": 0,
+        "worker": None,
+        "lease_until": None,
+        "updated_at": now,
+    }
+
+
+def _first(connection: Connection, stage_of: tuple[str, int], free: ColumnElement[bool], n: int) -> list[StageItem]:
+    window, stage = stage_of
+    statement = select(*_COLUMNS).where(_C.window == window, _C.stage == stage, free).order_by(_C.item).limit(n)
+    return [StageItem(*row) for row in connection.execute(statement.with_for_update(skip_locked=True))]
+
+
+def _named(
+    connection: Connection, window: str, stage: int, names: Sequence[str], condition: ColumnElement[bool]
+) -> Iterator[StageItem]:
+    for chunk in _chunks(names):
+        statement = select(*_COLUMNS).where(_C.window == window, _C.stage == stage, _C.item.in_(chunk), condition)
+        yield from (StageItem(*row) for row in connection.execute(statement.with_for_update()))
+
+
+def _lease(
+    connection: Connection,
+    stage_of: tuple[str, int],
+    free: Sequence[StageItem],
+    worker: str,
+    lease_s: float,
+    now: datetime,
+) -> list[StageItem]:
+    """Write the lease into rows that this transaction has locked."""
+    if not free:
+        return []
+    _set(
+        connection,
+        stage_of,
+        [item.item for item in free],
+        state="leased",
+        worker=clean_text(worker),
+        lease_until=now + timedelta(seconds=lease_s),
+        fence=_C.fence + 1,
+        attempts=_C.attempts + 1,
+        updated_at=now,
+    )
+    return [replace(item, state="leased", attempts=item.attempts + 1, fence=item.fence + 1) for item in free]
+
+
+def _set(
+    connection: Connection,
+    stage_of: tuple[str, int],
+    names: Sequence[str],
+    **columns: str | datetime | ColumnElement[int] | None,
+) -> None:
+    """Set the same columns on every named item of a stage."""
+    window, stage = stage_of
+    for chunk in _chunks(names):
+        where = (_C.window == window, _C.stage == stage, _C.item.in_(chunk))
+        connection.execute(update(stage_items).where(*where).values(**columns))
+
+
+def _held_fences(connection: Connection, verdicts: Sequence[Verdict]) -> dict[Key, int]:
+    """The newest fence of those items that are under a lease now."""
+    names: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for verdict in verdicts:
+        names[verdict.item.window, verdict.item.stage].append(verdict.item.item)
+    return {
+        (window, stage, row.item): row.fence
+        for (window, stage), wanted in names.items()
+        for row in _named(connection, window, stage, wanted, _C.state == "leased")
+    }
+
+
+def _withdraw(connection: Connection, ended: Iterable[tuple[Key, ItemState]]) -> None:
+    """Take items that did not pass out of the stages after it, so that counts go on adding up."""
+    stopped: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for (window, stage, item), state in ended:
+        if state in {"refused", "failed"}:
+            stopped[window, stage].append(item)
+    for (window, stage), names in stopped.items():
+        later = [number for number in STAGES if number > stage]
+        for chunk in _chunks(names):
+            statement = delete(stage_items).where(_C.window == window, _C.stage.in_(later), _C.item.in_(chunk))
+            connection.execute(statement)
+
+
+def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(names), _CHUNK):
+        yield names[start : start + _CHUNK]

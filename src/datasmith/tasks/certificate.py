@@ -1,0 +1,103 @@
+"""The certificate: what was measured, on which machine, and whether the task counts as valid there."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+CertificateStatus = Literal["valid", "fragile", "withdrawn", "refused"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Machine(_Frozen):
+    """The machine class a measurement was taken on; memory is MiB."""
+
+    cpu_model: str
+    cpu_flags_sha256: str
+    cores: int
+    memory_mb: int
+    kernel: str
+    virtualised: bool | None
+
+
+class WorkloadRatio(_Frozen):
+    """One workload in one arm against base: ratio > 1 is faster. Without a reason all numbers are set.
+
+    ratio, low, high: estimate and 95 % interval of t_base / t_arm. p: paired permutation test. q: its
+    Benjamini-Hochberg value over the workloads of the arm. floor: noise floor as |ln ratio|. changed: q < 0.05 and
+    |ln ratio| > floor. base_s, arm_s: median seconds per call.
+    """
+
+    workload: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    q: float | None
+    floor: float | None
+    changed: bool
+    rounds: int
+    base_s: float | None
+    arm_s: float | None
+    reason: str | None = None
+
+
+class ArmSummary(_Frozen):
+    """One arm against base over all workloads: geometric mean of the valid ratios with its 95 % interval."""
+
+    arm: str
+    speedup: float | None
+    low: float | None
+    high: float | None
+    workloads: tuple[WorkloadRatio, ...]
+
+    @property
+    def changed(self) -> tuple[WorkloadRatio, ...]:
+        """The workloads whose speed differs from base beyond noise."""
+        return tuple(row for row in self.workloads if row.changed)
+
+    @property
+    def valid(self) -> tuple[WorkloadRatio, ...]:
+        """The workloads that have a ratio."""
+        return tuple(row for row in self.workloads if row.ratio is not None)
+
+
+class Cost(_Frozen):
+    """What a measurement cost: launches, seconds, and the share of wall time that was not inside a timed call."""
+
+    launches: int
+    wall_s: float
+    cpu_s: float
+    timed_s: float
+
+    @property
+    def overhead_share(self) -> float:
+        """1 - timed / wall; 1.0 where nothing was timed."""
+        return 1.0 - self.timed_s / self.wall_s if self.wall_s > 0 else 1.0
+
+
+class Certificate(_Frozen):
+    """certificate.json of a task: see docs/reference/certificate.md for the rule behind `status`."""
+
+    task_id: str
+    image_digest: str
+    issued_at: datetime
+    machine: Machine
+    engine: str
+    asv_runner_version: str
+    rounds: int
+    seed: int
+    expert: ArmSummary
+    control: ArmSummary
+    changed_speedup: float | None
+    changed_low: float | None
+    changed_high: float | None
+    tests_passed_base: int
+    tests_passed_expert: int
+    sealed: bool
+    cost: Cost
+    status: CertificateStatus
+    reason: str

@@ -1,0 +1,288 @@
+"""The task folder on disk: written whole or not at all, read back equal, checked without running anything."""
+
+import hashlib
+import json
+import re
+import shutil
+import tarfile
+import tempfile
+import tomllib
+import zlib
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from pydantic import ValidationError
+
+from datasmith.docker.archive import unpack
+from datasmith.docker.context import SCRIPTS
+from datasmith.errors import InvalidTask
+from datasmith.tasks.certificate import Certificate
+from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
+from datasmith.tasks.ids import task_id
+from datasmith.tasks.leaks import leaks
+from datasmith.tasks.task import BuildInputs, Task
+
+SCHEMA_VERSION = "1.4"
+"""Version of Harbor's task.toml that is written."""
+TEST_TIMEOUT_S = 1800.0
+AGENT_TIMEOUT_S = 3600.0
+SOURCE = "environment/repo.tar.gz"
+
+_IN_OTHER_FILES = {"instruction", "expert_patch", "passing_tests", "certificate", "build", "test_command"}
+_TEMPLATES = {"solution": ("solve.sh",), "tests": ("test.sh", "verdict.py")}
+_REQUIRED = (
+    "task.toml",
+    "instruction.md",
+    "environment/Dockerfile",
+    "environment/lock.txt",
+    SOURCE,
+    "solution/solve.sh",
+    "solution/expert.patch",
+    "tests/test.sh",
+    "tests/verdict.py",
+    "tests/expected.json",
+    "provenance.json",
+)
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def write_task(task: Task, root: Path, *, source: Path, provenance: Mapping[str, object]) -> Path:
+    """Write `root/<task_id>/`, replacing an older version; returns the folder.
+
+    `source` is the gzipped tar of the sealed base tree. The folder appears by one rename: an interrupted call leaves
+    nothing that looks like a task.
+
+    Raises:
+        InvalidTask: a name in it cannot be a file's, or a text holds what no text file can.
+    """
+    names = [name for name in (task.task_id, *task.build.files) if not _FILE_NAME.fullmatch(name)]
+    if names:
+        raise InvalidTask([f"{task.task_id}: {name!r} cannot be the name of a file" for name in names])
+    root.mkdir(parents=True, exist_ok=True)
+    target = root / task.task_id
+    with tempfile.TemporaryDirectory(prefix=f".{task.task_id}.", dir=root) as scratch:
+        draft = Path(scratch) / "task"
+        try:
+            _fill(draft, task, source, provenance)
+        except UnicodeEncodeError as error:
+            raise InvalidTask([f"{task.task_id}: a text cannot be written as UTF-8: {error}"]) from error
+        if target.exists():
+            target.rename(Path(scratch) / "old")
+        draft.rename(target)
+    return target
+
+
+def _fill(folder: Path, task: Task, source: Path, provenance: Mapping[str, object]) -> None:
+    for name in ("environment", "solution", "tests/base"):
+        (folder / name).mkdir(parents=True)
+    shutil.copyfile(source, folder / SOURCE)
+    for name, text in task.build.files.items():
+        _put(folder / "environment" / name, text)
+    _put(folder / "task.toml", tomli_w.dumps(_toml(task)))
+    _put(folder / "instruction.md", task.instruction)
+    (folder / "solution/expert.patch").write_bytes(task.expert_patch.encode("utf-8", "surrogateescape"))
+    for place, templates in _TEMPLATES.items():
+        for name in templates:
+            _put(folder / place / name, files("datasmith.tasks").joinpath("templates", name).read_text("utf-8"))
+            (folder / place / name).chmod(0o755)
+    expected = {"command": task.test_command, "passing": task.passing_tests, "timeout_s": TEST_TIMEOUT_S}
+    _put(folder / "tests/expected.json", _json(expected))
+    _grader_copies(source, folder / "tests/base", task.benchmark_dir)
+    _put(folder / "provenance.json", _json(dict(provenance)))
+    if task.certificate:
+        write_certificate(folder, task.certificate)
+
+
+def write_certificate(folder: Path, certificate: Certificate) -> None:
+    """Put certificate.json into a task folder, replacing the one that is there."""
+    draft = folder / ".certificate.json"
+    _put(draft, certificate.model_dump_json(indent=2) + "\n")
+    draft.rename(folder / "certificate.json")
+
+
+def _toml(task: Task) -> dict[str, object]:
+    record = task.model_dump(mode="json", exclude=_IN_OTHER_FILES, exclude_none=True)
+    record["build"] = task.build.model_dump(mode="json", exclude={"files"})
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "task": {
+            "name": f"{task.owner}/{task.task_id}",
+            "version": f"{task.merged_at:%Y.%m}",
+            "keywords": ["performance", task.repo.lower()],
+        },
+        "metadata": {"difficulty": task.difficulty, "category": task.category, "formulacode": record},
+        "agent": {"timeout_sec": AGENT_TIMEOUT_S, "network_mode": "no-network"},
+        "verifier": {"timeout_sec": TEST_TIMEOUT_S, "network_mode": "no-network"},
+        "environment": {
+            "build_timeout_sec": 3600.0,
+            "cpus": 1,
+            "memory_mb": 4096,
+            "network_mode": "no-network",
+            "workdir": "/workspace/repo",
+        },
+    }
+
+
+def _put(target: Path, text: str) -> None:
+    """Write a text with its line ends as they are, whatever the locale."""
+    target.write_bytes(text.encode("utf-8"))
+
+
+def _text(path: Path) -> str:
+    return path.read_bytes().decode("utf-8")
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def is_test_path(path: str) -> bool:
+    """True for files that belong to a test suite: under a test directory, or named as pytest collects them."""
+    *parents, name = path.split("/")
+    return (
+        any(part in {"test", "tests", "testing"} for part in parents)
+        or name == "conftest.py"
+        or (name.endswith(".py") and (name.startswith("test_") or name.endswith("_test.py")))
+    )
+
+
+def _grader_copies(source: Path, target: Path, benchmark_dir: str) -> None:
+    """Copy benchmark and test files at base out of the source tar; links and devices are left out."""
+    suite = "" if benchmark_dir in {"", "."} else f"{benchmark_dir.strip('/')}/"
+
+    def wanted(path: str) -> bool:
+        return not path.startswith(".git/") and (path.startswith(suite) or is_test_path(path))
+
+    unpack(source, target, wanted=wanted, links=False)
+
+
+def read_task(folder: Path) -> Task:
+    """Read a task folder back; a file that is a link, or lies behind one, counts as missing.
+
+    Raises:
+        InvalidTask: files are missing or do not say what a task needs; lists every problem found.
+    """
+    missing = [f"{folder.name}: {name} is missing" for name in _REQUIRED if not _is_own_file(folder, name)]
+    if missing:
+        raise InvalidTask(missing)
+    try:
+        return _parse(folder)
+    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
+        problems = _problems(error) if isinstance(error, ValidationError) else [f"{type(error).__name__}: {error}"]
+        raise InvalidTask([f"{folder.name}: {problem}" for problem in problems]) from error
+
+
+def _is_own_file(folder: Path, name: str) -> bool:
+    path = folder / name
+    return path.is_file() and path.resolve() == folder.resolve() / name
+
+
+def _problems(error: ValidationError) -> list[str]:
+    return [f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()]
+
+
+def _parse(folder: Path) -> Task:
+    document: dict[str, Any] = tomllib.loads(_text(folder / "task.toml"))
+    record: dict[str, Any] = dict(document["metadata"]["formulacode"])
+    expected: dict[str, Any] = json.loads(_text(folder / "tests/expected.json"))
+    names = sorted(path.name for path in (folder / "environment").iterdir() if path.name != "repo.tar.gz")
+    linked = [name for name in names if not _is_own_file(folder, f"environment/{name}")]
+    if linked:
+        raise ValueError(f"environment/{linked[0]} is no plain file")
+    texts = {name: _text(folder / "environment" / name) for name in names}
+    record["build"] = BuildInputs.model_validate({**record["build"], "files": texts})
+    record["instruction"] = _text(folder / "instruction.md")
+    record["expert_patch"] = (folder / "solution/expert.patch").read_bytes().decode("utf-8", "surrogateescape")
+    record["passing_tests"] = expected["passing"]
+    record["test_command"] = expected["command"]
+    if _is_own_file(folder, "certificate.json"):
+        record["certificate"] = Certificate.model_validate_json(_text(folder / "certificate.json"))
+    return Task.model_validate(record)
+
+
+def source_archive(folder: Path) -> Path:
+    """The gzipped tar of the sealed base tree."""
+    return folder / SOURCE
+
+
+def check_task(folder: Path) -> tuple[str, ...]:
+    """Every problem of a task folder that can be seen without running it; empty where there is none."""
+    try:
+        task = read_task(folder)
+    except InvalidTask as error:
+        return error.problems
+    problems = [*_record_problems(folder, task), *_file_problems(folder, task), *_certificate_problems(task)]
+    problems += [f"instruction.md names the solution ({word!r})" for word in leaks(task)]
+    return tuple(f"{folder.name}: {problem}" for problem in problems)
+
+
+def _record_problems(folder: Path, task: Task) -> list[str]:
+    """What the record itself gets wrong."""
+    suite = task.benchmark_dir.split("/")
+    rules = (
+        (task.task_id == folder.resolve().name, f"task_id is {task.task_id}"),
+        (
+            task.task_id == task_id(task.owner, task.repo, task.pr_number),
+            f"task_id does not follow from {task.repository}#{task.pr_number}",
+        ),
+        (_SHA.fullmatch(task.base_commit), f"base_commit {task.base_commit[:80]!r} is no full commit id"),
+        (_SHA.fullmatch(task.merge_commit), f"merge_commit {task.merge_commit[:80]!r} is no full commit id"),
+        (task.base_commit != task.merge_commit, "base_commit is the merge commit"),
+        (task.instruction.strip(), "instruction.md is empty"),
+        (task.workloads, "no workloads"),
+        (len(set(task.workloads)) == len(task.workloads), "a workload is named twice"),
+        (task.passing_tests, "no passing tests"),
+        (any("{junit}" in word for word in task.test_command), "the test command writes no report ({junit})"),
+        (suite[0] and ".." not in suite, f"benchmark_dir {task.benchmark_dir[:80]!r} leads out of the tree"),
+    )
+    return [problem for holds, problem in rules if not holds]
+
+
+def _file_problems(folder: Path, task: Task) -> list[str]:
+    """What is wrong with the files around the record."""
+    found = [f"{path.relative_to(folder)} is a link" for path in sorted(folder.rglob("*")) if path.is_symlink()]
+    found += [f"environment/{name} is missing" for name in SCRIPTS if name not in task.build.files]
+    told = [*task.build.files.items(), ("task.toml", "\n".join(task.build.build_args.values()))]
+    found += [f"environment: {name} names the merge commit" for name, text in told if task.merge_commit in text]
+    try:
+        if not parse_diff(task.expert_patch):
+            found.append("solution/expert.patch changes nothing")
+    except MalformedDiff as error:
+        found.append(f"solution/expert.patch is not a git diff: {error}")
+    if not _is_tar(folder / SOURCE):
+        found.append(f"{SOURCE} is no tar archive")
+    try:
+        is_object = isinstance(json.loads(_text(folder / "provenance.json")), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    return found if is_object else [*found, "provenance.json is no JSON object"]
+
+
+def _is_tar(path: Path) -> bool:
+    try:
+        return tarfile.is_tarfile(path)
+    except (EOFError, zlib.error):
+        return False
+
+
+def _certificate_problems(task: Task) -> list[str]:
+    certificate = task.certificate
+    if certificate is None:
+        return []
+    found = [] if certificate.task_id == task.task_id else [f"the certificate is that of {certificate.task_id}"]
+    if certificate.image_digest != task.image_digest:
+        found.append("the certificate is that of another image")
+    return found
+
+
+def task_digest(folder: Path) -> str:
+    """sha256 over the names and contents of all files of the folder but its certificate."""
+    whole = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "certificate.json"):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        whole.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode("utf-8", "surrogateescape"))
+    return f"sha256:{whole.hexdigest()}"

@@ -1,0 +1,63 @@
+"""The task: one merged pull request as a problem to solve, with everything needed to build, measure and score it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from datasmith.tasks.certificate import Certificate
+
+
+class BuildInputs(BaseModel):
+    """The environment/ folder of a task: all an engine needs to make the sealed image, and nothing of the fix.
+
+    `files` are the Dockerfiles, docker_build_*.sh and lock.txt by name; the base tree lies beside them as
+    `repo.tar.gz` and is not held in memory.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    python_version: str
+    apt_packages: tuple[str, ...] = ()
+    files: Mapping[str, str] = Field(default_factory=dict)
+    build_args: Mapping[str, str] = Field(default_factory=dict)
+    """Environment of the pr tier's scripts (FC_INSTALL_DIR, FC_IMPORT_NAMES, SETUPTOOLS_SCM_PRETEND_VERSION ...)."""
+
+
+class Task(BaseModel):
+    """One task. `instruction` never names the solution or its pull request; `expert_patch` is a git diff on base."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task_id: str
+    owner: str
+    repo: str
+    pr_number: int
+    base_commit: str
+    merge_commit: str
+    merged_at: datetime
+    title: str
+    instruction: str
+    expert_patch: str
+    image_name: str
+    image_digest: str
+    benchmark_dir: str
+    """The asv suite's directory in the tree, relative to its root."""
+    workloads: tuple[str, ...]
+    """Workload ids: benchmark name, with `(p1, p2)` appended where it has parameters."""
+    test_command: tuple[str, ...]
+    """Runs the tests in WORKDIR; `{junit}` stands for the path of the JUnit XML it must write."""
+    passing_tests: tuple[str, ...]
+    """Ids of the tests that pass in the sealed image at base, as the host saw them."""
+    compiled: bool
+    """True where the package has to be rebuilt after a change to a compiled source."""
+    difficulty: str = "unknown"
+    category: str = "uncategorized"
+    licence: str | None = None
+    build: BuildInputs
+    certificate: Certificate | None = None
+
+    @property
+    def repository(self) -> str:
+        """owner/repo."""
+        return f"{self.owner}/{self.repo}"

@@ -1,0 +1,1 @@
+"""asv as a measuring device: find benchmarks, launch them, keep every sample."""

@@ -1,0 +1,125 @@
+"""Arms: containers of one image with a patch applied, rebuilt where it must be, prepared and then frozen."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ContainerEngine, ExecResult, ImageRef, Limits
+from datasmith.errors import ContainerError, EngineUnavailable, MeasurementFailed
+from datasmith.workloads.base import Workload
+from datasmith.workloads.inside.suite import FAILED
+from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
+from datasmith.workloads.mounts import INSIDE_HOME, SCRIPT_ENV, inside_mounts, script
+
+COMPILE_TIMEOUT_S = 600.0
+_COMPILED = re.compile(
+    r"\.(c|cc|cpp|cxx|cu|h|hh|hpp|hxx|inc|pyx|pxd|pxi|pyx\.in|pxd\.in|pxi\.in|tp|f|for|f90|f95|rs|go|s|asm|cmake|build)$"
+    r"|(^|/)(setup\.py|CMakeLists\.txt|Cargo\.(toml|lock)|Makefile|meson\.options|meson_options\.txt)$",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(r'^(?:--- |\+\+\+ |rename (?:from|to) |copy (?:from|to) )"?(?:[ab]/)?([^"\t\n]+)', re.MULTILINE)
+
+
+def touches_compiled(patch: str) -> bool:
+    """True where a git diff changes a file that a build turns into machine code, or a build description."""
+    return any(_COMPILED.search(path.strip()) for path in _HEADER.findall(patch))
+
+
+def start_arm(
+    engine: ContainerEngine,
+    image: ImageRef,
+    *,
+    patch: str,
+    rebuild_script: str | None,
+    build_args: Mapping[str, str],
+    limits: Limits | None,
+    timeout: float,
+) -> Container:
+    """Start a writable container of `image` with `patch` (may be empty) in its tree; the caller stops it.
+
+    `rebuild_script` is the text of docker_build_pkg.sh, run again with `build_args` where the patch touches compiled
+    sources; None: the package needs no building. `timeout` holds for applying and for building, each.
+
+    Raises:
+        MeasurementFailed: the patch does not apply, or does not build; the message says which. The container is gone.
+        EngineUnavailable: the engine is gone; says nothing about the patch.
+    """
+    rebuild = rebuild_script is not None and touches_compiled(patch)
+    container = engine.start(image, limits=limits, mounts=inside_mounts(), writable_env=rebuild)
+    try:
+        problem = apply_patch(container, patch, timeout=timeout)
+        if problem is None and rebuild and rebuild_script is not None:
+            problem = run_rebuild(container, rebuild_script, build_args, timeout=timeout)
+        if problem is not None:
+            raise MeasurementFailed(problem)
+    except BaseException:
+        container.stop()
+        raise
+    return container
+
+
+def apply_patch(container: Container, patch: str, *, timeout: float) -> str | None:
+    """Apply a git diff to the tree inside the sandbox; the reason where it does not apply (then nothing changed)."""
+    if not patch.strip():
+        return None
+    result = container.exec(
+        ["git", "-c", "safe.directory=*", "-c", "core.autocrlf=false", "apply", "--whitespace=nowarn", "-"],
+        timeout=timeout,
+        stdin=patch.encode("utf-8", "surrogateescape"),
+    )
+    return None if result.ok else f"the patch does not apply: {_tail(result, timeout)}"
+
+
+def run_rebuild(container: Container, script_text: str, build_args: Mapping[str, str], *, timeout: float) -> str | None:
+    """Build the package again as the image's pr tier did; the reason where that fails."""
+    env = {**build_args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, "UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
+    result = container.exec(["bash", "-c", script_text], timeout=timeout, env=env)
+    return None if result.ok else f"the patched tree does not build: {_tail(result, timeout)}"
+
+
+def prepare(container: Container, workloads: Sequence[Workload], benchmark_dir: str) -> Container:
+    """Run every setup_cache once, compile the tree to byte code, and freeze: nothing can be kept between launches.
+
+    A setup_cache that fails or runs into its benchmarks' time limit leaves a reason, which the launches of its
+    workloads then report.
+
+    Raises:
+        MeasurementFailed: a setup_cache left something where its reason has to be written.
+        EngineUnavailable: the engine is gone; says nothing about the arm.
+    """
+    for key, users in _by_key(workloads).items():
+        request = {"suite": suite_path(benchmark_dir), "name": users[0].benchmark, "cache": cache_path(key)}
+        limit = max(workload.timeout_s for workload in users) + START_ALLOWANCE_S
+        words = script("setup_cache", json.dumps(request))
+        result = container.exec(words, timeout=limit, env=SCRIPT_ENV, cwd=INSIDE_HOME)
+        if not result.ok:
+            _note(container, f"{cache_path(key)}/{FAILED}", _tail(result, limit))
+    # -I and -S: no code of the tree runs while its files are compiled. Files that do not parse are not our concern.
+    container.exec(
+        ["python", "-I", "-S", "-m", "compileall", "-q", "-x", r"/\.git/", WORKDIR], timeout=COMPILE_TIMEOUT_S
+    )
+    return container.freeze()
+
+
+def _note(container: Container, path: str, reason: str) -> None:
+    try:
+        container.write_file(path, reason.encode())
+    except EngineUnavailable:
+        raise
+    except ContainerError as error:
+        raise MeasurementFailed(f"setup_cache: {error}") from error
+
+
+def _by_key(workloads: Sequence[Workload]) -> dict[str, list[Workload]]:
+    found: dict[str, list[Workload]] = {}
+    for workload in workloads:
+        if workload.setup_cache_key is not None:
+            found.setdefault(workload.setup_cache_key, []).append(workload)
+    return found
+
+
+def _tail(result: ExecResult, timeout: float) -> str:
+    if result.timed_out:
+        return f"not done after {timeout:g} s"
+    said = " ".join((result.error_text.strip() or result.text.strip()).split())
+    return "".join(char if char.isprintable() else " " for char in said)[-300:] or f"exit code {result.rc}"

@@ -1,0 +1,63 @@
+"""The nouns of measuring: a workload, a launch of it, and what a launch yields."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+WorkloadKind = Literal["time", "timeraw", "peakmem", "mem", "track"]
+SCORED_KINDS: tuple[WorkloadKind, ...] = ("time", "timeraw")
+
+BASE = "base"
+CONTROL = "base2"
+EXPERT = "expert"
+
+
+def agent_arm(label: str) -> str:
+    """The arm's name for an agent's patch."""
+    return f"agent:{label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One asv benchmark with one combination of its parameters.
+
+    `params` are asv's own representations; `index` is the position in the parameter product (None: no parameters).
+    `number`, `repeat` 0 mean "choose"; times are seconds. `skipped` is asv's reason where setup refuses it.
+    """
+
+    benchmark: str
+    kind: WorkloadKind
+    params: tuple[str, ...] = ()
+    index: int | None = None
+    unit: str = "seconds"
+    timeout_s: float = 60.0
+    setup_cache_key: str | None = None
+    number: int = 0
+    repeat: int = 0
+    warmup_s: float = -1.0
+    sample_time_s: float = 0.01
+
+    @property
+    def id(self) -> str:
+        """`mod.Cls.time_x(1, 'a')`; without parameters just the benchmark's name."""
+        return f"{self.benchmark}({', '.join(self.params)})" if self.params else self.benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One launch: a fresh process that ran one workload in one arm.
+
+    `samples` are seconds per call; `number` is calls per sample; `wall_s` and `cpu_s` (None: unknown) were taken
+    outside the sandbox. No samples means `reason` says why. `noisy`: the host guard saw a disturbance; such a
+    launch is kept for the record and not used. Round -1 is the warm-up launch, never used either.
+    """
+
+    workload: str
+    arm: str
+    round: int
+    samples: tuple[float, ...]
+    number: int
+    wall_s: float
+    cpu_s: float | None
+    cpu_id: int | None
+    noisy: bool = False
+    reason: str | None = None

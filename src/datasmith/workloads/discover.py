@@ -1,0 +1,155 @@
+"""Find a suite's workloads by running asv_runner's discovery in a sandbox, and believing none of it unchecked."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import get_args
+
+from datasmith.docker.engine import Container
+from datasmith.workloads.base import Workload, WorkloadKind
+from datasmith.workloads.launch import suite_path
+from datasmith.workloads.mounts import INSIDE_HOME, SCRIPT_ENV, script
+
+MOST_WORKLOADS = 20_000
+MOST_ERRORS = 200
+LONGEST_ID = 1000
+LONGEST_TIMEOUT_S = 3600.0
+DEFAULT_TIMEOUT_S = 60.0
+"""asv's own default for a benchmark."""
+_NAME = re.compile(r"[^\W\d][\w\-<>]*(\.[^\W\d][\w\-<>]*)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What a suite holds: workloads in asv's order, benchmarks refused as (name, reason), and errors met on the way."""
+
+    workloads: tuple[Workload, ...]
+    refused: tuple[tuple[str, str], ...]
+    errors: tuple[str, ...]
+
+
+def discover(
+    container: Container,
+    benchmark_dir: str,
+    *,
+    timeout: float = 120.0,
+    default_timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Discovery:
+    """Every workload of the suite in `benchmark_dir` (relative to the tree's root).
+
+    A suite that cannot be listed at all has no workloads and says why in `errors`. `default_timeout_s` is the
+    time limit of benchmarks that name none (asv.conf.json: default_benchmark_timeout).
+
+    Raises:
+        EngineUnavailable: the engine is gone; says nothing about the suite.
+    """
+    result = container.exec(
+        script("discover", suite_path(benchmark_dir)), timeout=timeout, env=SCRIPT_ENV, cwd=INSIDE_HOME
+    )
+    if result.timed_out:
+        return Discovery((), (), (f"listing the benchmarks took longer than {timeout:g} s",))
+    if not result.ok:
+        tail = " ".join(result.error_text.split())[-300:]
+        return Discovery((), (), (f"listing the benchmarks ended with exit code {result.rc}: {tail}",))
+    return read_discovery(result.stdout, default_timeout_s)
+
+
+def read_discovery(stdout: bytes, default_timeout_s: float = DEFAULT_TIMEOUT_S) -> Discovery:
+    """Turn what the discovery script printed into workloads; anything malformed is refused by name."""
+    try:
+        said = json.loads(stdout)
+    except (ValueError, RecursionError):
+        return Discovery((), (), ("the list of benchmarks is not one line of JSON",))
+    if not isinstance(said, dict) or not isinstance(said.get("benchmarks"), list):
+        return Discovery((), (), ("the list of benchmarks has the wrong form",))
+    workloads: list[Workload] = []
+    refused: list[tuple[str, str]] = []
+    seen: set[str] = set()
+    for entry in said["benchmarks"]:
+        found = _unroll(entry, default_timeout_s, MOST_WORKLOADS - len(workloads))
+        if isinstance(found, tuple):
+            refused.append(found)
+        elif found[0].benchmark in seen:
+            refused.append((found[0].benchmark, "a second benchmark has this name"))
+        else:
+            seen.add(found[0].benchmark)
+            workloads += found
+    errors = said.get("errors")
+    told = tuple(_clean(error) for error in errors[:MOST_ERRORS]) if isinstance(errors, list) else ()
+    return Discovery(tuple(workloads), tuple(refused[:MOST_ERRORS]), told)
+
+
+def _unroll(entry: object, default_timeout_s: float, room: int) -> list[Workload] | tuple[str, str]:
+    """All parameter combinations of one benchmark, or (name, reason) where it is refused."""
+    if not isinstance(entry, dict):
+        return ("?", "the entry is no object")
+    name, kind, params = entry.get("name"), _kind(entry.get("kind")), _params(entry.get("params"))
+    if not isinstance(name, str) or len(name) > LONGEST_ID or not _NAME.fullmatch(name):
+        return (_clean(name), "the name is not one of a benchmark")
+    if kind is None:
+        return (name, f"benchmarks of kind {_clean(entry.get('kind'))!r} are not known")
+    if params is None:
+        return (name, "its parameters are not lists of texts")
+    count = math.prod(len(axis) for axis in params)
+    if count == 0:
+        return (name, "a list of parameter values is empty")
+    if count > room:
+        return (name, f"{count} parameter combinations are too many (at most {MOST_WORKLOADS} workloads in all)")
+    workloads = list(_combinations(entry, name, kind, params, default_timeout_s))
+    if any(len(workload.id) > LONGEST_ID for workload in workloads):
+        return (name, f"a parameter's text is longer than {LONGEST_ID} characters")
+    if len({workload.id for workload in workloads}) < count:
+        return (name, "two parameter combinations have the same text")
+    return workloads
+
+
+def _combinations(
+    entry: dict[str, object], name: str, kind: WorkloadKind, params: list[list[str]], default_timeout_s: float
+) -> Iterator[Workload]:
+    key = entry.get("setup_cache_key")
+    for index, values in enumerate(islice(product(*params), MOST_WORKLOADS)):
+        yield Workload(
+            benchmark=name,
+            kind=kind,
+            params=values,
+            index=index if params else None,
+            unit=_clean(entry.get("unit"))[:50],
+            timeout_s=_bounded(entry.get("timeout"), 0.001, LONGEST_TIMEOUT_S, default_timeout_s),
+            setup_cache_key=key[:LONGEST_ID] if isinstance(key, str) else None,
+            number=int(_bounded(entry.get("number"), 0, 1e9, 0)),
+            repeat=int(_bounded(entry.get("repeat"), 0, 1000, 0)),
+            warmup_s=_bounded(entry.get("warmup_time"), 0, 60.0, -1.0),
+            sample_time_s=_bounded(entry.get("sample_time"), 1e-6, 60.0, 0.01),
+        )
+
+
+def _kind(value: object) -> WorkloadKind | None:
+    kinds: tuple[WorkloadKind, ...] = get_args(WorkloadKind)
+    return next((kind for kind in kinds if kind == value), None)
+
+
+def _params(value: object) -> list[list[str]] | None:
+    if not isinstance(value, list) or not all(isinstance(axis, list) for axis in value):
+        return None
+    if not all(isinstance(text, str) for axis in value for text in axis):
+        return None
+    return [[_printable(text) for text in axis] for axis in value]
+
+
+def _bounded(value: object, lowest: float, highest: float, otherwise: float) -> float:
+    """The value where it is a number in the range, else `otherwise`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return otherwise
+    return float(value) if lowest <= value <= highest else otherwise
+
+
+def _clean(value: object) -> str:
+    """Text from a sandbox, made one printable line of at most 300 characters."""
+    return _printable(str(value)[:300]).strip()
+
+
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else " " for char in text)

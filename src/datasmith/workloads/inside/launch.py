@@ -1,0 +1,113 @@
+"""One launch: a fresh process that times one workload: `python -m inside.launch '{…}'` prints one line of JSON.
+
+Request: suite, name, index (or null), cache (directory or null); number, repeat, warmup as asv_runner's attributes
+(number 0: calibrate); call (false: everything but the timed call, so that the host sees what set-up costs).
+Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
+
+Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
+for. asv_runner 0.3 by itself would run it before every call; the same protocol has to hold for every version.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import time
+import traceback
+
+from .report import Report, failure, leave_script_path
+from .suite import Benchmark, SetupCacheFailed, enter_directory, give_cache, load
+
+CALIBRATION_S = 0.05
+"""A calibrating launch goes on taking samples for this long."""
+
+
+def empty_call(benchmark: Benchmark) -> None:
+    """Replace the function that is timed by one that does nothing; of timeraw code only the statement goes."""
+    original = benchmark.func
+
+    def nothing(*params: object) -> object:
+        if type(benchmark).__name__ != "TimerawBenchmark":
+            return None
+        code = original(*params)
+        return ("pass", code[1]) if isinstance(code, tuple) else "pass"
+
+    benchmark.func = nothing  # type: ignore[method-assign]
+
+
+def set_up(benchmark: Benchmark) -> str | None:
+    """Run setup; the reason where the suite says that this workload does not apply."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        refused = benchmark.do_setup()
+    sys.stdout.write(said.getvalue())
+    if not refused:
+        return None
+    told = [line for line in said.getvalue().splitlines() if line.startswith("asv: skipped: ")]
+    return told[-1][len("asv: skipped: ") :].strip()[:300] if told else "skip_params"
+
+
+def attributes(benchmark: Benchmark) -> dict[str, object]:
+    """number, repeat and warmup_time as the benchmark wants them; setup may have changed them. 0 means "choose"."""
+    repeat = getattr(benchmark, "repeat", 0)
+    return {
+        "number": getattr(benchmark, "number", 0),
+        "repeat": repeat if isinstance(repeat, int) else 0,
+        "warmup_time": getattr(benchmark, "warmup_time", -1.0),
+    }
+
+
+def run(benchmark: Benchmark, request: dict[str, object]) -> dict[str, object]:
+    """Time the workload with the host's numbers, or calibrate where the host gives none."""
+    own = attributes(benchmark)
+    calibrate = not request["number"]
+    if not calibrate:
+        benchmark.number = int(str(request["number"]))
+    benchmark.repeat = (1, 1000, CALIBRATION_S) if calibrate else int(str(request["repeat"]))
+    benchmark.warmup_time = float(str(request["warmup"]))
+    benchmark.min_run_count = 1  # type: ignore[attr-defined]
+    benchmark._setup_isolates_timed_calls = False  # type: ignore[attr-defined]
+    if not request["call"]:
+        empty_call(benchmark)
+    started = time.perf_counter()
+    result = benchmark.do_run()
+    elapsed = time.perf_counter() - started
+    if isinstance(result, dict):
+        return {"samples": result["samples"], "number": result["number"], "run_s": elapsed, "own": own}
+    return {"samples": [float(str(result))], "number": 1, "run_s": elapsed, "own": own}
+
+
+def launch(request: dict[str, object]) -> dict[str, object]:
+    """Load, set up, run and tear down one workload."""
+    cache = request["cache"]
+    cache_dir = str(cache) if cache else None
+    enter_directory(cache_dir)
+    index = request["index"]
+    benchmark = load(str(request["suite"]), str(request["name"]), None if index is None else int(str(index)))
+    give_cache(benchmark, cache_dir)
+    started = time.perf_counter()
+    skipped = set_up(benchmark)
+    setup_s = time.perf_counter() - started
+    try:
+        if skipped is not None:
+            return {"skipped": skipped}
+        return dict(run(benchmark, request), setup_s=setup_s)
+    finally:
+        benchmark.do_teardown()
+
+
+if __name__ == "__main__":
+    report = Report()
+    leave_script_path()
+    try:
+        reply = launch(json.loads(sys.argv[1]))
+    except SetupCacheFailed as error:
+        reply = {"failed": f"setup_cache failed: {error}"}
+    except NotImplementedError as error:
+        reply = {"skipped": failure(error)}
+    except BaseException as error:
+        traceback.print_exc()
+        reply = {"failed": failure(error)}
+    report.send(reply)

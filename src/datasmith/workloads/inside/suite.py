@@ -1,0 +1,110 @@
+"""Load one benchmark of a suite, in a directory of its own, with what setup_cache prepared."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import tempfile
+import types
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+"""Python 3.7 has no Protocol; nothing is checked in the sandbox anyway."""
+
+PICKLE = "cache.pickle"
+FAILED = "failed.txt"
+
+
+class SetupCacheFailed(Exception):
+    """setup_cache did not finish in this arm; the message is its reason."""
+
+
+class Benchmark(Protocol):
+    """The part of an asv_runner benchmark object that is used here."""
+
+    name: str
+    setup_cache_key: str | None
+    number: int
+    repeat: int | tuple[int, int, float]
+    warmup_time: float
+
+    def set_cache(self, cache: object) -> None:
+        """Give the benchmark what its setup_cache returned."""
+
+    def do_setup_cache(self) -> object:
+        """Run setup_cache."""
+
+    def do_setup(self) -> bool:
+        """Run setup; True where it refuses this workload."""
+
+    def do_run(self) -> object:
+        """Run the benchmark with its parameters."""
+
+    def do_teardown(self) -> None:
+        """Run teardown."""
+
+    def func(self, *params: object) -> object:
+        """The function that is timed."""
+
+
+def import_asv_runner() -> None:
+    """Import asv_runner without its search for plug-ins among all installed packages.
+
+    The search reads the metadata of each; with importing importlib.metadata that would be half of a launch's start.
+    """
+    name = "importlib.metadata"
+    known = sys.modules.get(name)
+    stand_in = types.ModuleType(name)
+    stand_in.distributions = lambda: iter(())  # type: ignore[attr-defined]
+    sys.modules[name] = stand_in
+    try:
+        import asv_runner.benchmarks  # noqa: F401
+    finally:
+        del sys.modules[name]
+        if known is not None:
+            sys.modules[name] = known
+
+
+def load(root: str, name: str, index: int | None) -> Benchmark:
+    """The benchmark object; only the modules it needs are imported where its name tells its place."""
+    import_asv_runner()
+    from asv_runner.discovery import get_benchmark_from_name
+
+    wanted = name if index is None else f"{name}-{index}"
+    benchmark: Benchmark = get_benchmark_from_name(root, wanted)
+    return benchmark
+
+
+def enter_directory(cache_dir: str | None) -> None:
+    """Make a fresh working directory that shows, by links, the files that setup_cache left (they are read-only)."""
+    os.chdir(tempfile.mkdtemp(prefix="asv-"))
+    for name in os.listdir(cache_dir) if cache_dir and os.path.isdir(cache_dir) else []:
+        if name != FAILED:
+            os.symlink(os.path.join(str(cache_dir), name), name)
+
+
+def give_cache(benchmark: Benchmark, cache_dir: str | None) -> None:
+    """Hand the object that setup_cache returned to the benchmark.
+
+    Raises:
+        SetupCacheFailed: it left none.
+    """
+    if benchmark.setup_cache_key is None or cache_dir is None:
+        benchmark.set_cache(None)
+        return
+    if not os.path.isfile(os.path.join(cache_dir, PICKLE)):
+        raise SetupCacheFailed(_reason(os.path.join(cache_dir, FAILED)))
+    with open(os.path.join(cache_dir, PICKLE), "rb") as stream:
+        benchmark.set_cache(pickle.load(stream))
+
+
+def _reason(path: str) -> str:
+    try:
+        with open(path) as stream:
+            return stream.read(300)
+    except OSError:
+        return "it was not run"

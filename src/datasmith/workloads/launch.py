@@ -1,0 +1,189 @@
+"""One launch from the host's side: ask, run, read the reply as untrusted data, and check it against our clock."""
+
+import json
+import math
+from dataclasses import dataclass
+from hashlib import sha256
+
+from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ExecResult
+from datasmith.workloads.base import SCORED_KINDS, Measurement, Workload
+from datasmith.workloads.calibrate import LaunchSize, Pace
+from datasmith.workloads.guard import disturbance, read_core
+from datasmith.workloads.mounts import INSIDE_HOME, SCRIPT_ENV, script
+
+START_ALLOWANCE_S = 10.0
+"""Added to a benchmark's own time limit: starting the sandbox and the interpreter is not the benchmark's fault."""
+CLOCK_TOLERANCE_S = 0.005
+"""A launch may claim this much more timed seconds than passed outside: the clocks are read at different moments."""
+MOST_SAMPLES = 5000
+TAMPERED = "tampered_or_unreliable"
+"""Every reason that says that inside and outside disagree begins with this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Where and how a launch is made: the suite's directory in the tree, the arm's name, the round, the core."""
+
+    benchmark_dir: str
+    arm: str
+    round: int
+    cpu: int | None
+    call: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a launch said. run_s, setup_s: seconds in asv_runner's loop and in one setup; own_*: attributes after it."""
+
+    samples: tuple[float, ...]
+    number: int
+    run_s: float
+    setup_s: float
+    own_number: int
+    own_repeat: int
+    own_warmup_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """A launch and, where it succeeded, its reply."""
+
+    measurement: Measurement
+    reply: Reply | None
+
+    def pace(self, workload: Workload) -> Pace | None:
+        """The speed seen in a successful launch, by its fastest sample (the others were cold); None for any other."""
+        if self.reply is None:
+            return None
+        reply = self.reply
+        call_s = min(reply.samples)
+        setup_s = reply.setup_s if workload.kind == "time" else reply.run_s / len(reply.samples)
+        overhead_s = max(0.0, self.measurement.wall_s - reply.run_s)
+        return Pace(call_s, setup_s, overhead_s, reply.own_number, reply.own_repeat, reply.own_warmup_s)
+
+
+def suite_path(benchmark_dir: str) -> str:
+    """The suite's directory inside a sandbox."""
+    return f"{WORKDIR}/{benchmark_dir}".rstrip("/")
+
+
+def cache_path(setup_cache_key: str) -> str:
+    """Where an arm keeps what the setup_cache with this key left."""
+    return f"{CACHE_DIR}/{sha256(setup_cache_key.encode()).hexdigest()[:16]}"
+
+
+def launch(container: Container, workload: Workload, size: LaunchSize, order: Order) -> Launched:
+    """Run one workload once in a fresh process, timed and watched from outside.
+
+    Raises:
+        EngineUnavailable: the engine is gone; says nothing about the workload.
+    """
+    before = read_core(order.cpu)
+    result = container.exec(
+        script("launch", _request(workload, size, order)),
+        timeout=workload.timeout_s + START_ALLOWANCE_S,
+        env=SCRIPT_ENV,
+        cwd=INSIDE_HOME,
+        cpus=() if order.cpu is None else (order.cpu,),
+    )
+    disturbed = disturbance(before, read_core(order.cpu), result.wall_s, result.cpu_s)
+    reply = _outcome(result, workload)
+    if isinstance(reply, Reply) and size.number and reply.number * len(reply.samples) != size.calls:
+        reply = f"{TAMPERED}: {size.calls} calls were asked for, {reply.number * len(reply.samples)} are reported"
+    measurement = Measurement(
+        workload=workload.id,
+        arm=order.arm,
+        round=order.round,
+        samples=reply.samples if isinstance(reply, Reply) else (),
+        number=reply.number if isinstance(reply, Reply) else 0,
+        wall_s=result.wall_s,
+        cpu_s=result.cpu_s,
+        cpu_id=order.cpu,
+        noisy=disturbed is not None,
+        reason=reply if isinstance(reply, str) else None,
+    )
+    return Launched(measurement, reply if isinstance(reply, Reply) else None)
+
+
+def _request(workload: Workload, size: LaunchSize, order: Order) -> str:
+    key = workload.setup_cache_key
+    return json.dumps(
+        {
+            "suite": suite_path(order.benchmark_dir),
+            "name": workload.benchmark,
+            "index": workload.index,
+            "cache": None if key is None else cache_path(key),
+            "number": size.number,
+            "repeat": size.repeat,
+            "warmup": size.warmup_s,
+            "call": order.call,
+        }
+    )
+
+
+def _outcome(result: ExecResult, workload: Workload) -> Reply | str:
+    if result.timed_out:
+        return f"timed out after {workload.timeout_s + START_ALLOWANCE_S:g} s"
+    if not result.ok:
+        return f"the process ended with exit code {result.rc}: {_last_line(result.error_text)}"
+    reply = parse_reply(result.stdout)
+    if isinstance(reply, Reply) and workload.kind in SCORED_KINDS:
+        claimed = math.fsum(reply.samples) * reply.number
+        if claimed > result.wall_s + CLOCK_TOLERANCE_S:
+            return f"{TAMPERED}: {claimed:.3f} s are claimed of {result.wall_s:.3f} s that passed outside"
+    return reply
+
+
+def parse_reply(stdout: bytes) -> Reply | str:
+    """Read the one line a launch may say; a string is the reason why there are no samples."""
+    try:
+        said = json.loads(stdout)
+    except (ValueError, RecursionError):
+        return f"{TAMPERED}: the launch did not reply with one line of JSON"
+    if not isinstance(said, dict):
+        return f"{TAMPERED}: the reply is no object"
+    for kind in ("failed", "skipped"):
+        if kind in said:
+            return f"{kind}: {_line(said[kind])}"
+    samples = _samples(said.get("samples"))
+    number, run_s, own = said.get("number"), _number(said.get("run_s")), said.get("own")
+    if samples is None or not isinstance(number, int) or number < 1 or run_s is None or not isinstance(own, dict):
+        return f"{TAMPERED}: the reply has no usable samples"
+    return Reply(
+        samples=samples,
+        number=number,
+        run_s=run_s,
+        setup_s=_number(said.get("setup_s")) or 0.0,
+        own_number=_count(own.get("number")),
+        own_repeat=min(_count(own.get("repeat")), MOST_SAMPLES),
+        own_warmup_s=min(_number(own.get("warmup_time")) or 0.0, 60.0),
+    )
+
+
+def _samples(value: object) -> tuple[float, ...] | None:
+    """The samples where all are positive finite numbers, and neither none nor too many."""
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_SAMPLES:
+        return None
+    numbers = [_number(sample) for sample in value]
+    return tuple(number for number in numbers if number) if all(numbers) else None
+
+
+def _number(value: object) -> float | None:
+    """A finite number of at least zero as a float, else None."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e15:
+        return None
+    return float(value)
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= 10**9 else 0
+
+
+def _line(value: object) -> str:
+    """Text from a sandbox, made one printable line of at most 300 characters."""
+    return "".join(char if char.isprintable() else " " for char in str(value))[:300].strip()
+
+
+def _last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return _line(lines[-1]) if lines else "(it said nothing)"

@@ -1,0 +1,178 @@
+"""From raw launches to each arm's ratios: a pure function, so that a run can be graded again from its files."""
+
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from datasmith.stats.bootstrap import MeanEstimate, hierarchical
+from datasmith.stats.multiple import benjamini_hochberg
+from datasmith.stats.paired import PairedEstimate, estimate
+from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
+from datasmith.workloads.audit import finding
+from datasmith.workloads.base import BASE, CONTROL, Measurement
+from datasmith.workloads.launch import TAMPERED
+
+FALSE_DISCOVERY_RATE = 0.05
+LEAST_FLOOR = 0.005
+"""No workload's noise floor, as |ln ratio|, is below this."""
+FEWEST_ROUNDS = 5
+"""With fewer undisturbed rounds a workload has a reason instead of a ratio."""
+INVALID = "invalid_measurement"
+"""A reason that begins with this blames the machine, not the arm."""
+
+
+@dataclass(slots=True)
+class Launches:
+    """All launches of one workload, by arm."""
+
+    by_arm: dict[str, list[Measurement]] = field(default_factory=dict)
+
+    def usable(self, arm: str) -> dict[int, Measurement]:
+        """By round, the launches that count: timed, undisturbed, and no warm-up or audit."""
+        return {
+            launch.round: launch
+            for launch in self.by_arm.get(arm, ())
+            if launch.round >= 0 and launch.samples and not launch.noisy
+        }
+
+    def reason(self, arm: str) -> str | None:
+        """Why an arm has no ratio here, None where nothing speaks against one."""
+        for name in (BASE, arm):
+            told = next((launch.reason for launch in self.by_arm.get(name, ()) if launch.reason), None)
+            if told:
+                return told if name == arm or told.startswith("skipped") else f"{BASE}: {told}"
+        everything = [launch for launches in self.by_arm.values() for launch in launches]
+        audited = finding(everything, arm)
+        if audited and audited[0] == "hidden":
+            return f"{TAMPERED}: {audited[1]}"
+        if audited and audited[0] == "undecided":
+            return f"{INVALID}: the machine is too noisy to check the arm's clock: {audited[1]}"
+        rounds = len(self.usable(BASE).keys() & self.usable(arm).keys())
+        if rounds >= FEWEST_ROUNDS:
+            return None
+        noisy = sum(launch.noisy for launch in self.by_arm.get(arm, []) + self.by_arm.get(BASE, []))
+        return f"{INVALID}: {rounds} undisturbed rounds are too few, {noisy} launches were disturbed"
+
+
+def by_workload(measurements: Iterable[Measurement]) -> dict[str, Launches]:
+    """The launches of each workload, in order of first appearance."""
+    found: dict[str, Launches] = {}
+    for launch in measurements:
+        found.setdefault(launch.workload, Launches()).by_arm.setdefault(launch.arm, []).append(launch)
+    return found
+
+
+def log_ratios(launches: Launches, arm: str) -> NDArray[np.float64]:
+    """ln(t_base / t_arm) of each round in which both were timed undisturbed; t is the median of a launch's samples."""
+    base, other = launches.usable(BASE), launches.usable(arm)
+    rounds = sorted(base.keys() & other.keys())
+    return np.array([math.log(median(base[at].samples) / median(other[at].samples)) for at in rounds])
+
+
+def generator(seed: int, *names: str) -> np.random.Generator:
+    """A generator that depends on the seed and the names only, never on what else was measured."""
+    return np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
+
+
+def summarise(
+    measurements: Iterable[Measurement], *, seed: int, confidence: float = 0.95, arms: Sequence[str] = ()
+) -> dict[str, ArmSummary]:
+    """Every arm but base against base, from the raw launches alone; the same launches and seed give the same numbers.
+
+    A workload's noise floor is the larger of 0.5 % and what base2, the same code, was seen to differ from base by
+    (the far end of its interval). base2 itself has to do with 0.5 %: a floor made of its own result would hide every
+    false positive that it is there to show. `arms` names arms that have a summary even if none of their launches
+    was made; those seen are added.
+    """
+    workloads = by_workload(measurements)
+    seen = (arm for launches in workloads.values() for arm in launches.by_arm)
+    others = [arm for arm in dict.fromkeys((*arms, *seen)) if arm != BASE]
+    control = _estimates(workloads, CONTROL, seed, confidence)
+    floors = {name: max(LEAST_FLOOR, _reach(found)) for name, found in control.items()}
+    summaries: dict[str, ArmSummary] = {}
+    for arm in others:
+        found = control if arm == CONTROL else _estimates(workloads, arm, seed, confidence)
+        known = {} if arm == CONTROL else floors
+        summaries[arm] = _summary(arm, workloads, found, known, generator(seed, arm), confidence)
+    return summaries
+
+
+def speedup_over(
+    workloads: Mapping[str, Launches], arm: str, names: Iterable[str], rng: np.random.Generator, confidence: float
+) -> MeanEstimate | None:
+    """Geometric mean of an arm's ratios over the named workloads, with its interval; None where none is named."""
+    rounds = [log_ratios(workloads[name], arm) for name in names]
+    return hierarchical(rounds, confidence=confidence, rng=rng) if rounds else None
+
+
+def aa_false_positives(control: ArmSummary) -> tuple[int, int]:
+    """(workloads of the A/A arm called changed, workloads of it that have a ratio)."""
+    return len(control.changed), len(control.valid)
+
+
+def _estimates(workloads: Mapping[str, Launches], arm: str, seed: int, confidence: float) -> dict[str, PairedEstimate]:
+    return {
+        name: estimate(log_ratios(launches, arm), confidence=confidence, rng=generator(seed, arm, name))
+        for name, launches in workloads.items()
+        if arm in launches.by_arm and launches.reason(arm) is None
+    }
+
+
+def _reach(found: PairedEstimate) -> float:
+    return max(abs(math.log(found.low)), abs(math.log(found.high)))
+
+
+def _summary(
+    arm: str,
+    workloads: Mapping[str, Launches],
+    found: Mapping[str, PairedEstimate],
+    floors: Mapping[str, float],
+    rng: np.random.Generator,
+    confidence: float,
+) -> ArmSummary:
+    q_values = dict(zip(found, benjamini_hochberg([estimated.p for estimated in found.values()]), strict=True))
+    rows: list[WorkloadRatio] = []
+    for name, launches in workloads.items():
+        if name in found:
+            rows.append(_row(name, launches, arm, found[name], q_values[name], floors.get(name, LEAST_FLOOR)))
+        else:
+            rows.append(_without_ratio(name, launches.reason(arm) or "it was not launched"))
+    whole = speedup_over(workloads, arm, found, rng, confidence)
+    return ArmSummary(
+        arm=arm,
+        speedup=whole.value if whole else None,
+        low=whole.low if whole else None,
+        high=whole.high if whole else None,
+        workloads=tuple(rows),
+    )
+
+
+def _row(name: str, launches: Launches, arm: str, found: PairedEstimate, q: float, floor: float) -> WorkloadRatio:
+    return WorkloadRatio(
+        workload=name,
+        ratio=found.ratio,
+        low=found.low,
+        high=found.high,
+        p=found.p,
+        q=q,
+        floor=floor,
+        changed=q < FALSE_DISCOVERY_RATE and abs(math.log(found.ratio)) > floor,
+        rounds=found.n,
+        base_s=_seconds(launches.usable(BASE).values()),
+        arm_s=_seconds(launches.usable(arm).values()),
+    )
+
+
+def _without_ratio(name: str, reason: str) -> WorkloadRatio:
+    nothing = dict.fromkeys(("ratio", "low", "high", "p", "q", "floor", "base_s", "arm_s"))
+    return WorkloadRatio(workload=name, changed=False, rounds=0, reason=reason, **nothing)
+
+
+def _seconds(launches: Iterable[Measurement]) -> float:
+    """Median over launches of each launch's median sample."""
+    return median(median(launch.samples) for launch in launches)

@@ -1,0 +1,63 @@
+"""The stores that the conformance suite runs on, each empty and migrated."""
+
+import getpass
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from datasmith.storage.base import Store
+from datasmith.storage.sql import SqlStore
+
+PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
+"""Debian's directory of the newest PostgreSQL."""
+
+
+@contextmanager
+def open_store(kind: str, place: Path) -> Iterator[Store]:
+    """One of "file", "memory" and "postgresql"."""
+    if kind == "postgresql":
+        with postgresql(place) as url, SqlStore(url) as store:
+            store.migrate()
+            yield store
+        return
+    with SqlStore.at(place / "fc.sqlite") if kind == "file" else SqlStore() as store:
+        store.migrate()
+        yield store
+
+
+@contextmanager
+def postgresql(place: Path) -> Iterator[str]:
+    """A PostgreSQL server on loopback that lives as long as the body; gives its URL."""
+    pytest.importorskip("psycopg", reason="psycopg is not installed (PostgreSQL's driver)")
+    if not PROGRAMS:
+        pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
+    data = place / "postgresql"
+    data.mkdir()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    user, become = _unprivileged(data)
+    run = [*become, str(PROGRAMS[0] / "pg_ctl"), "-D", str(data / "db"), "-w", "-l", str(data / "log")]
+    subprocess.run([*run, "-o", "-A trust --no-sync", "initdb"], check=True, capture_output=True)
+    options = f"-p {port} -h 127.0.0.1 -k {data} -c fsync=off"
+    subprocess.run([*run, "-o", options, "start"], check=True, capture_output=True, cwd="/")
+    try:
+        yield f"postgresql://{user}@127.0.0.1:{port}/postgres"
+    finally:
+        subprocess.run([*run, "-m", "immediate", "stop"], check=True, capture_output=True, cwd="/")
+
+
+def _unprivileged(data: Path) -> tuple[str, list[str]]:
+    """The server's user and the words that change to it: PostgreSQL does not run as root."""
+    if os.getuid() != 0:
+        return getpass.getuser(), []
+    for directory in (data, *data.parents[:3]):
+        directory.chmod(0o755)
+    shutil.chown(data, "postgres")
+    return "postgres", ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]

@@ -1,0 +1,35 @@
+"""What several test packages share: the demo, run once."""
+
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A finished run of examples/demo.sh: where it worked, what it printed, and how many seconds it took."""
+
+    place: Path
+    output: str
+    wall_s: float
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The demo, from a history to a report, in a directory of its own with an empty cache."""
+    if not shutil.which("bwrap") and not os.environ.get("CI"):
+        pytest.skip("bubblewrap is not installed (scripts/install-system.sh installs it)")
+    place = tmp_path_factory.mktemp("demo")
+    env = dict(os.environ) | {"FC_CACHE_DIR": str(place / "cache"), "FC_ENGINE": "bubblewrap"}
+    started = time.monotonic()
+    words = [str(ROOT / "examples" / "demo.sh"), str(place)]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=1500)
+    assert done.returncode == 0, f"{done.stdout[-5000:]}\n{done.stderr[-5000:]}"
+    return Demo(place, done.stdout, time.monotonic() - started)

@@ -1,0 +1,1 @@
+"""The house rules, kept by reading the source."""

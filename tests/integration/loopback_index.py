@@ -1,0 +1,111 @@
+"""A package index on the loopback interface: releases that a test describes, with upload dates, as real wheels."""
+
+import hashlib
+import json
+import threading
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+
+ANY_PYTHON = "py3-none-any"
+
+
+@dataclass(frozen=True)
+class Release:
+    """One wheel of one release; `tag` is the wheel's, `uploaded` an ISO date or None where the index does not say."""
+
+    name: str
+    version: str
+    uploaded: str | None
+    requires: tuple[str, ...] = ()
+    tag: str = ANY_PYTHON
+    requires_python: str = ""
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name.replace('-', '_')}-{self.version}-{self.tag}.whl"
+
+    def wheel(self) -> bytes:
+        """The wheel's bytes, the same each time."""
+        info = f"{self.name.replace('-', '_')}-{self.version}.dist-info"
+        lines = ["Metadata-Version: 2.1", f"Name: {self.name}", f"Version: {self.version}"]
+        lines += [f"Requires-Dist: {line}" for line in self.requires]
+        lines += [f"Requires-Python: {self.requires_python}"] if self.requires_python else []
+        wheel = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {self.tag}\n"
+        members = {f"{info}/METADATA": "\n".join(lines) + "\n", f"{info}/WHEEL": wheel, f"{info}/RECORD": ""}
+        target = BytesIO()
+        with zipfile.ZipFile(target, "w") as archive:
+            for name, text in members.items():
+                archive.writestr(zipfile.ZipInfo(name), text)
+        return target.getvalue()
+
+
+@dataclass
+class Index:
+    """A running index: its URL, the requests it got, and whether it is out of order."""
+
+    url: str
+    requests: list[str] = field(default_factory=list)
+    broken: bool = False
+
+
+@contextmanager
+def serving(releases: Iterable[Release]) -> Iterator[Index]:
+    """Serve the releases by PEP 691 until the block ends."""
+    files = {f"/files/{release.file_name}": release.wheel() for release in releases}
+    pages: dict[str, list[dict[str, object]]] = {}
+    for release in releases:
+        digest = hashlib.sha256(files[f"/files/{release.file_name}"]).hexdigest()
+        entry: dict[str, object] = {
+            "filename": release.file_name, "url": f"/files/{release.file_name}", "hashes": {"sha256": digest},
+            "requires-python": release.requires_python or None,
+        }  # fmt: skip
+        if release.uploaded:
+            entry["upload-time"] = f"{release.uploaded}T00:00:00Z"
+        pages.setdefault(f"/simple/{release.name}/", []).append(entry)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(files, pages))
+    index = Index(f"http://127.0.0.1:{server.server_port}/simple")
+    server.index = index  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield index
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _handler(files: dict[str, bytes], pages: dict[str, list[dict[str, object]]]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            index: Index = self.server.index  # type: ignore[attr-defined]
+            index.requests.append(self.path)
+            if index.broken:
+                self._answer(503, "text/plain", b"out of order")
+            elif self.path in files:
+                self._answer(200, "application/octet-stream", files[self.path])
+            elif self.path in pages:
+                page = {"meta": {"api-version": "1.1"}, "name": self.path.split("/")[2], "files": pages[self.path]}
+                self._answer(200, "application/vnd.pypi.simple.v1+json", json.dumps(page).encode())
+            else:
+                self._answer(404, "text/plain", b"")
+
+        def do_HEAD(self) -> None:
+            self._answer(405, "text/plain", b"")
+
+        def _answer(self, status: int, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing on standard error."""
+
+    return Handler

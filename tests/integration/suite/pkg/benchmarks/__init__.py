@@ -1,0 +1,3 @@
+"""An asv suite with one of each kind of benchmark."""
+
+print("a suite may print while it is imported")

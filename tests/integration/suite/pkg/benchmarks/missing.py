@@ -1,0 +1,3 @@
+"""Cannot be imported."""
+
+import a_module_that_does_not_exist  # noqa: F401

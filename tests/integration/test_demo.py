@@ -1,0 +1,56 @@
+"""The demo does what the tutorial says: four tasks, every other pull request refused with a reason, a page."""
+
+import json
+from pathlib import Path
+
+import pytest
+from examples.samplelib.make_history import read_steps
+
+from tests.conftest import Demo
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
+
+TASKS = {f"formulacode_samplelib_{step.number}" for step in read_steps() if step.kind in {"speed", "compiled-speed"}}
+
+
+def task_folders(demo: Demo) -> dict[str, Path]:
+    """Task id -> folder."""
+    return {path.parent.name: path.parent for path in (demo.place / "data/dataset/tasks").glob("*/task.toml")}
+
+
+def test_the_four_faster_pull_requests_become_tasks(demo: Demo) -> None:
+    """Three plain ones and the compiled one, and nothing else."""
+    assert set(task_folders(demo)) == TASKS
+
+
+def test_each_task_has_a_valid_certificate(demo: Demo) -> None:
+    """Its expert is faster beyond the gate, on this machine, in an image that was found sealed."""
+    for folder in task_folders(demo).values():
+        certificate = json.loads((folder / "certificate.json").read_text())
+        assert (certificate["status"], certificate["sealed"]) == ("valid", True)
+        assert certificate["changed_speedup"] >= 1.05 and certificate["changed_low"] > 1
+
+
+def test_a_task_shows_nothing_of_its_solution(demo: Demo) -> None:
+    """The instruction and the environment name neither the pull request nor a line that the expert added."""
+    for folder in task_folders(demo).values():
+        patch = (folder / "solution/expert.patch").read_text()
+        added = {line[1:].strip() for line in patch.splitlines() if line.startswith("+") and len(line) > 30}
+        shown = (folder / "instruction.md").read_text()
+        assert added and not [line for line in added if line in shown]
+        assert f"#{folder.name.rpartition('_')[2]}" not in shown
+
+
+def test_nop_is_no_faster_and_oracle_is(demo: Demo) -> None:
+    """In the finished run there is a trial of each agent on each task, and the report is one page."""
+    trials = sorted((demo.place / "runs/demo/trials").glob("*/*/*/trial.json"))
+    seen = {(path.parts[-4], path.parts[-3]) for path in trials}
+    assert seen == {(task, agent) for task in TASKS for agent in ("nop", "oracle", "command")}
+    assert list((demo.place / "runs/demo").glob("*.html"))
+
+
+def test_the_demo_says_where_the_report_is(demo: Demo) -> None:
+    """The last lines name the page and the time it took."""
+    *_, report, wall = demo.output.strip().splitlines()
+    assert report.startswith("report: ") and Path(report.removeprefix("report: ")).is_file()
+    assert wall.startswith("wall time: ")

@@ -1,0 +1,219 @@
+"""Resolution with the real uv, against an index on the loopback interface whose releases have dates."""
+
+import platform
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from datasmith.errors import IndexUnavailable, NoPythonFits, Unsatisfiable
+from datasmith.resolution.base import AsvHints, Resolution, SourceTree
+from datasmith.resolution.resolver import Resolver
+from datasmith.resolution.uv import find_uv
+from tests.integration.loopback_index import Index, Release, serving
+
+PYTHONS = ("3.10", "3.11", "3.12")
+DAY = datetime(2024, 3, 1, tzinfo=UTC)
+NO_HINTS = AsvHints()
+
+
+def for_python(version: str) -> str:
+    """The tag of a wheel with compiled parts for one Python, on any Linux that Debian 12 is newer than."""
+    tag = "cp" + version.replace(".", "")
+    return f"{tag}-{tag}-manylinux2014_{platform.machine()}"
+
+
+RELEASES = (
+    Release("pytest", "7.0", "2022-01-01", ("pluggy",)),
+    Release("pytest", "8.0", "2024-02-29"),
+    Release("pytest", "9.0", "2024-03-02"),
+    Release("pluggy", "1.0", "2021-01-01"),
+    Release("setuptools", "69.0", "2023-12-01"),
+    Release("wheel", "0.42", "2023-12-01"),
+    Release("numpy", "1.26", "2023-09-01"),
+    Release("numpy", "2.0rc1", "2024-02-01"),
+    Release("numpy", "2.0", "2024-06-01"),
+    Release("old-numpy-user", "1.0", "2023-09-01", ("numpy<2",)),
+    Release("compiled", "1.0", "2023-09-01", tag=for_python("3.11")),
+    Release("compiled-more", "1.0", "2023-09-01", tag=for_python("3.10")),
+    Release("picky", "1.0", "2023-09-01", ("numpy<1",)),
+    Release("newest-only", "1.0", "2023-09-01", requires_python=">=3.12"),
+)
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    with serving(RELEASES) as running:
+        yield running
+
+
+def script(path: Path, *lines: str) -> Path:
+    """A uv that does something of its own first."""
+    path.write_text("\n".join(["#!/bin/sh", *lines, f'exec "{find_uv()}" "$@"']) + "\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def resolver(index: Index, cache: Path, pythons: tuple[str, ...] = PYTHONS) -> Resolver:
+    return Resolver(pythons, index_url=index.url, cache_dir=cache)
+
+
+def project(dependencies: str = "", *, test: str = "", build: str = '"setuptools"', more: str = "") -> SourceTree:
+    text = (
+        f'[build-system]\nrequires = [{build}]\nbuild-backend = "setuptools.build_meta"\n'
+        f'[project]\nname = "p"\ndependencies = [{dependencies}]\n{more}\n'
+        f"[project.optional-dependencies]\ntest = [{test}]\n"
+    )
+    return SourceTree({"pyproject.toml": text}, ("pyproject.toml", "p/__init__.py"))
+
+
+def resolve(resolver: Resolver, tree: SourceTree, hints: AsvHints = NO_HINTS, day: datetime = DAY) -> Resolution:
+    return resolver.resolve(tree, repository="o/p", commit_date=day, asv=hints)
+
+
+def test_pins_are_the_newest_of_the_day_with_hashes(index: Index, tmp_path: Path) -> None:
+    """A release of the day before is in, one of the day after is not; the lock holds a hash for each pin."""
+    found = resolve(resolver(index, tmp_path), project('"numpy"'))
+    assert found.pins == ("numpy==1.26", "pytest==8.0", "setuptools==69.0", "wheel==0.42")
+    assert found.lock.count("--hash=sha256:") == len(found.pins)
+    assert "--only-binary :all:" in found.lock
+    assert (found.python_version, found.strategy, found.cutoff) == ("3.12", "newest-python", DAY)
+    assert (found.build_requires, found.import_names, found.dropped) == (("setuptools", "wheel"), ("p",), ())
+
+
+def test_the_cutoff_is_a_moment_in_utc(index: Index, tmp_path: Path) -> None:
+    """A commit of 20:00 five hours west of Greenwich saw what was uploaded at midnight UTC."""
+    local = datetime(2024, 3, 1, 20, tzinfo=timezone(timedelta(hours=-5)))
+    found = resolve(resolver(index, tmp_path), project(), day=local)
+    assert "pytest==9.0" in found.pins
+    assert found.cutoff.utcoffset() == timedelta(0)
+
+
+def test_a_missing_wheel_selects_an_older_python(index: Index, tmp_path: Path) -> None:
+    """Newest first; the log says why each newer one was refused."""
+    found = resolve(resolver(index, tmp_path), project('"compiled"'))
+    assert (found.python_version, found.strategy) == ("3.11", "older-python")
+    assert "python 3.12: 4 requirements: refused: No solution found" in found.log
+    assert "compiled" in found.log
+
+
+def test_a_wheel_that_only_tests_want_selects_an_older_python_too(index: Index, tmp_path: Path) -> None:
+    """More of the tests can run there, so it is tried before anything is dropped."""
+    found = resolve(resolver(index, tmp_path), project(test='"compiled"'))
+    assert (found.python_version, found.dropped) == ("3.11", ())
+
+
+def test_optional_requirements_give_way_one_by_one_with_reasons(index: Index, tmp_path: Path) -> None:
+    """Unknown, in conflict, or never a wheel on a common Python: dropped; the rest of the group survives."""
+    tree = project('"numpy"', test='"unheard-of", "picky", "old-numpy-user"')
+    found = resolve(resolver(index, tmp_path), tree, AsvHints((), ("newest-only", "compiled-more")))
+    reasons = {item.requirement: item.reason for item in found.dropped}
+    assert "not found in the package registry" in reasons["unheard-of"]
+    assert "numpy<1" in reasons["picky"]
+    assert "old-numpy-user==1.0" in found.pins
+    assert reasons.keys() == {"unheard-of", "picky", "compiled-more"}
+    assert found.python_version == "3.12"
+    assert all(f"left out {name}: " in found.log for name in reasons)
+
+
+def test_required_ones_never_give_way(index: Index, tmp_path: Path) -> None:
+    """No environment is better than a wrong one; the message has every Python's reason."""
+    with pytest.raises(Unsatisfiable) as caught:
+        resolve(resolver(index, tmp_path), project('"picky"', test='"unheard-of"'))
+    assert "as of 2024-03-01" in str(caught.value)
+    with pytest.raises(Unsatisfiable) as caught:
+        resolve(resolver(index, tmp_path, ("3.11", "3.12")), project('"compiled-more"'))
+    assert all(f"python {version}: No solution found" in str(caught.value) for version in ("3.11", "3.12"))
+
+
+def test_a_build_bound_on_numpy_gives_way_to_the_package(index: Index, tmp_path: Path) -> None:
+    """One numpy for building and running: the bound that only the isolated build meant is dropped, with a reason."""
+    tree = project('"numpy<2"', build='"setuptools", "numpy>=2.0rc1"')
+    found = resolve(resolver(index, tmp_path), tree)
+    assert "numpy==1.26" in found.pins
+    assert [item.requirement for item in found.dropped] == ["numpy>=2.0rc1"]
+    assert "numpy" in found.build_requires
+
+
+def test_a_release_candidate_is_taken_only_where_it_is_asked_for_and_needed(index: Index, tmp_path: Path) -> None:
+    """Once the release is out, the candidate's bound is met by the release."""
+    tree = project('"numpy>=2.0rc1"')
+    assert "numpy==2.0rc1" in resolve(resolver(index, tmp_path), tree).pins
+    assert "numpy==2.0" in resolve(resolver(index, tmp_path), tree, day=datetime(2024, 7, 1, tzinfo=UTC)).pins
+
+
+def test_no_python_fits(index: Index, tmp_path: Path) -> None:
+    """It says of each interpreter why not, and asks the index nothing."""
+    tree = project(more='requires-python = "<3.10"')
+    with pytest.raises(NoPythonFits, match=r"3\.11: requires-python is <3\.10"):
+        resolve(resolver(index, tmp_path), tree)
+    assert index.requests == []
+
+
+def test_the_asv_configuration_chooses_among_the_pythons(index: Index, tmp_path: Path) -> None:
+    """Python 3.10 and toolz in the matrix: 3.10 is chosen, an unknown toolz is dropped."""
+    found = resolve(resolver(index, tmp_path), project(), AsvHints(("3.10",), ("toolz",)))
+    assert (found.python_version, found.strategy) == ("3.10", "newest-python")
+    assert [item.requirement for item in found.dropped] == ["toolz"]
+
+
+def test_an_outage_is_no_answer(index: Index, tmp_path: Path) -> None:
+    """An index out of order neither drops a requirement nor makes anything unsatisfiable."""
+    index.broken = True
+    impatient = script(tmp_path / "uv", "export UV_HTTP_RETRIES=0")
+    broken = Resolver(PYTHONS, index_url=index.url, cache_dir=tmp_path / "cache", uv=impatient)
+    with pytest.raises(IndexUnavailable, match="package index unavailable") as caught:
+        resolve(broken, project('"numpy"', test='"picky"'))
+    assert type(caught.value) is IndexUnavailable
+
+
+def test_an_index_without_dates_is_named_as_the_cause(tmp_path: Path) -> None:
+    """Nothing counts as published before the commit there; the message says so."""
+    with (
+        serving(
+            [Release("pytest", "8.0", None), Release("setuptools", "69.0", None), Release("wheel", "1", None)]
+        ) as index,
+        pytest.raises(Unsatisfiable, match="no upload dates"),
+    ):
+        resolve(resolver(index, tmp_path), project())
+
+
+def test_the_same_commit_gives_the_same_bytes(index: Index, tmp_path: Path) -> None:
+    """Whatever was resolved in between, with a cold or a warm cache."""
+    one, other = project('"numpy"', test='"picky", "compiled"'), project('"pytest<8"', test='"old-numpy-user"')
+    first = resolver(index, tmp_path / "a")
+    before = resolve(first, one).model_dump_json()
+    between = resolve(first, other).model_dump_json()
+    assert resolve(first, one).model_dump_json() == before
+    assert resolve(resolver(index, tmp_path / "b"), other).model_dump_json() == between
+    assert str(tmp_path) not in before
+
+
+def test_each_log_line_is_told_as_it_is_written(index: Index, tmp_path: Path) -> None:
+    """The listener hears exactly the log."""
+    heard: list[str] = []
+    found = resolver(index, tmp_path).resolve(
+        project(), repository="o/p", commit_date=DAY, asv=NO_HINTS, log=heard.append
+    )
+    assert "".join(f"{line}\n" for line in heard) == found.log
+
+
+def test_uv_sees_no_secret_and_no_configuration(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its environment is a short list; what lies in the current directory and in HOME has no say."""
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_planted")
+    monkeypatch.setenv("UV_EXTRA_INDEX_URL", "http://127.0.0.1:9/planted")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "uv.toml").write_text('index-url = "http://127.0.0.1:9/planted"\n')
+    (tmp_path / "requirements.txt").write_text("planted\n")
+    seen = tmp_path / "seen"
+    spy = script(tmp_path / "spy", f'/usr/bin/env > "{seen}"', f'/bin/pwd >> "{seen}"')
+    before = set(tmp_path.iterdir())
+    found = resolve(Resolver(PYTHONS, index_url=index.url, cache_dir=tmp_path / "cache", uv=spy), project())
+    names = {line.split("=")[0] for line in seen.read_text().splitlines() if "=" in line}
+    assert found.pins
+    assert names <= {"PATH", "HOME", "LANG", "UV_CACHE_DIR", "PWD", "SHLVL", "_", "OLDPWD"}
+    assert "planted" not in seen.read_text()
+    assert str(tmp_path) not in seen.read_text().splitlines()[-1]
+    assert set(tmp_path.iterdir()) - before == {seen, tmp_path / "cache"}

@@ -1,0 +1,34 @@
+"""A Debian base image made on this machine, for tests of docker where no registry can be reached."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from datasmith import process
+
+BASE_IMAGE = "fc-test-base:bookworm"
+PACKAGES = "python3,python3-dev,python3-venv,build-essential,pkg-config,git,ca-certificates"
+
+
+def docker_answers() -> bool:
+    """True where a Docker daemon can be used now."""
+    return shutil.which("docker") is not None and process.run(["docker", "version"], timeout=30).ok
+
+
+def ensure_base_image(place: Path) -> str:
+    """The name of the base image, which is made where it is missing; skips, outside CI, where there is no daemon."""
+    if not docker_answers():
+        if not os.environ.get("CI"):
+            pytest.skip("no Docker daemon answers (scripts/with-docker.sh starts one)")
+        pytest.fail("no Docker daemon answers, and CI must not skip")
+    if process.run(["docker", "image", "inspect", BASE_IMAGE], timeout=30).ok:
+        return BASE_IMAGE
+    archive = place / "base.tar"
+    made = process.run(["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", archive], timeout=900)
+    assert made.ok, made.error_text[-2000:]
+    imported = process.run(["docker", "import", archive, BASE_IMAGE], timeout=600)
+    archive.unlink()
+    assert imported.ok, imported.error_text
+    return BASE_IMAGE

@@ -1,0 +1,175 @@
+"""fc-data from the outside: what is printed, and with which exit code."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from datasmith import __version__, process
+from datasmith.cli.common import run_app
+from datasmith.cli.data import app
+from datasmith.cli.progress import StageBars
+from datasmith.settings import Settings
+from datasmith.storage.sql import SqlStore
+from tests.clones import Clone
+
+WINDOW = ("--start-date", "2026-02-01", "--end-date", "2026-03-01")
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No variable of this machine's reaches the tests; the working directory is empty."""
+    for name in ("DATABASE_URL", *(f"FC_{field.upper()}" for field in Settings.model_fields)):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    found = Clone(tmp_path / "calc")
+    found.merge(2, "Speed up all")
+    found.merge(3, "Fix typo")
+    return found
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    """(exit code, standard output, standard error) of a command."""
+    code = run_app(app, [str(word) for word in words])
+    return (code, *capsys.readouterr())
+
+
+def test_help_is_quick_and_heavy_modules_stay_out() -> None:
+    """Asking for help imports no numpy, polars, database or template engine; the flags are those promised."""
+    program = "import sys; from datasmith.cli.data import app; from datasmith.cli.common import run_app;"
+    program += "run_app(app, ['--help']); print(sorted({'numpy', 'polars', 'jinja2', 'sqlalchemy'} & set(sys.modules)))"
+    done = process.run([sys.executable, "-c", program], timeout=60)
+    assert done.ok and done.text.splitlines()[-1] == "[]"
+    flags = (
+        "start-date end-date resume stage dry-run n-concurrent tasks-per-repo force json version engine precise repo"
+    )
+    for flag in f"{flags} forge data-dir seed".split():
+        assert f"--{flag}" in done.text
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, nothing else."""
+    assert said(capsys, "--version") == (0, f"{__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--start-date", "2026-02-01"),
+        ("--start-date", "2026-13-45", "--end-date", "2026-03-01"),
+        ("--start-date", "2026-03-01", "--end-date", "2026-03-01"),
+        (*WINDOW, "--stage", "9"),
+        (*WINDOW, "--stage", "two"),
+        (*WINDOW, "--n-concurrent", "0"),
+        (*WINDOW, "--tasks-per-repo", "0"),
+        (*WINDOW, "--engine", "vmware"),
+        (*WINDOW, "--forge", "svn"),
+        (*WINDOW,),
+        (*WINDOW, "--repo", "missing"),
+        (*WINDOW, "--repo", "."),
+        (*WINDOW, "--nonsense"),
+        ("nonsense",),
+        ("funnel",),
+        ("funnel", "--start-date", "x", "--end-date", "2026-03-01"),
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Nothing on standard output, no traceback, and no file made."""
+    code, out, err = said(capsys, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("error: ")
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_a_dry_run_makes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Not even the data directory; as text and as JSON."""
+    code, out, err = said(capsys, *WINDOW, "--dry-run", "--repo", "missing")
+    assert (code, err, out.count("nothing known yet")) == (0, "", 6)
+    code, out, err = said(capsys, *WINDOW, "--dry-run", "--json", "--stage", "3", "--stage", "3")
+    assert [step["name"] for step in json.loads(out)["stages"]] == ["classify_prs"]
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_a_run_prints_stages_and_funnel(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """And the funnel command prints the same counts afterwards."""
+    code, out, _ = said(capsys, *WINDOW, "--repo", clone.path, "--stage", "1", "--stage", "2", "--stage", "3")
+    assert code == 0 and "stage 3: 1 passed, 0 refused, 0 failed in" in out
+    counts = "  2 scrape_commits          2 entered = 1 passed + 1 refused + 0 failed\n"
+    assert counts in out and "   1 refused: title: housekeeping\n" in out
+    code, out, err = said(capsys, "funnel", *WINDOW)
+    assert (code, err) == (0, "") and counts in out and "4 resolve_packages        1 entered" in out
+
+
+def test_json_is_all_there_is_on_standard_output(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """Progress and logs go elsewhere; two documents agree on the funnel."""
+    code, out, _ = said(capsys, *WINDOW, "--repo", clone.path, "--stage", "1", "--stage", "2", "--json")
+    found = json.loads(out)
+    assert (code, [stage["passed"] for stage in found["stages"]]) == (0, [1, 1])
+    code, out, _ = said(capsys, "funnel", *WINDOW, "--json")
+    assert json.loads(out) == {**found["funnel"], "breaches": []}
+
+
+def test_the_funnel_of_an_unknown_window_is_empty(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Without a ledger, and without making one."""
+    code, out, err = said(capsys, "funnel", *WINDOW)
+    assert (code, err) == (0, "") and "no pull request has been seen" in out
+    code, out, _ = said(capsys, "funnel", *WINDOW, "--json")
+    assert json.loads(out) == {"window": "2026-02-01..2026-03-01", "stages": [], "breaches": []}
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_a_window_without_pull_requests_is_exit_code_3(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """One line that says which window; nothing on standard output, with --json neither."""
+    for extra in ((), ("--json",)):
+        words = ("--start-date", "2020-01-01", "--end-date", "2020-02-01", "--repo", clone.path, *extra)
+        code, out, err = said(capsys, *words)
+        errors = [line for line in err.splitlines() if line.startswith("error: ")]
+        assert (code, out, len(errors)) == (3, "", 1) and "2020-01-01..2020-02-01" in errors[0]
+
+
+def test_a_stage_that_fails_for_all_is_exit_code_1(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """The funnel is printed all the same."""
+    said(capsys, *WINDOW, "--repo", clone.path, "--stage", "1")
+    bad = clone.path / ".git/objects"
+    for path in bad.rglob("*"):
+        if path.is_file():
+            path.chmod(0o600)
+            path.write_bytes(b"")
+    code, out, err = said(capsys, *WINDOW, "--repo", clone.path, "--stage", "2")
+    assert code == 1 and "stage 2: 0 passed, 0 refused, 1 failed" in out
+    assert err.splitlines()[-1].startswith("error: stage 2 failed for all of its items")
+
+
+def test_reasons_are_printed_without_control_characters(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """A build log's last line cannot paint on the terminal."""
+    with SqlStore.at(Path("work/fc.sqlite")) as store:
+        store.migrate()
+        store.record(
+            "2026-02-01..2026-03-01", 2, [("o/r:1", "pull_request", "refused", "\x1b[2Jgone\n")], datetime.now(UTC)
+        )
+    _, out, _ = said(capsys, "funnel", *WINDOW)
+    assert "\x1b" not in out and "1 refused: [2Jgone\n" in out
+
+
+def test_progress_is_a_line_a_stage_where_nobody_watches() -> None:
+    """And a bar with what is under way where somebody does; markup in a name is text."""
+    quiet, loud = StringIO(), StringIO()
+    for target, terminal in ((quiet, False), (loud, True)):
+        with StageBars(Console(file=target, force_terminal=terminal, width=160)) as bars:
+            bars("scrape_repos", 1, 2, "a passed")
+            bars("scrape_repos", -1, -1, "[red]b[/red] build")
+            bars("scrape_repos", 2, 2, "[bold]c")
+    assert quiet.getvalue() == "scrape_repos: 2 of 2 items\n"
+    assert "[bold]c" in loud.getvalue() and "2/2" in loud.getvalue()

@@ -1,0 +1,131 @@
+"""fc-eval from the outside: what is printed, and with which exit code."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from datasmith import __version__, process
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
+from datasmith.errors import ConfigError
+from tests.unit.evaluation.sample_run import sample_run
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """(exit code, standard output, standard error) of a command."""
+    code = run_app(app, words)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_help_is_quick_and_heavy_modules_stay_out() -> None:
+    """Asking for help imports no numpy, no polars and no template engine."""
+    program = "import sys; from datasmith.cli.eval import app; from datasmith.cli.common import run_app;"
+    program += "run_app(app, ['--help']); print(sorted({'numpy', 'polars', 'jinja2', 'unidiff'} & set(sys.modules)))"
+    done = process.run([sys.executable, "-c", program], timeout=60)
+    assert done.ok, done.error_text
+    assert done.text.splitlines()[-1] == "[]"
+    assert "regrade" in done.text
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, nothing else."""
+    assert said(capsys, "--version") == (0, f"{__version__}\n", "")
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> str:
+    path = tmp_path / "agents.json"
+    path.write_text('[{"agent": "nop", "model": "none"}]')
+    return str(path)
+
+
+def test_the_published_command_line_is_understood(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, agents: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`fc-eval run --dataset … --task-id … --config …` as published parses; only the data is missing."""
+    monkeypatch.chdir(tmp_path)
+    words = ("run", "--dataset", "formulacode", "--task-id", "shapely_shapely_2283", "--config", agents)
+    code, out, err = said(capsys, *words)
+    assert (code, out) == (ConfigError.exit_code, "")
+    assert err.startswith("error: --dataset formulacode: not a directory")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "says"),
+    [
+        ("[]", "not a non-empty list"),
+        ('[{"agent": "nop"}]', "entry 0: model is missing"),
+        ('[{"agent": "nop", "agent_import_path": "a:B", "model": "m"}]', "entry 0: gives both"),
+        ('[{"agent": "nop", "model": "m", "speed": 1}]', "entry 0: unknown key 'speed'"),
+        ('[{"agent_import_path": "no.such.module:Agent", "model": "m"}]', "no.such"),
+        ('[{"agent": "command", "model": "m"}]', "either path or command"),
+        ('[{"agent": "command", "model": "m", "agent_kwargs": {"path": "gone.sh"}}]', "there is no file"),
+        ('[{"agent": "nop", "model": "m", "agent_kwargs": {"x": 1}}]', "unknown x"),
+    ],
+)
+def test_a_wrong_configuration_ends_before_anything_starts(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, config: str, says: str
+) -> None:
+    """One line, exit code 2, and no run folder."""
+    path = tmp_path / "agents.json"
+    path.write_text(config)
+    runs = tmp_path / "runs"
+    code, _, err = said(capsys, "run", "-d", str(tmp_path), "-c", str(path), "--runs-dir", str(runs))
+    assert code == ConfigError.exit_code
+    assert says in err
+    assert err.count("\n") == 1
+    assert not runs.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--dataset", "x"),
+        ("run", "--dataset", "x", "--config", "gone.json"),
+        ("run", "--dataset", "x", "--config", "gone.json", "--n-attempts", "0"),
+        ("run", "--dataset", "x", "--config", "gone.json", "--agents", "nop"),
+        ("report", "no-such-run"),
+        ("nonsense",),
+    ],
+)
+def test_wrong_words_are_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Exit code 2, and nothing on standard output."""
+    monkeypatch.chdir(tmp_path)
+    code, out, err = said(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+
+
+def test_a_report_is_printed_and_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Tables on standard output, the page beside the run; the policy stands on both."""
+    sample_run(tmp_path / "runs" / "r")
+    code, out, _ = said(capsys, "report", "r", "--runs-dir", str(tmp_path / "runs"), "--policy", "baseline")
+    assert code == 0
+    for text in ("command-good", "failed_tests", "baseline", "A/A false positives: 0 of 6"):
+        assert text in out
+    assert "policy “baseline”" in (tmp_path / "runs" / "r" / "report.html").read_text()
+
+
+def test_a_report_as_json_is_one_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Nothing else is on standard output."""
+    sample_run(tmp_path / "r")
+    code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert [agent["agent"] for agent in found["agents"]] == ["command-good", "command-breaks", "command-nothing"]
+    assert found["policy"] == "floor"
+
+
+def test_an_unknown_policy_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """With those that exist."""
+    sample_run(tmp_path / "r")
+    code, _, err = said(capsys, "report", str(tmp_path / "r"), "--policy", "zero")
+    assert code == ConfigError.exit_code
+    assert "floor, baseline, exclude" in err

@@ -1,0 +1,207 @@
+"""The bubblewrap engine's own doings: its layers, its checks, and how it gets on without control groups."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.cgroups import Cgroups
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, Limits, Mount, Tier
+from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable
+from tests.sandboxes import embedded_engine
+
+pytestmark = pytest.mark.engine
+LONG = 60.0
+BUSY = "import time; end = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
+
+
+def fake(place: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Put a program in bubblewrap's place, the only one on PATH."""
+    (place / "bin").mkdir()
+    (place / "bin/bwrap").write_text(f"#!/bin/sh\n{script}\n")
+    (place / "bin/bwrap").chmod(0o755)
+    monkeypatch.setenv("PATH", str(place / "bin"))
+
+
+def env_image(engine: BubblewrapEngine, place: Path) -> ImageRef:
+    """An image of the env tier with two files."""
+    base = engine.build(None, Tier("base", "b", (), {}), log=place / "log")
+    script = b"mkdir $FC_ENV/lib; echo one >$FC_ENV/lib/one; echo two >$FC_ENV/lib/two"
+    args = {"FC_PYTHON": engine.pythons()[0]}
+    return engine.build(base, Tier("env", "e", ("e.sh",), {"e.sh": script}, args), log=place / "log")
+
+
+def pr_image(engine: BubblewrapEngine, env: ImageRef, script: bytes, place: Path) -> ImageRef:
+    """An image of the pr tier made by one script."""
+    return engine.build(env, Tier("pr", "p", ("p.sh",), {"p.sh": script}), log=place / "log")
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Iterator[Container]:
+    """A container where no control group can be made."""
+    engine = embedded_engine(tmp_path / "cache")
+    engine.__dict__["_cgroups"] = Cgroups({})
+    base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
+    with engine.start(base) as container:
+        yield container
+
+
+def test_a_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message says what to install and what to use instead."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EngineUnavailable, match=r"apt-get install bubblewrap.*--engine docker"):
+        BubblewrapEngine(tmp_path / "cache").check()
+
+
+def test_a_kernel_that_forbids_it_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message repeats what bubblewrap said and gives the settings that allow it."""
+    fake(tmp_path, monkeypatch, "echo 'bwrap: No permissions to create new namespace' >&2; exit 1")
+    with pytest.raises(EngineUnavailable) as caught:
+        BubblewrapEngine(tmp_path / "cache").check()
+    for part in ("No permissions", "unprivileged_userns_clone=1", "apparmor_restrict", "--engine docker"):
+        assert part in str(caught.value)
+
+
+def test_an_engine_that_breaks_later_is_not_the_commands_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where bubblewrap itself fails while a container runs, the command has no result."""
+    engine = embedded_engine(tmp_path / "cache")
+    base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
+    with engine.start(base) as container:
+        fake(tmp_path, monkeypatch, "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1")
+        with pytest.raises(EngineUnavailable, match="setting up uid map"):
+            container.exec(["true"], timeout=LONG)
+        monkeypatch.undo()
+
+
+def test_an_environment_that_was_not_changed_is_kept_once(tmp_path: Path) -> None:
+    """A pr tier that leaves ENV_PREFIX alone has no copy of it; one that changes a file shares the others."""
+    engine = embedded_engine(tmp_path / "cache")
+    env = env_image(engine, tmp_path)
+    alone = pr_image(engine, env, b"echo 1 >$FC_WORKDIR/f", tmp_path)
+    other = pr_image(engine, env, b"echo changed >$FC_ENV/lib/one", tmp_path)
+    layers = tmp_path / "cache/layers"
+    assert not (layers / alone.name / "env").exists()
+    two = layers / other.name / "env/lib/two"
+    assert two.samefile(layers / env.name / "env/lib/two")
+    for image, expected in ((alone, "one\n"), (other, "changed\n")):
+        with engine.start(image, writable_env=True) as container:
+            assert container.exec(["cat", f"{ENV_PREFIX}/lib/one"], timeout=LONG).text == expected
+            assert container.exec(["sh", "-c", f"echo broken >>{ENV_PREFIX}/lib/two"], timeout=LONG).ok
+    assert two.read_text() == "two\n"
+
+
+def test_a_shared_environment_is_not_written_from_outside(tmp_path: Path) -> None:
+    """write_file does not reach into a layer."""
+    engine = embedded_engine(tmp_path / "cache")
+    with engine.start(env_image(engine, tmp_path)) as container:
+        assert container.read_file(f"{ENV_PREFIX}/lib/one") == b"one\n"
+        with pytest.raises(ContainerError):
+            container.write_file(f"{ENV_PREFIX}/lib/one", b"changed")
+        assert container.read_file(f"{ENV_PREFIX}/lib/one") == b"one\n"
+
+
+def test_a_python_that_is_not_here_is_named(tmp_path: Path) -> None:
+    """The message says which are, and how to get it."""
+    engine = embedded_engine(tmp_path / "cache")
+    base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
+    with pytest.raises(EngineUnavailable, match=r"Python 3\.99 is not installed.*uv python install 3\.99"):
+        engine.build(base, Tier("env", "e", (), {}, {"FC_PYTHON": "3.99"}), log=tmp_path / "log")
+
+
+def test_odd_file_names_are_refused(tmp_path: Path) -> None:
+    """A tier's file cannot land outside of /build."""
+    engine = embedded_engine(tmp_path / "cache")
+    base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
+    for name in ("../out", "a/b", "..", "a b"):
+        with pytest.raises(ContainerError, match="cannot be called"):
+            engine.build(base, Tier("pr", "p", (), {name: b""}), log=tmp_path / "log")
+
+
+def test_a_tree_that_cannot_be_read_fails_the_build(tmp_path: Path) -> None:
+    """A script that leaves directories deeper than any path is at fault, and leaves no layer or draft."""
+    engine = embedded_engine(tmp_path / "cache")
+    env = env_image(engine, tmp_path)
+    name = "d" * 200
+    script = f"cd $FC_WORKDIR; for i in $(seq 100); do mkdir {name}; cd -P {name} 2>/dev/null || exit 0; done"
+    with pytest.raises(BuildFailed, match="cannot be read"):
+        pr_image(engine, env, script.encode(), tmp_path)
+    assert not list((tmp_path / "cache/layers").glob(".draft-*"))
+
+
+def test_nothing_is_left_after_a_container(tmp_path: Path) -> None:
+    """Stopped containers leave no directory and no control group, frozen or not."""
+    engine = embedded_engine(tmp_path / "cache")
+    base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
+    engine.start(base).freeze().stop()
+    with engine.start(base) as container:
+        (running,) = (path.stem for path in (tmp_path / "cache/containers").glob("*.lock"))
+        container.exec(["true"], timeout=LONG)
+        groups = [parent / f"fc-{running}" for parent in Cgroups.probe().parents.values()]
+        assert all(group.is_dir() for group in groups)
+    assert list((tmp_path / "cache/containers").iterdir()) == []
+    assert not any(group.exists() for group in groups)
+
+
+def test_a_missing_mount_is_named(tmp_path: Path) -> None:
+    """A source that is not there is an error at the start, and leaves nothing."""
+    engine = embedded_engine(tmp_path / "cache")
+    base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
+    with pytest.raises(ContainerError, match="nosuch"):
+        engine.start(base, mounts=[Mount(tmp_path / "nosuch", "/opt/fc/x")])
+    assert list(tmp_path.glob("cache/containers/*")) == []
+
+
+def test_a_directory_that_is_not_there_is_the_commands_fault(bare: Container) -> None:
+    """A wrong cwd is a value."""
+    assert bare.exec(["true"], timeout=LONG, cwd="/nosuch").rc == 126
+
+
+def test_cpu_time_is_counted_without_control_groups(bare: Container) -> None:
+    """A busy loop is seen, also that of a daemon that nobody waited for."""
+    direct = bare.exec(["python3", "-c", BUSY], timeout=LONG)
+    script = 'setsid sh -c \'python3 -c "$0" && echo >/dev/shm/done\' "$1" & while [ ! -e /dev/shm/done ]; do :; done'
+    daemon = bare.exec(["sh", "-c", script, "sh", BUSY], timeout=LONG)
+    for done in (direct, daemon):
+        assert done.ok and done.cpu_s is not None and done.cpu_s >= 0.2
+
+
+def test_nothing_outlives_a_command_without_control_groups(bare: Container) -> None:
+    """A detached process that writes on is gone when the call returns, after its end and after a time-out."""
+    script = f"setsid sh -c 'while :; do date +%s%N >{WORKDIR}/beat; done' & sleep 0.3"
+    for more in ("", "; sleep 60"):
+        bare.exec(["sh", "-c", script + more], timeout=1.0)
+        before = bare.read_file(f"{WORKDIR}/beat")
+        time.sleep(0.2)
+        assert bare.read_file(f"{WORKDIR}/beat") == before
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_stopping_ends_what_runs(tmp_path: Path, groups: bool) -> None:
+    """A command that runs in another thread ends when its container is stopped."""
+    engine = embedded_engine(tmp_path / "cache")
+    if not groups:
+        engine.__dict__["_cgroups"] = Cgroups({})
+    container = engine.start(engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log"))
+    codes: list[int] = []
+    thread = threading.Thread(target=lambda: codes.append(container.exec(["sleep", "60"], timeout=LONG).rc))
+    thread.start()
+    time.sleep(0.5)
+    started = time.monotonic()
+    container.stop()
+    thread.join(20)
+    assert codes and codes[0] != 0 and time.monotonic() - started < 10
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="RLIMIT_NPROC does not hold root")
+def test_processes_are_limited_without_control_groups(tmp_path: Path) -> None:
+    """A plain user's fork bomb stops at the limit of the process itself."""
+    engine = embedded_engine(tmp_path / "cache")
+    engine.__dict__["_cgroups"] = Cgroups({})
+    assert engine.limits().kept_by["pids"] == "RLIMIT_NPROC"
+    base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
+    with engine.start(base, limits=Limits(pids=20)) as container:
+        assert "fork" in container.exec(["sh", "-c", "for i in $(seq 60); do sleep 5 & done"], timeout=LONG).error_text

@@ -1,0 +1,79 @@
+"""Build contexts: what goes into a directory comes out of it."""
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from datasmith.docker.context import DOCKERFILES, SCRIPTS, DockerContext
+from datasmith.errors import ConfigError
+
+
+def test_a_context_survives_a_directory(tmp_path: Path) -> None:
+    """What is written is read back equal, with line ends and non-ASCII text as they were."""
+    context = DockerContext({"Dockerfile.base": "FROM x\r\n", "docker_build_pkg.sh": "écho\n", "task.txt": ""})
+    assert DockerContext.from_directory(context.to_directory(tmp_path / "new" / "place")) == context
+
+
+def test_the_default_context_holds_every_template() -> None:
+    """A lock file and our own scripts and Dockerfiles make a whole context."""
+    context = DockerContext.default(lock="numpy==2.0.0 --hash=sha256:00\n")
+    assert set(context.texts) == {*DOCKERFILES, *SCRIPTS, "lock.txt"}
+    assert context.texts["lock.txt"].startswith("numpy==2.0.0")
+
+
+def test_older_names_are_read_as_todays(tmp_path: Path) -> None:
+    """run_tests.sh is run-tests.sh; where both are there, today's wins."""
+    (tmp_path / "run_tests.sh").write_text("old")
+    assert DockerContext.from_directory(tmp_path).texts == {"run-tests.sh": "old"}
+    (tmp_path / "run-tests.sh").write_text("new")
+    assert DockerContext.from_directory(tmp_path).texts == {"run-tests.sh": "new"}
+
+
+def test_what_is_no_build_file_is_left_alone(tmp_path: Path) -> None:
+    """Source archives, subdirectories and links are not part of a context."""
+    (tmp_path / "repo.tar.gz").write_bytes(b"\xff\xfe")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link.sh").symlink_to("/etc/hostname")
+    (tmp_path / "a.sh").write_text("a")
+    assert DockerContext.from_directory(tmp_path).texts == {"a.sh": "a"}
+
+
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
+    """A context is never silently empty because its path is wrong."""
+    with pytest.raises(ConfigError, match="absent is not a directory"):
+        DockerContext.from_directory(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * 5_000_001])
+def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
+    """A binary or huge file is named, not read as something else."""
+    (tmp_path / "odd.sh").write_bytes(content)
+    with pytest.raises(ConfigError, match=r"odd\.sh"):
+        DockerContext.from_directory(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "/etc/passwd", "", ".", ".git", "-rf", "a\nb"])
+def test_a_name_cannot_lead_out_of_a_directory(name: str) -> None:
+    """A context from a record cannot write elsewhere: the name is refused before anything is written."""
+    with pytest.raises(ConfigError, match="cannot be a file"):
+        DockerContext({name: ""})
+
+
+def test_the_same_context_is_the_same_bytes(tmp_path: Path) -> None:
+    """Tar and digest depend on names and contents alone, not on order, times or owners."""
+    one = DockerContext({"b.sh": "1", "a.sh": "2"})
+    other = DockerContext.from_directory(DockerContext({"a.sh": "2", "b.sh": "1"}).to_directory(tmp_path))
+    assert one.tar() == other.tar()
+    assert one.digest == other.digest
+    with tarfile.open(fileobj=io.BytesIO(one.tar())) as archive:
+        assert [(member.name, member.mode, member.mtime) for member in archive] == [
+            ("a.sh", 0o755, 0),
+            ("b.sh", 0o755, 0),
+        ]
+
+
+def test_content_cannot_move_between_files() -> None:
+    """Two contexts whose names and texts only concatenate to the same are different."""
+    assert DockerContext({"a": "b", "c": ""}).digest != DockerContext({"a": "", "bc": ""}).digest

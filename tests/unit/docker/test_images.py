@@ -1,0 +1,190 @@
+"""Names of images, and the way from a directory to a sealed image."""
+
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from datasmith.docker import ImageManager, SmokeVerifier, seal
+from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.context import DockerContext
+from datasmith.docker.images import (
+    BUILD_ARGS,
+    ImagePlan,
+    archive_tag,
+    build_args_text,
+    read_build_args,
+    repository_name,
+)
+from datasmith.errors import BuildFailed, ConfigError
+from datasmith.settings import Settings
+from tests.sandboxes import committed, embedded_engine
+
+REGISTRY_NAME = re.compile(r"[a-z0-9]+(?:(?:\.|_{1,2}|-+)[a-z0-9]+)*")
+BACKEND = b'''"""A build backend of the tree's own, so that a build needs nothing from elsewhere."""
+
+import os
+import zipfile
+
+FILES = {
+    "thing.pth": os.path.dirname(os.path.abspath(__file__)) + "/src\\n",
+    "thing-1.0.dist-info/METADATA": "Metadata-Version: 2.1\\nName: thing\\nVersion: 1.0\\n",
+    "thing-1.0.dist-info/WHEEL": "Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+}
+
+
+def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    with open("src/thing/built.txt", "w") as file:
+        file.write(os.environ.get("THING_VERSION", ""))
+    with open("src/thing/version.py", "a") as file:
+        file.write("# built\\n")
+    with zipfile.ZipFile(wheel_directory + "/thing-1.0-py3-none-any.whl", "w") as wheel:
+        for name, text in FILES.items():
+            wheel.writestr(name, text)
+        wheel.writestr("thing-1.0.dist-info/RECORD", "".join(name + ",,\\n" for name in [*FILES, "RECORD"]))
+    return "thing-1.0-py3-none-any.whl"
+
+
+build_wheel = build_editable
+'''
+TREE = {
+    "pyproject.toml": b'[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    b'[project]\nname = "thing"\nversion = "1.0"\n',
+    "backend.py": BACKEND,
+    "src/thing/__init__.py": b"",
+    "src/thing/version.py": b"version = 1\n",
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> BubblewrapEngine:
+    return embedded_engine(tmp_path_factory.mktemp("engine"))
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Path:
+    """A directory as a task's environment/, for a package that brings its own build backend."""
+    tree = committed(tmp_path / "tree", TREE)
+    place = DockerContext.default(lock="").to_directory(tmp_path / "environment")
+    with tarfile.open(place / "repo.tar.gz", "w:gz") as archive:
+        archive.add(tree, arcname=".")
+    args = {"FC_INSTALL_DIR": ".", "FC_IMPORT_NAMES": "thing", "THING_VERSION": "it's 1 $HOME"}
+    (place / BUILD_ARGS).write_text(build_args_text(args))
+    return place
+
+
+def test_a_directory_becomes_a_sealed_image(engine: BubblewrapEngine, environment: Path, tmp_path: Path) -> None:
+    """The package is installed from its tree, what its build wrote is in no diff, and the image is sealed."""
+    settings = Settings(data_dir=tmp_path / "data")
+    image = ImageManager(engine, settings=settings).build_pr_image("Own", "Thing", 7, context=environment)
+    with engine.start(image) as container:
+        assert SmokeVerifier("thing.version").verify(container).ok
+        assert container.read_file("/workspace/repo/src/thing/built.txt") == b"it's 1 $HOME"
+        assert container.read_file("/workspace/repo/src/thing/version.py") == TREE["src/thing/version.py"]
+        report = seal.check(container, import_names=["thing"])
+        assert report.ok, report.problems
+    assert (tmp_path / "data" / "logs" / "Own-Thing-7.build.log").exists()
+
+
+def test_a_package_can_be_built_again(engine: BubblewrapEngine, environment: Path, tmp_path: Path) -> None:
+    """The script that installed the package installs it again, unchanged, in a container of the finished image."""
+    image = ImageManager(engine).build_pr_image("own", "thing", 9, context=environment, log=tmp_path / "log")
+    script = DockerContext.default(lock="").texts["docker_build_pkg.sh"]
+    arguments = {"FC_WORKDIR": "/workspace/repo", "FC_ENV": "/opt/env", "FC_INSTALL_DIR": ".", "THING_VERSION": "2"}
+    with engine.start(image, writable_env=True) as container:
+        for _ in range(2):
+            done = container.exec(["bash", "-c", script], timeout=60, env=arguments)
+            assert done.ok, done.error_text
+        assert container.read_file("/workspace/repo/src/thing/built.txt") == b"2"
+        assert SmokeVerifier("thing.version").verify(container).ok
+
+
+def test_a_build_that_fails_names_its_script(engine: BubblewrapEngine, environment: Path, tmp_path: Path) -> None:
+    """A package that cannot be imported after its build is a failed build of the script that tried."""
+    (environment / BUILD_ARGS).write_text("FC_IMPORT_NAMES=no_such_module\n")
+    with pytest.raises(BuildFailed, match="no_such_module") as caught:
+        ImageManager(engine).build_pr_image("own", "thing", 8, context=environment, log=tmp_path / "log")
+    assert caught.value.stage == "docker_build_run.sh"
+
+
+def test_nothing_is_built_from_nothing(engine: BubblewrapEngine, environment: Path, tmp_path: Path) -> None:
+    """Without a directory, a lock or a source the user reads what is missing; no image is made."""
+    images = ImageManager(engine)
+    with pytest.raises(ConfigError, match="give context="):
+        images.build_pr_image("own", "thing", 7, log=tmp_path / "log")
+    (environment / "repo.tar.gz").unlink()
+    with pytest.raises(ConfigError, match=r"repo\.tar\.gz is not there"):
+        images.build_pr_image("own", "thing", 7, context=environment, log=tmp_path / "log")
+    (environment / "lock.txt").unlink()
+    with pytest.raises(ConfigError, match=r"holds no lock\.txt"):
+        images.build_repo_image("own", "thing", context=environment, log=tmp_path / "log")
+
+
+def test_base_and_repo_images_have_names_that_tell_their_content(
+    engine: BubblewrapEngine, environment: Path, tmp_path: Path
+) -> None:
+    """The tiers below are shared: the same inputs are the same image, others are another one."""
+    images = ImageManager(engine)
+    log = tmp_path / "log"
+    base = images.build_base_image(log=log)
+    assert base == images.build_base_image(context=environment, log=log)
+    repo = images.build_repo_image("own", "thing", context=environment, log=log)
+    assert repo == images.build_repo_image("own", "thing", context=environment, log=log)
+    assert repo.digest != base.digest
+
+
+def test_nothing_is_read_before_the_first_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ImageManager() does not look at the environment; a wrong variable is only met when something is built."""
+    monkeypatch.setenv("FC_ENGINE", "no-such-engine")
+    images = ImageManager()
+    with pytest.raises(ConfigError, match="FC_ENGINE"):
+        images.build_base_image()
+
+
+def test_the_plan_of_a_directory(environment: Path) -> None:
+    """Interpreter and packages come from the arguments where they are named there, and are no arguments then."""
+    args = environment / BUILD_ARGS
+    args.write_text(args.read_text() + "FC_PYTHON=3.9\nFC_APT_PACKAGES='libgeos-dev cmake'\n")
+    plan = ImagePlan.from_directory(environment, owner="o", repo="r", tag="1", python_version="3.11")
+    assert (plan.python_version, plan.apt_packages) == ("3.9", ("libgeos-dev", "cmake"))
+    assert plan.build_args == {"FC_INSTALL_DIR": ".", "FC_IMPORT_NAMES": "thing", "THING_VERSION": "it's 1 $HOME"}
+    assert plan.source.name == "repo.tar.gz"
+
+
+@pytest.mark.parametrize("value", ["", "plain", "a b", "it's", '$(touch x)"`', "line\nbreak", "-x", "ä#b"])
+def test_arguments_survive_their_file(value: str) -> None:
+    """Whatever a value holds, it is read as it was given, and nothing of it is run."""
+    args = {"A": value, "B": "2"}
+    assert read_build_args(build_args_text(args)) == args
+
+
+@pytest.mark.parametrize("text", ["touch x\n", "A='open\n", "1A=2\n", "A=1; B=2\n"])
+def test_what_assigns_nothing_is_refused(text: str) -> None:
+    """A file of arguments is assignments and nothing else."""
+    with pytest.raises(ConfigError, match=r"build_args\.sh"):
+        read_build_args(text)
+
+
+def test_names_of_repositories() -> None:
+    """Names are those of the format, in lower case, with the owner's own hyphens."""
+    assert repository_name("formulacode", "pandas-dev", "pandas") == "formulacode/pandas-dev-pandas"
+    assert repository_name("formulacode", "Textualize", "rich") == "formulacode/textualize-rich"
+    assert repository_name("formulacode", "a", "b_c.d") == "formulacode/a-b_c.d"
+
+
+@pytest.mark.parametrize("repo", [".github", "a..b", "x___y", "-dash-", "ünï", "a._b", "_"])
+def test_names_that_no_registry_takes_are_replaced(repo: str) -> None:
+    """Any name of a repository becomes one that a registry accepts, and two of them never the same one."""
+    name = repository_name("formulacode", "own", repo)
+    assert REGISTRY_NAME.fullmatch(name.partition("/")[2]), name
+    assert name != repository_name("formulacode", "own", f"{repo}x")
+
+
+def test_archive_tags_fit_a_registry() -> None:
+    """One tag for each commit of a repository, at most 128 characters, told apart where they are cut."""
+    sha = "0123456789abcdef" * 2 + "01234567"
+    assert archive_tag("pandas-dev", "pandas", sha) == f"pandas-dev-pandas-{sha}--final"
+    long = [archive_tag("o" * 39, "r" * 100, sha), archive_tag("o" * 39, "r" * 99 + "s", sha)]
+    assert all(len(tag) == 128 for tag in long) and long[0] != long[1]
+    assert archive_tag("o" * 39, "r" * 100, sha) != archive_tag("o" * 39, "r" * 100, sha[::-1])

@@ -1,0 +1,136 @@
+"""Layers: whole or not there, made once, found again, and known by their content."""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from datasmith import process
+from datasmith.docker.engine import Tier
+from datasmith.docker.layers import LayerStore, tier_key
+from datasmith.docker.trees import tree_digest
+from datasmith.errors import ContainerError
+
+TIER = Tier("pr", "some/name:1", ("a.sh",), {"a.sh": b"echo"}, {"A": "1"})
+
+
+def fill(draft: Path) -> Mapping[str, str]:
+    """A layer of one file."""
+    (draft / "env").mkdir()
+    (draft / "env/file").write_text("content")
+    return {"made": "here"}
+
+
+def slowly(root: Path, notes: Path) -> None:
+    """Make the layer, and note that it was made by this process."""
+
+    def noted(draft: Path) -> Mapping[str, str]:
+        (notes / str(os.getpid())).touch()
+        time.sleep(0.3)
+        return fill(draft)
+
+    LayerStore(root).make("key", TIER, None, noted, ("env",))
+
+
+def visible(root: Path) -> set[str]:
+    """What lies under the store but for locks."""
+    return {path.name for path in root.iterdir() if not path.name.endswith(".lock")}
+
+
+def test_a_layer_is_made_once_and_found(tmp_path: Path) -> None:
+    """The second call gives the same layer without filling; it is found by key, digest and name."""
+    store = LayerStore(tmp_path)
+    made = store.make("key", TIER, None, fill, ("env",))
+    assert store.make("key", TIER, None, lambda _: pytest.fail("filled again"), ("env",)) == made
+    assert [store.find(name) for name in (made.key, made.digest, "some/name:1", "other")] == [made, made, made, None]
+    assert made.facts["made"] == "here" and (made.path / "env/file").read_text() == "content"
+
+
+def test_an_interrupted_layer_leaves_nothing(tmp_path: Path) -> None:
+    """Ctrl-C while a layer is filled leaves no directory, and the next call makes it."""
+
+    def interrupted(draft: Path) -> Mapping[str, str]:
+        fill(draft)
+        (draft / "env").chmod(0)
+        raise KeyboardInterrupt
+
+    store = LayerStore(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        store.make("key", TIER, None, interrupted, ("env",))
+    assert visible(tmp_path) == set() and store.get("key") is None
+    assert store.make("key", TIER, None, fill, ("env",)).key == "key"
+
+
+def test_two_processes_make_one_layer(tmp_path: Path) -> None:
+    """Of two processes that want the same key one builds; both end well."""
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    spawn = multiprocessing.get_context("spawn")
+    children = [spawn.Process(target=slowly, args=(tmp_path / "layers", notes)) for _ in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(60)
+    assert [child.exitcode for child in children] == [0, 0]
+    assert len(list(notes.iterdir())) == 1 and visible(tmp_path / "layers") == {"key"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a file system that is full at once")
+def test_a_full_disk_is_one_clear_error(tmp_path: Path) -> None:
+    """The message names the directory and the reason; no half of a layer stays."""
+    root = tmp_path / "small"
+    root.mkdir()
+    assert process.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", root]).ok
+    try:
+
+        def big(draft: Path) -> Mapping[str, str]:
+            (draft / "file").write_bytes(b"x" * 1_000_000)
+            return {}
+
+        with pytest.raises(ContainerError) as caught:
+            LayerStore(root).make("key", TIER, None, big, ())
+        assert str(root) in str(caught.value) and "No space left on device" in str(caught.value)
+        assert visible(root) == set()
+    finally:
+        process.run(["umount", root])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Tier("pr", "some/name:1", ("a.sh",), {"a.sh": b"echo changed"}, {"A": "1"}),
+        Tier("pr", "some/name:1", ("a.sh",), {"a.sh": b"echo"}, {"A": "2"}),
+        Tier("pr", "some/name:1", ("a.sh",), {"a.sh": b"echo", "b": b""}, {"A": "1"}),
+        Tier("pr", "some/name:1", (), {"a.sh": b"echo"}, {"A": "1"}),
+        Tier("pr", "some/name:1", ("a.sh",), {"a.sh": b"echo"}, {"A": "1"}, network="build"),
+    ],
+)
+def test_the_address_covers_what_makes_a_layer(other: Tier) -> None:
+    """Another script, argument, file, order or network is another layer; so is another parent."""
+    assert tier_key(other, "", {}) != tier_key(TIER, "", {})
+    assert tier_key(TIER, "sha256:1", {}) != tier_key(TIER, "", {})
+
+
+def test_a_name_or_place_does_not_change_the_address(tmp_path: Path) -> None:
+    """The same content under another name, or in a file, is the same layer."""
+    (tmp_path / "a").write_bytes(b"echo")
+    same = Tier("pr", "another:2", ("a.sh",), {"a.sh": tmp_path / "a"}, {"A": "1"})
+    assert tier_key(same, "", {}) == tier_key(TIER, "", {})
+
+
+def test_the_digest_sees_content_links_and_modes_but_not_times(tmp_path: Path) -> None:
+    """Two trees are the same where a reader could not tell them apart."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d/file").write_text("one")
+    (tmp_path / "link").symlink_to("nowhere")
+    first = tree_digest(tmp_path)
+    os.utime(tmp_path / "d/file", (1, 1))
+    assert tree_digest(tmp_path) == first
+    seen = {first}
+    for change in ("chmod 755 d/file", "echo two >d/file", "ln -sfn elsewhere link", "mv d/file d/other"):
+        assert process.run(["sh", "-c", change], cwd=tmp_path).ok
+        seen.add(tree_digest(tmp_path))
+    assert len(seen) == 5

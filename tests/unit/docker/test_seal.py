@@ -1,0 +1,219 @@
+"""The seal: every way from an image to the fix that we know of is made here, and has to be found."""
+
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from datasmith import process
+from datasmith.docker import seal
+from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import Container, ImageRef, Tier
+from datasmith.errors import ContainerError
+from tests.sandboxes import GIT_ENV, committed, embedded_engine
+
+pytestmark = pytest.mark.engine
+
+FILES = {"a.py": b"x = 1\n", "pkg/__init__.py": b""}
+FIX = b"x = 2\n"
+
+
+def git(tree: Path, *words: str, stdin: bytes = b"") -> str:
+    done = process.run(["git", *words], cwd=tree, env=GIT_ENV, stdin=stdin)
+    assert done.ok, done.error_text
+    return done.text.strip()
+
+
+def fix_blob(tree: Path) -> str:
+    """Write the fixed file into the object database, with nothing that refers to it."""
+    return git(tree, "hash-object", "-w", "--stdin", stdin=FIX)
+
+
+def fix_commit(tree: Path) -> str:
+    """Commit the fix on top, and go back to base as a clone at its base commit would."""
+    (tree / "a.py").write_bytes(FIX)
+    git(tree, "commit", "-qam", "fix")
+    fixed = git(tree, "rev-parse", "HEAD")
+    git(tree, "reset", "-q", "--hard", "HEAD~1")
+    return fixed
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> BubblewrapEngine:
+    return embedded_engine(tmp_path_factory.mktemp("engine"))
+
+
+class Images(Protocol):
+    """Makes an image of a tree that something was done to before our own script sealed it (or no script did)."""
+
+    def __call__(self, spoil: Callable[[Path], object], scripts: tuple[str, ...] = ...) -> ImageRef: ...
+
+
+@pytest.fixture
+def sealed_after(engine: BubblewrapEngine, tmp_path: Path) -> Images:
+    """See Images."""
+
+    def make(spoil: Callable[[Path], object], scripts: tuple[str, ...] = ("docker_build_final.sh",)) -> ImageRef:
+        tree = committed(tmp_path / "tree", FILES)
+        spoil(tree)
+        with tarfile.open(tmp_path / "repo.tar", "w") as archive:
+            archive.add(tree, arcname=".")
+        texts = DockerContext.default(lock="").texts
+        files: dict[str, bytes | Path] = {name: texts[name].encode() for name in scripts}
+        log = tmp_path / "log"
+        base = engine.build(None, Tier("base", "test-base", (), {}), log=log)
+        tier = Tier("pr", "test-tree", scripts, {**files, "repo.tar": tmp_path / "repo.tar"})
+        return engine.build(base, tier, log=log)
+
+    return make
+
+
+@pytest.fixture
+def start(engine: BubblewrapEngine) -> Iterator[Callable[[ImageRef], Container]]:
+    """Starts containers, and stops them at the end."""
+    started: list[Container] = []
+
+    def go(image: ImageRef) -> Container:
+        started.append(engine.start(image))
+        return started[-1]
+
+    yield go
+    for container in started:
+        container.stop()
+
+
+Start = Callable[[ImageRef], Container]
+
+
+def test_a_fresh_commit_is_sealed(sealed_after: Images, start: Start) -> None:
+    """A tree with one commit has no problem; git's own sample hooks, logs and build products are no obstacle."""
+    trees: list[str] = []
+
+    def spoil(tree: Path) -> None:
+        trees.append(git(tree, "rev-parse", "HEAD^{tree}"))
+        (tree / "build").mkdir()
+        (tree / "build" / "lib.so").write_bytes(b"ELF")
+        (tree / "a.py").write_bytes(b"rewritten by the build")
+
+    container = start(sealed_after(spoil))
+    report = seal.check(container, forbidden=["0" * 40, "1" * 40], base_tree=trees[0], import_names=["pkg.sub"])
+    assert report.ok, report.problems
+    assert any("2 of the fix" in line for line in report.looked_at)
+    assert container.read_file("/workspace/repo/a.py") == FILES["a.py"]
+
+
+def pack_away(tree: Path) -> None:
+    """Put the fix into a pack that nothing refers to."""
+    fixed = fix_commit(tree)
+    git(tree, "pack-objects", "-q", ".git/objects/pack/pack", stdin=f"{fixed}\n{fix_blob(tree)}\n".encode())
+    git(tree, "reflog", "expire", "--expire=now", "--all")
+    git(tree, "prune", "--expire=now")
+
+
+def borrow(tree: Path) -> None:
+    """Keep the fix in another object store, which this one names as an alternate."""
+    name = fix_blob(tree)
+    here, there = tree / ".git" / "objects", tree / ".git" / "more" / name[:2]
+    there.mkdir(parents=True)
+    (here / name[:2] / name[2:]).rename(there / name[2:])
+    (here / "info").mkdir(exist_ok=True)
+    (here / "info" / "alternates").write_text("../more\n")
+
+
+LEAKS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "full clone": (fix_commit, "commits 2"),
+    "second branch": (lambda tree: git(tree, "branch", "next", fix_commit(tree)), "commits 2"),
+    "tag": (lambda tree: git(tree, "tag", "v2", fix_commit(tree)), "commits 2"),
+    "dangling blob": (fix_blob, "objects do not belong"),
+    "packed and unreachable": (pack_away, "objects do not belong"),
+    "stash": (lambda tree: ((tree / "a.py").write_bytes(FIX), git(tree, "stash", "-q")), "commits"),
+    "replaced commit": (lambda tree: git(tree, "replace", "HEAD", fix_commit(tree)), "refs/replace"),
+    "remote": (lambda tree: git(tree, "remote", "add", "origin", "https://example.org/x"), "remote origin"),
+    "note": (lambda tree: git(tree, "notes", "add", "-m", "the fix is x = 2"), "refs/notes"),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_leak_is_found_even_after_our_own_sealing(sealed_after: Images, start: Start, leak: str) -> None:
+    """What the last script does not take away, the check names."""
+    spoil, said = LEAKS[leak]
+    report = seal.check(start(sealed_after(spoil)))
+    assert not report.ok
+    assert any(said in problem for problem in report.problems), report.problems
+
+
+UNSEALED: dict[str, Callable[[Path], object]] = {
+    "ORIG_HEAD": lambda tree: (tree / ".git" / "ORIG_HEAD").write_text("0" * 40),
+    "FETCH_HEAD": lambda tree: (tree / ".git" / "FETCH_HEAD").write_text("0" * 40),
+    "logs": lambda tree: git(tree, "reflog"),
+    "hooks": lambda tree: (tree / ".git" / "hooks" / "post-checkout").write_text("#!/bin/sh\n"),
+    "packed-refs": lambda tree: git(tree, "pack-refs", "--all"),
+    "objects/info/alternates": borrow,
+}
+
+
+@pytest.mark.parametrize("leftover", UNSEALED)
+def test_leftovers_of_git_are_found(sealed_after: Images, start: Start, leftover: str) -> None:
+    """Each file that can name another commit, or run, is a problem by itself."""
+    report = seal.check(start(sealed_after(UNSEALED[leftover], ())))
+    assert f".git/{leftover} is there" in report.problems
+
+
+def test_an_object_of_the_fix_is_found_by_its_id(sealed_after: Images, start: Start) -> None:
+    """The ids that the host knows the fix by are asked for one by one."""
+    found: list[str] = []
+    image = sealed_after(lambda tree: found.append(fix_blob(tree)))
+    report = seal.check(start(image), forbidden=["0" * 40, found[0]])
+    assert f"1 objects of the fix are present: {found[0]}" in report.problems
+
+
+def test_an_object_in_a_borrowed_store_is_found_by_its_id(sealed_after: Images, start: Start) -> None:
+    """It does not matter where git would find an object of the fix, only that it would."""
+    found: list[str] = []
+
+    def spoil(tree: Path) -> None:
+        borrow(tree)
+        found.append(git(tree, "hash-object", "--stdin", stdin=FIX))
+
+    report = seal.check(start(sealed_after(spoil)), forbidden=found)
+    assert f"1 objects of the fix are present: {found[0]}" in report.problems
+
+
+def test_another_tree_than_bases_is_found(sealed_after: Images, start: Start) -> None:
+    """An image built at the wrong commit is not sealed, however clean its history is."""
+    report = seal.check(start(sealed_after(lambda tree: None)), base_tree="0" * 40)
+    assert [problem for problem in report.problems if f"not base's {'0' * 40}" in problem]
+
+
+def test_a_changed_tree_and_caches_are_found(sealed_after: Images, start: Start) -> None:
+    """Changed files and downloaded packages are problems."""
+    container = start(sealed_after(lambda tree: None))
+    script = "echo y >>a.py; echo >../cache/pkg-2.0-py3-none-any.whl"
+    assert container.exec(["sh", "-c", script], timeout=20).ok
+    problems = seal.check(container).problems
+    assert any("1 paths differ from the commit:  M a.py" in problem for problem in problems), problems
+    assert "cached package /workspace/cache/pkg-2.0-py3-none-any.whl" in problems
+
+
+def test_a_second_copy_of_the_package_is_found(sealed_after: Images, start: Start, engine: BubblewrapEngine) -> None:
+    """A later version beside the tree would hold the fix: the environment may have no copy of the package."""
+    with engine.start(sealed_after(lambda tree: None), writable_env=True) as container:
+        script = 'd=$0/lib/python3.11/site-packages/pkg; mkdir -p "$d"; echo "x = 2" >"$d/__init__.py"'
+        assert container.exec(["sh", "-c", script, "/opt/env"], timeout=20).ok
+        assert seal.check(container).ok
+        problems = seal.check(container, import_names=["pkg.inner", "other"]).problems
+    assert problems == ("a second copy of the package: /opt/env/lib/python3.11/site-packages/pkg/__init__.py",)
+
+
+def test_what_cannot_be_asked_is_not_sealed(sealed_after: Images, start: Start) -> None:
+    """A tree without a repository raises: there is no report that could be taken for a good one."""
+
+    def no_repository(tree: Path) -> None:
+        process.run(["rm", "-r", str(tree / ".git")])
+
+    image = sealed_after(no_repository, ())
+    with pytest.raises(ContainerError, match="cannot check the seal"):
+        seal.check(start(image))

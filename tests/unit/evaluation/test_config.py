@@ -1,0 +1,68 @@
+"""The --config file and the identity of a run."""
+
+import json
+
+import pytest
+
+from datasmith.errors import ConfigError
+from datasmith.evaluation.config import RunConfig, labels, parse_entries
+
+GOOD = {"agent": "nop", "model": "none"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ([], "non-empty list"),
+        ({}, "non-empty list"),
+        ([GOOD, {**GOOD, "agent_import_path": "a:B"}], "entry 1: gives both"),
+        ([{"agent": "nop"}], "entry 0: model is missing"),
+        ([{"agent": "nop", "model": ""}], "entry 0: model"),
+        ([GOOD, GOOD, {**GOOD, "modle": "x"}], "entry 2: unknown key 'modle'"),
+        ([{"agent_import_path": "my.agents.Fast", "model": "m"}], "entry 0: agent_import_path 'my.agents.Fast'"),
+        ([{"model": "m"}], "entry 0: gives neither"),
+        ([{"agent": "nobody", "model": "m"}], "entry 0: agent 'nobody' is not known"),
+        (["nop"], "entry 0"),
+        ([{**GOOD, "agent_kwargs": 3}], "entry 0: agent_kwargs"),
+    ],
+)
+def test_a_wrong_entry_is_named_by_its_index(rows: object, says: str) -> None:
+    """Case 72: what is wrong, in which entry, and an example of a right one."""
+    with pytest.raises(ConfigError) as caught:
+        parse_entries(json.dumps(rows), "c.json")
+    assert says in str(caught.value)
+    assert "c.json" in str(caught.value)
+    assert "example" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[", "[" * 100_000, "nul"])
+def test_text_that_is_no_json_is_one_error(text: str) -> None:
+    """Whatever the bytes, the answer is a ConfigError that names the file."""
+    with pytest.raises(ConfigError, match=r"c\.json"):
+        parse_entries(text, "c.json")
+
+
+def test_labels_are_distinct_and_safe_as_folders() -> None:
+    """Two entries never share a folder, and no label leads out of one."""
+    rows = [GOOD, GOOD, {"agent": "command", "model": "../../etc/gpt 5"}, {"agent_import_path": "a.b:C", "model": "m"}]
+    names = labels(parse_entries(json.dumps(rows), "c.json"))
+    assert names == ("nop", "nop-2", "command-..-..-etc-gpt-5", "C-m")
+    assert not any("/" in name for name in names)
+
+
+def config(**changes: object) -> RunConfig:
+    base = {"dataset": "d/tasks", "release": "local", "task_ids": ["a_b_1"], "agents": [GOOD], "engine": "bubblewrap"}
+    return RunConfig.model_validate({**base, **changes})
+
+
+def test_the_same_configuration_has_the_same_run_id() -> None:
+    """Repeating a command resumes; another seed is another run."""
+    assert config().run_id() == config().run_id()
+    assert config().run_id() != config(seed=1).run_id()
+    assert config().run_id().startswith("tasks-")
+
+
+def test_a_change_is_named() -> None:
+    """Case 79: what changed, from what, to what."""
+    assert config().changes(config(n_attempts=2)) == ("n_attempts: 1 -> 2",)
+    assert config().changes(config()) == ()

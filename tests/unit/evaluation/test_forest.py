@@ -1,0 +1,36 @@
+"""Geometry of the plots."""
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasmith.evaluation.forest import TICK_GAP, Dot, Group, layout
+
+positive = st.floats(min_value=1e-6, max_value=1e6)
+
+
+@given(st.lists(st.tuples(positive, positive, positive), min_size=1, max_size=6))
+def test_everything_drawn_lies_inside_the_plot(rows: list[tuple[float, float, float]]) -> None:
+    """Whatever the ratios: no mark leaves the axis, order is kept, and 1 is always labelled."""
+    groups = [
+        Group(f"w{index}", (Dot(0, "x", ratio, min(ratio, low), max(ratio, high)),))
+        for index, (ratio, low, high) in enumerate(rows)
+    ]
+    plot = layout(groups)
+    marks = [mark for row in plot.rows for mark in row.marks]
+    for mark in marks:
+        assert plot.plot_left <= mark.left <= mark.x <= mark.right <= plot.plot_right
+        assert 0 < mark.y < plot.height
+    by_ratio = sorted(marks, key=lambda mark: mark.dot.ratio)
+    assert [mark.x for mark in by_ratio] == sorted(mark.x for mark in marks)
+    assert sum(tick.is_one for tick in plot.ticks) == 1
+    places = [tick.x for tick in plot.ticks]
+    assert all(right - left >= TICK_GAP for left, right in itertools.pairwise(places))
+
+
+def test_a_long_name_is_cut_and_kept_as_a_title() -> None:
+    """The plot shows the beginning; the whole name is there to read."""
+    row = layout([Group("w" * 200, (Dot(0, "x", 1.0, None, None),))]).rows[0]
+    assert len(row.label) < 60
+    assert row.title == "w" * 200

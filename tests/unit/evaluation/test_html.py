@@ -1,0 +1,104 @@
+"""The page: self-contained, escaped, well formed."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from datasmith.evaluation.html import interval, percent, ratio, render, seconds, signed
+from datasmith.evaluation.report import build_report
+from datasmith.metrics.score import Interval
+from tests.unit.evaluation.sample_run import NOW, SampleRun, sample_run
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'javascript:\u202e&amp;</title></svg>"
+VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Nesting(HTMLParser):
+    """Sees that every element is closed where it must be, and notes all names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.names: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def page_of(run: SampleRun) -> str:
+    record = run.folder.read_run()
+    assert record is not None
+    return render(build_report(run.folder, record, "floor"), NOW)
+
+
+def test_the_page_asks_nobody_for_anything(tmp_path: Path) -> None:
+    """No address to load from, no script, and a policy that would forbid both."""
+    page = page_of(sample_run(tmp_path / "r"))
+    parser = Nesting()
+    parser.feed(page)
+    assert parser.open == []
+    assert not parser.names & {"script", "link", "iframe", "img", "object", "form"}
+    assert not re.search(r"https?://|url\(|@import|\ssrc=", page)
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    """Workload names, reasons, task ids and data set names come from outside."""
+    run = SampleRun(tmp_path / "r", [f"t{HOSTILE.replace('/', '')}"], ["good"])
+    session = run.session(f"t{HOSTILE.replace('/', '')}", {HOSTILE: 2.0})
+    run.trial(session, "command-good", "measured", {HOSTILE: 1.5}, reason=HOSTILE)
+    page = page_of(run)
+    parser = Nesting()
+    parser.feed(page)
+    assert not parser.names & {"script", "img"}
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_everything_that_was_measured_is_on_the_page(tmp_path: Path) -> None:
+    """Agents, tasks, outcomes, every workload, the policy and the control arm."""
+    page = page_of(sample_run(tmp_path / "r"))
+    for text in ("command-good", "acme_fast_2", "failed tests", "bench_matrix.Multiply.time_small(500)", "floor"):
+        assert text in page
+    assert "0 of 6 workloads" in page
+    assert page.count('<svg class="forest"') == 3
+    assert page.count('role="img"') == 3
+
+
+def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
+    """It says so."""
+    assert "No trial is complete yet" in page_of(SampleRun(tmp_path / "r", ["t"], ["good"]))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (3e-9, "3 ns"),
+        (2.5e-6, "2.5 µs"),
+        (0.0123, "12.3 ms"),
+        (1.0, "1 s"),
+        (90.0, "90 s"),
+        (7200.0, "2 h"),
+    ],
+)
+def test_seconds_have_a_readable_unit(value: float | None, text: str) -> None:
+    """Three digits, a unit, and a dash for nothing."""
+    assert seconds(value) == text
+
+
+def test_missing_values_are_dashes() -> None:
+    """Never 0, never 1."""
+    assert (signed(None), ratio(None), percent(None), interval(None)) == ("–", "–", "–", "")
+    assert signed(-0.5, 1) == "\u22120.5"
+    assert interval(Interval(-0.1, 0.2), sign=True) == "[\u22120.100, +0.200]"

@@ -1,0 +1,99 @@
+"""Each trial has exactly one outcome, decided from evidence in a fixed order."""
+
+import pytest
+
+from datasmith.evaluation.outcome import AgentFacts, Outcome, TestFacts, after_timing, before_tests, before_timing
+from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
+from datasmith.tasks.policy import GuardVerdict
+
+ALLOWED, REFUSED = GuardVerdict(()), GuardVerdict(("conftest.py: a test",))
+PATCH = "diff --git a/x b/x\n"
+
+
+@pytest.mark.parametrize(
+    ("facts", "patch", "guard", "outcome"),
+    [
+        (AgentFacts(wall_s=1), PATCH, ALLOWED, None),
+        (AgentFacts(wall_s=1), "", ALLOWED, "no_patch"),
+        (AgentFacts(wall_s=1), " \n", ALLOWED, "no_patch"),
+        (AgentFacts(wall_s=0, measure_empty=True), "", ALLOWED, None),
+        (AgentFacts(wall_s=1), PATCH, REFUSED, "refused_patch"),
+        (AgentFacts(wall_s=1, failure="broke"), PATCH, ALLOWED, "agent_error"),
+        (AgentFacts(wall_s=9, timed_out=True, failure="broke"), PATCH, REFUSED, "agent_timeout"),
+    ],
+)
+def test_what_ends_a_trial_before_its_tests(
+    facts: AgentFacts, patch: str, guard: GuardVerdict, outcome: Outcome | None
+) -> None:
+    """A time-out is a failure whatever was handed in; only an agent that says so has its empty patch measured."""
+    ending = before_tests(facts, patch, guard)
+    assert (ending.outcome if ending else None) == outcome
+    assert ending is None or ending.reason
+
+
+@pytest.mark.parametrize(
+    ("tests", "outcome"),
+    [
+        (TestFacts(built=True, expected=3), None),
+        (TestFacts(built=False, expected=3, problem="x"), "failed_tests"),
+        (TestFacts(built=True, expected=3, failed=("a::b",)), "failed_tests"),
+        (TestFacts(built=True, expected=3, timed_out=True), "failed_tests"),
+        (TestFacts(built=True, expected=0), "infra_error"),
+    ],
+)
+def test_what_ends_a_trial_before_its_timing(tests: TestFacts, outcome: Outcome | None) -> None:
+    """One failed test, a time-out or a tree that does not build is never timed."""
+    ending = before_timing(tests)
+    assert (ending.outcome if ending else None) == outcome
+
+
+def arm(**ratios: float | str) -> ArmSummary:
+    """One workload per keyword: its ratio, or the reason why it has none."""
+    rows = []
+    for name, given in ratios.items():
+        ratio, reason = (None, given) if isinstance(given, str) else (given, None)
+        row = WorkloadRatio(
+            workload=name, ratio=ratio, low=ratio, high=ratio, p=None, q=None, floor=None, changed=False, rounds=1,
+            base_s=1.0, arm_s=None, reason=reason,
+        )  # fmt: skip
+        rows.append(row)
+    return ArmSummary(arm="x", speedup=None, low=None, high=None, workloads=tuple(rows))
+
+
+def test_a_timed_trial_is_measured() -> None:
+    """All workloads that base2 and the expert have are there."""
+    assert (
+        after_timing(arm(a=1.0, b="failed: it raised"), arm(a=2.0, b="failed: it raised"), arm(a=1.0, b=1.0)).outcome
+        == "measured"
+    )
+
+
+def test_breaking_a_workload_is_a_failure() -> None:
+    """A workload that only the patch cannot run is not left out quietly: leaving slow ones out would pay."""
+    ending = after_timing(arm(a=2.0, b="failed: it raised"), arm(a=2.0, b=2.0), arm(a=1.0, b=1.0))
+    assert ending.outcome == "failed_outputs"
+    assert ending.reason is not None
+    assert "b: failed: it raised" in ending.reason
+    assert after_timing(arm(a=2.0), arm(a=2.0, b=2.0), arm(a=1.0, b=1.0)).outcome == "failed_outputs"
+
+
+def test_clocks_that_disagree_are_never_a_score() -> None:
+    """Whatever the ratios look like."""
+    ending = after_timing(arm(a=9.0, b="tampered_or_unreliable: x"), arm(a=2.0, b=2.0), arm(a=1.0, b=1.0))
+    assert ending.outcome == "tampered_or_unreliable"
+
+
+def test_a_session_without_times_says_nothing() -> None:
+    """Where even base2 and expert have nothing, the agent is not to blame."""
+    assert (
+        after_timing(arm(a="failed: it raised"), arm(a="failed: it raised"), arm(a=1.0)).outcome
+        == "invalid_measurement"
+    )
+
+
+def test_noise_is_not_the_patch() -> None:
+    """A workload that only a disturbance took away is left out; where most went that way, nothing is said."""
+    noise = "invalid_measurement: 2 undisturbed rounds are too few"
+    expert, control = arm(a=2.0, b=2.0, c=2.0), arm(a=1.0, b=1.0, c=1.0)
+    assert after_timing(arm(a=2.0, b=noise, c=2.0), expert, control).outcome == "measured"
+    assert after_timing(arm(a=2.0, b=noise, c=noise), expert, control).outcome == "invalid_measurement"

@@ -1,0 +1,98 @@
+"""The report: a pure function of the folder and the policy."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from datasmith.evaluation.report import Report, build_report
+from datasmith.evaluation.run_folder import TrialKey, write_record
+from datasmith.evaluation.summary import as_json
+from datasmith.metrics.score import POLICIES, FailurePolicy
+from tests.unit.evaluation.sample_run import SampleRun, sample_run
+
+
+def report_of(run: SampleRun, policy: FailurePolicy = "floor") -> Report:
+    record = run.folder.read_run()
+    assert record is not None
+    return build_report(run.folder, record, policy)
+
+
+def test_an_agent_is_summed_up_over_its_tasks(tmp_path: Path) -> None:
+    """Means over tasks, outcomes counted, agents in the order of the configuration."""
+    report = report_of(sample_run(tmp_path / "r"))
+    assert [agent.agent for agent in report.agents] == ["command-good", "command-breaks", "command-nothing"]
+    good, breaks, nothing = report.agents
+    assert good.means.speedup.value == pytest.approx((1.5 * 1.8) ** (1 / 3), rel=0.01)
+    assert good.means.expert_speedup.value == pytest.approx((2.0 + 1.3) / 2, rel=0.01)
+    assert breaks.outcomes == {"measured": 1, "failed_tests": 1}
+    assert nothing.means.speedup.value == pytest.approx(1.0, abs=0.01)
+    assert (report.n_expected, report.n_complete) == (6, 6)
+
+
+def test_the_policy_decides_what_a_failure_counts(tmp_path: Path) -> None:
+    """Excluded it is missing; by the others it stands at unchanged code, and a table says which."""
+    run = sample_run(tmp_path / "r")
+    breaks = {policy: report_of(run, policy).agents[1] for policy in POLICIES}
+    assert breaks["exclude"].n_scored == 1
+    assert breaks["floor"].n_scored == breaks["baseline"].n_scored == 2
+    assert breaks["floor"].means == breaks["baseline"].means
+    failed = next(row for row in report_of(run).trials if row.record.outcome == "failed_tests")
+    assert failed.score is not None
+    assert failed.score.speedup == 1.0
+
+
+@pytest.mark.parametrize("outcome", ["infra_error", "invalid_measurement"])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_an_outage_is_never_a_number(tmp_path: Path, outcome: str, policy: FailurePolicy) -> None:
+    """Under no policy: it is counted and left out."""
+    run = sample_run(tmp_path / "r")
+    key = TrialKey("acme_fast_2", "command-breaks", 1)
+    record = run.folder.read_trial(key)
+    assert record is not None
+    write_record(run.folder.trial(key) / "trial.json", record.model_copy(update={"outcome": outcome}))
+    breaks = report_of(run, policy).agents[1]
+    assert breaks.n_scored == 1
+    assert breaks.outcomes == {"measured": 1, outcome: 1}
+
+
+def test_intervals_hold_the_means(tmp_path: Path) -> None:
+    """And the agent that does nothing has an interval that holds 1."""
+    report = report_of(sample_run(tmp_path / "r"))
+    for agent in report.agents:
+        overall, speedup = agent.intervals.at("overall"), agent.intervals.speedup
+        assert overall is not None
+        assert speedup is not None
+        assert agent.means.advantage.value is not None
+        assert overall.holds(agent.means.advantage.value)
+    nothing = report.agents[2].intervals.speedup
+    assert nothing is not None
+    assert nothing.holds(1.0)
+
+
+def test_the_same_folder_gives_the_same_report(tmp_path: Path) -> None:
+    """To the last digit: nothing but the folder goes in."""
+    run = sample_run(tmp_path / "r")
+    page = tmp_path / "page"
+    first, second = (json.dumps(as_json(report_of(run), page)) for _ in range(2))
+    assert first == second
+
+
+def test_the_control_arm_is_counted(tmp_path: Path) -> None:
+    """Each base2 workload once, and how many of them were called changed."""
+    run = sample_run(tmp_path / "r")
+    control = report_of(run).control
+    assert (control.workloads, control.false_positives) == (6, 0)
+    assert control.half_width == pytest.approx(0.02, abs=0.001)
+
+
+def test_an_unfinished_run_has_a_report(tmp_path: Path) -> None:
+    """Of what is complete; missing values are null in JSON."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
+    found = as_json(report_of(run), tmp_path)
+    assert (found["n_complete"], found["n_expected"]) == (0, 1)
+    agents = found["agents"]
+    assert isinstance(agents, list)
+    assert isinstance(agents[0], dict)
+    assert agents[0]["advantage"] is None
+    assert agents[0]["speedup_interval"] is None

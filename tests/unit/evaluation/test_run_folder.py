@@ -1,0 +1,128 @@
+"""The run folder: whole files, one process at a time, errors that name the file."""
+
+from pathlib import Path
+
+import pytest
+
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.outcome import AgentFacts
+from datasmith.evaluation.run_folder import (
+    RunFolder,
+    TrialKey,
+    keys,
+    open_run,
+    read_measurements,
+    write_measurements,
+    write_record,
+    write_text,
+)
+from datasmith.workloads.base import Measurement
+from tests.unit.evaluation.sample_run import sample_run
+
+KEY = TrialKey("acme_fast_1", "command-good", 1)
+
+
+def test_records_come_back_equal(tmp_path: Path) -> None:
+    """What was written is what is read."""
+    run = sample_run(tmp_path / "r")
+    assert run.folder.read_run() is not None
+    assert [record.agent for record in run.folder.trials()][:3] == ["command-breaks", "command-good", "command-nothing"]
+    assert run.folder.read_facts(KEY) == AgentFacts(wall_s=12.5)
+    record = run.folder.read_trial(KEY)
+    assert record is not None
+    assert record.score is not None
+    assert record.score.n_valid == 3
+
+
+def test_a_patch_keeps_its_bytes(tmp_path: Path) -> None:
+    """Bytes that are no UTF-8 survive the way through text."""
+    folder = RunFolder(tmp_path)
+    text = b"\xff\xfe+x\r\n".decode("utf-8", "surrogateescape")
+    write_text(folder.trial(KEY) / "patch.diff", text)
+    assert folder.read_patch(KEY) == text
+    assert (folder.trial(KEY) / "patch.diff").read_bytes() == b"\xff\xfe+x\r\n"
+
+
+def test_measurements_come_back_equal(tmp_path: Path) -> None:
+    """Samples to the last digit, reasons and marks included."""
+    launches = (
+        Measurement("m.time_a", "base", 0, (0.1, 1 / 3), 7, 0.5, None, 1),
+        Measurement("m.time_a", "agent:x#1", -1, (), 0, 0.5, 0.25, None, noisy=True, reason="it raised: \u00e9"),
+    )
+    write_measurements(tmp_path / "m.jsonl", launches)
+    assert read_measurements(tmp_path / "m.jsonl") == launches
+    assert read_measurements(tmp_path / "none.jsonl") == ()
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    """A damaged run says where."""
+    run = sample_run(tmp_path / "r")
+    (run.folder.trial(KEY) / "trial.json").write_text("{")
+    with pytest.raises(TrialError, match=r"command-good/1/trial\.json"):
+        run.folder.trials()
+    (tmp_path / "m.jsonl").write_text("{}\n")
+    with pytest.raises(TrialError, match="line 1"):
+        read_measurements(tmp_path / "m.jsonl")
+
+
+def test_a_draft_is_no_record(tmp_path: Path) -> None:
+    """What an interrupted write leaves behind is not read; the trial is simply not complete."""
+    folder = RunFolder(tmp_path)
+    folder.trial(KEY).mkdir(parents=True)
+    (folder.trial(KEY) / ".trial.json.draft").write_text('{"task_id"')
+    assert folder.read_trial(KEY) is None
+    assert not folder.is_complete(KEY)
+    assert folder.trials() == ()
+
+
+def test_an_outage_is_not_complete(tmp_path: Path) -> None:
+    """It is counted in reports and tried again by the next call."""
+    run = sample_run(tmp_path / "r")
+    record = run.folder.read_trial(KEY)
+    assert record is not None
+    assert run.folder.is_complete(KEY)
+    write_record(run.folder.trial(KEY) / "trial.json", record.model_copy(update={"outcome": "infra_error"}))
+    assert not run.folder.is_complete(KEY)
+
+
+def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
+    """The second one is told; after the first has left, the folder is free."""
+    folder = RunFolder(tmp_path / "r")
+    with folder.alone(), pytest.raises(ConfigError, match="another process"), RunFolder(tmp_path / "r").alone():
+        pass
+    with folder.alone():
+        assert folder.root.is_dir()
+
+
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    """The flag is named."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="--runs-dir"), RunFolder(tmp_path / "file" / "r").alone():
+        pass
+    with pytest.raises(TrialError, match=r"x\.json"):
+        write_text(tmp_path / "file" / "x.json", "")
+
+
+def test_a_run_is_found_by_path_and_by_id(tmp_path: Path) -> None:
+    """An unknown one lists those that are there."""
+    sample_run(tmp_path / "runs" / "r")
+    assert open_run(tmp_path / "runs", "r").root == open_run(Path("nowhere"), str(tmp_path / "runs" / "r")).root
+    with pytest.raises(ConfigError, match="known: r"):
+        open_run(tmp_path / "runs", "other")
+
+
+def test_sessions_are_numbered_on(tmp_path: Path) -> None:
+    """The remains of an interrupted session are never mixed into the next."""
+    folder = RunFolder(tmp_path)
+    assert folder.next_session("t") == 1
+    folder.session("t", 3).mkdir(parents=True)
+    assert folder.next_session("t") == 4
+
+
+def test_trials_are_ordered_task_by_task() -> None:
+    """Every agent's every attempt, once."""
+    found = keys(["t1", "t2"], ["a", "b"], 2)
+    assert len(set(found)) == 8
+    assert found[:4] == (
+        TrialKey("t1", "a", 1), TrialKey("t1", "a", 2), TrialKey("t1", "b", 1), TrialKey("t1", "b", 2),
+    )  # fmt: skip

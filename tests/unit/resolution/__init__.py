@@ -1,0 +1,1 @@
+"""Tests of the resolution room's thinking: no index, no uv."""

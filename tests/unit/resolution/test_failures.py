@@ -1,0 +1,48 @@
+"""Reading uv's refusals."""
+
+from datasmith.resolution.failures import blames_python, is_absent, is_outage, lacks_dates, statement, to_give_up
+from datasmith.resolution.requirements import Need
+
+CONFLICT = """warning: The requested Python version 3.12 is not available; 3.11 will be used to build.
+error: No solution found when resolving dependencies
+  cause: Because only numpy<=1.26.4 is available and you require numpy>=2 and you require
+         pandas-stubs, we can conclude that your requirements are unsatisfiable.
+
+hint: `numpy` was filtered by `exclude-newer`. The latest version is v2.5.5, published at 2026-11-15T21:30:10Z.
+"""
+
+
+def test_a_statement_does_not_change_from_day_to_day() -> None:
+    """Hints tell of later releases, warnings of this machine: neither belongs into a log."""
+    text = statement(CONFLICT)
+    assert text.startswith("No solution found when resolving dependencies: Because only numpy<=1.26.4")
+    assert "2.5.5" not in text
+    assert "3.11 will be used" not in text
+
+
+def test_the_least_dear_named_need_gives_way() -> None:
+    """Guesses before the asv matrix before benchmarks before tests; names are matched whole."""
+    needs = [Need("pandas", "imports"), Need("numpy>=2", "tests"), Need("pandas-stubs", "asv"), Need("six", "imports")]
+    assert to_give_up(CONFLICT, needs) == Need("pandas-stubs", "asv")
+    assert to_give_up(CONFLICT, needs[:2]) == Need("numpy>=2", "tests")
+
+
+def test_what_must_stay_gives_way_only_where_it_has_a_weaker_form() -> None:
+    """A run-time requirement never goes."""
+    assert to_give_up(CONFLICT, [Need("numpy>=2", "runtime"), Need("pytest", "runner")]) is None
+    build = Need("numpy>=2", "build", fallback="numpy")
+    assert to_give_up(CONFLICT, [build]) == build
+
+
+def test_an_outage_is_no_answer() -> None:
+    """A refusal is one only where uv looked at the releases."""
+    assert is_outage("error: Request failed after 3 retries\n  cause: Failed to fetch: http://x/simple/pytest/")
+    assert not is_outage(CONFLICT + "hint: failed to fetch something")
+
+
+def test_other_signs() -> None:
+    """No wheels: another Python may help. Unknown name: none will. No dates: the index cannot be used with a cutoff."""
+    assert blames_python("Because all versions of pandas have no usable wheels and you require pandas")
+    assert not blames_python(CONFLICT)
+    assert is_absent("Because zzz was not found in the package registry and you require zzz", "zzz")
+    assert lacks_dates("warning: six-1.0.whl is missing an upload date, but user provided: 2024")

@@ -1,0 +1,69 @@
+"""Where the project is, and what it provides."""
+
+import pytest
+
+from datasmith.resolution.layout import best_root, import_names, install_root, is_product, project_candidates
+
+
+@pytest.mark.parametrize(
+    ("target", "root"),
+    [
+        ("./python[test]", "python"),
+        ("pip install ./python[test]", "python"),
+        (".", "."),
+        (".[test]", "."),
+        ("python -m pip install {wheel_file}", "."),
+        ("packages/core", "packages/core"),
+    ],
+)
+def test_an_install_target_names_a_directory(target: str, root: str) -> None:
+    """Extras and the command around it are not part of the path."""
+    assert install_root(target) == root
+
+
+def test_the_root_of_the_repository_wins_then_the_name() -> None:
+    """Else the directory or project called like the repository ("y_z" for y-z), else python, else by name."""
+    assert best_root([("a", "x"), (".", "other")], "o/y-z") == "."
+    assert best_root([("a/deep", "Y_z"), ("python", "other")], "o/y-z") == "a/deep"
+    assert best_root([("zeta", "x"), ("python", "x"), ("alpha", "x")], "o/y-z") == "python"
+    assert best_root([("zeta", "x"), ("alpha", "x")], "o/y-z") == "alpha"
+    assert best_root([("alpha", "x"), ("zeta", "x")], "o/y-z") == "alpha"
+
+
+def test_metadata_of_tests_and_examples_is_no_candidate() -> None:
+    """A test's sample project is not the project."""
+    paths = ["tests/sample/setup.py", "examples/pyproject.toml", "python/pyproject.toml", "setup.py", "a/b.py"]
+    assert project_candidates(paths) == (".", "python")
+
+
+def test_product_files() -> None:
+    """Sources under tests, docs and vendored trees are not the package's."""
+    assert is_product("src/pkg/a.c")
+    assert not is_product("tests/hello.c")
+    assert not is_product("pkg/tests/data/x.c")
+    assert is_product("tests.py")
+
+
+@pytest.mark.parametrize(
+    ("paths", "name", "expected"),
+    [
+        (["src/packaging/__init__.py", "tasks/__init__.py", "tests/__init__.py"], "packaging", ("packaging",)),
+        (["shapely/__init__.py", "benchmarks/__init__.py", "versioneer.py", "src/a.c"], "shapely", ("shapely",)),
+        (["sklearn/__init__.py", "build_tools/__init__.py", "conftest.py"], "scikit-learn", ("sklearn",)),
+        (["one/__init__.py", "two/__init__.py", "docs/__init__.py"], "many", ("one", "two")),
+        (["one/__init__.py", "many/__init__.py"], "many", ("many",)),
+        (["six.py", "setup.py", "test_six.py"], "six", ("six",)),
+        (["src/jaraco/text.py"], "jaraco.text", ("jaraco.text",)),
+        ([], "some-thing", ("some_thing",)),
+    ],
+)
+def test_modules_are_found_by_layout(paths: list[str], name: str, expected: tuple[str, ...]) -> None:
+    """Src before the root; tests, benchmarks, documentation and tools are nobody's import names."""
+    assert import_names(paths, ".", name=name, named=(), roots=(), patterns=()) == expected
+
+
+def test_what_the_metadata_lists_goes_before_what_is_found() -> None:
+    """Names, places and patterns of the build backend are followed."""
+    paths = ["python/lib/real/__init__.py", "python/lib/other/__init__.py", "python/decoy/__init__.py"]
+    assert import_names(paths, "python", name="d", named=("src/m",), roots=(), patterns=()) == ("m",)
+    assert import_names(paths, "python", name="d", named=("src",), roots=("lib",), patterns=("real*",)) == ("real",)

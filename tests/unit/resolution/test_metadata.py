@@ -1,0 +1,86 @@
+"""Three files become one description."""
+
+import pytest
+
+from datasmith.errors import ResolutionError
+from datasmith.resolution.base import SourceTree
+from datasmith.resolution.metadata import LEGACY_BACKEND, pretend_version, read_metadata
+
+
+def tree(texts: dict[str, str], *paths: str) -> SourceTree:
+    return SourceTree(texts, (*texts, *paths))
+
+
+def test_a_legacy_project_is_built_with_setuptools() -> None:
+    """No pyproject.toml: setuptools and wheel, and what setup_requires adds."""
+    found = read_metadata(
+        tree({"setup.py": "setup(name='old', setup_requires=['numpy'], install_requires=['six'])"}, "old/__init__.py"),
+        "o/old",
+    )
+    assert found.build_backend == LEGACY_BACKEND
+    assert found.build_requires == ("setuptools", "wheel", "numpy")
+    assert (found.name, found.dependencies, found.import_names) == ("old", ("six",), ("old",))
+
+
+def test_each_field_comes_from_the_file_that_has_it() -> None:
+    """pyproject.toml before setup.cfg before setup.py; extras add up."""
+    found = read_metadata(
+        tree(
+            {
+                "pyproject.toml": '[build-system]\nrequires = ["setuptools", "Cython"]\nbuild-backend = "b"',
+                "setup.cfg": "[metadata]\nname = mixed\n[options]\npython_requires = >=3.8\n"
+                "[options.extras_require]\ntest = pytest\n",
+                "setup.py": "setup(install_requires=['numpy'], extras_require={'bench': ['pandas']})",
+            }
+        ),
+        "o/mixed",
+    )
+    assert (found.name, found.requires_python, found.dependencies) == ("mixed", ">=3.8", ("numpy",))
+    assert found.extras == {"bench": ("pandas",), "test": ("pytest",)}
+    assert found.build_requires == ("setuptools", "Cython")
+
+
+def test_computed_dependencies_are_said_to_be_unknown() -> None:
+    """They are none, and the log will say why."""
+    found = read_metadata(tree({"setup.py": "setup(name='x', install_requires=read())"}), "o/x")
+    assert (found.dependencies, found.dependencies_known) == ((), False)
+    assert "computed by setup.py" in found.notes[0]
+
+
+def test_the_project_may_lie_in_a_directory() -> None:
+    """A tree whose root only configures tools has its project where the metadata is, or where the install goes."""
+    files = {
+        "pyproject.toml": "[tool.ruff]\nline-length = 100\n",
+        "python/pyproject.toml": '[project]\nname = "p"\n',
+        "plugin/setup.py": "setup(name='plugin')",
+    }
+    assert read_metadata(tree(files), "o/r").root == "python"
+    assert read_metadata(tree(files), "o/r", ("./plugin[test]",)).root == "plugin"
+
+
+def test_a_tree_without_a_project_is_an_error_that_says_what_is_missing() -> None:
+    """A repository of notes has nothing to install."""
+    with pytest.raises(ResolutionError, match="no Python project found in o/notes"):
+        read_metadata(tree({"README.md": "# hi"}), "o/notes")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"pyproject.toml": '[build-system]\nrequires = ["setuptools_scm[toml]>=6"]\n[project]\nname = "x"\n'},
+        {"pyproject.toml": '[build-system]\nrequires = ["hatch-vcs", "hatchling"]\n[project]\nname = "x"\n'},
+        {"setup.py": "setup(name='x', use_scm_version=True)"},
+        {"setup.py": "import versioneer\nsetup(name='x', version=versioneer.get_version())"},
+        {"setup.py": "setup()", "pyproject.toml": "[tool.setuptools_scm]\n"},
+    ],
+)
+def test_a_version_from_version_control_needs_a_stand_in(texts: dict[str, str]) -> None:
+    """The change log's highest version, or a plain development version."""
+    assert pretend_version(tree(texts)) == "0.0.0.dev0"
+    log = "Changes\n=======\n\n2.10.1 (2024-01-02)\n------\n* 99.9 things\n\nVersion 2.9\n---\n2024.01.02 is a day\n"
+    assert pretend_version(tree(texts | {"CHANGES.rst": log})) == "2.10.1"
+
+
+def test_a_static_version_needs_none() -> None:
+    """There is nothing to pretend."""
+    assert pretend_version(tree({"pyproject.toml": '[project]\nname = "x"\nversion = "1"\n'})) is None

@@ -1,0 +1,111 @@
+"""All that an environment must hold."""
+
+from datasmith.resolution.base import AsvHints, SourceTree
+from datasmith.resolution.metadata import read_metadata
+from datasmith.resolution.needs import Wanted, build_names, collect
+
+
+def wanted(texts: dict[str, str], *paths: str, asv: tuple[str, ...] = ()) -> Wanted:
+    tree = SourceTree(texts, (*texts, *paths))
+    return collect(tree, read_metadata(tree, "o/p"), AsvHints((), asv))
+
+
+def by_origin(found: Wanted, origin: str) -> list[str]:
+    return [need.requirement for need in found.needs if need.origin == origin]
+
+
+PROJECT = """
+[build-system]
+requires = ["setuptools>=61", "numpy>=2.0.0rc1", "oldest-supported-numpy"]
+build-backend = "setuptools.build_meta"
+[project]
+name = "p"
+dependencies = ["numpy>=1.21", "six; python_version < '3'"]
+[project.optional-dependencies]
+test = ["hypothesis", "p[io]", "tox"]
+io = ["h5py"]
+docs = ["sphinx", "furo"]
+gpu = ["cupy"]
+[dependency-groups]
+bench = ["pandas", "asv"]
+"""
+
+
+def test_every_need_knows_where_it_comes_from() -> None:
+    """Extras for tests and benchmarks are in, documentation and features are out, pytest is always there."""
+    found = wanted({"pyproject.toml": PROJECT}, asv=("numpy==1.26", "pip+bottleneck"))
+    assert by_origin(found, "runtime") == ["numpy>=1.21", 'six; python_version < "3"']
+    assert by_origin(found, "runner") == ["pytest"]
+    assert by_origin(found, "tests") == ["hypothesis", "h5py"]
+    assert by_origin(found, "benchmarks") == ["pandas"]
+    assert by_origin(found, "asv") == ["numpy==1.26", "bottleneck"]
+    assert build_names(found.needs) == ("numpy", "setuptools", "wheel")
+
+
+def test_what_is_left_out_has_a_reason() -> None:
+    """asv, environment tools and native names of conda; nothing disappears silently."""
+    found = wanted({"pyproject.toml": PROJECT}, asv=("geos", "not !! readable", "python=3.9"))
+    reasons = {item.requirement: item.reason for item in found.dropped}
+    assert reasons["asv"] == "the host measures with asv_runner"
+    assert {"tox", "geos", "not !! readable", "python==3.9.*", "oldest-supported-numpy"} <= reasons.keys()
+    assert found.native == ("geos", "python")
+
+
+def test_one_numpy_serves_build_and_run() -> None:
+    """A build pin goes, a build bound may give way."""
+    found = wanted({"pyproject.toml": PROJECT.replace("numpy>=2.0.0rc1", "numpy==1.19.5")})
+    assert by_origin(found, "build")[:2] == ["setuptools>=61", "numpy"]
+    assert [
+        need.fallback for need in wanted({"pyproject.toml": PROJECT}).needs if need.requirement == "numpy>=2.0.0rc1"
+    ] == ["numpy"]
+
+
+def test_requirement_files_for_tests_are_read() -> None:
+    """Test files before development files; constraints and documentation are not requirements."""
+    texts = {
+        "setup.py": "setup(name='p', install_requires=[])",
+        "requirements.txt": "ignored-because-known",
+        "requirements-dev.txt": "dev-tool",
+        "tests/requirements.txt": "-r ../requirements-more.txt\npretend",
+        "requirements-more.txt": "more",
+        "docs/requirements.txt": "furo",
+        "constraints.test.txt": "pinned==1",
+    }
+    assert by_origin(wanted(texts), "tests") == ["more", "pretend"]
+    del texts["tests/requirements.txt"]
+    assert by_origin(wanted(texts), "tests") == ["dev-tool"]
+
+
+def test_requirements_txt_stands_in_for_computed_dependencies() -> None:
+    """setup.py that reads the file would have given the same lines."""
+    found = wanted({"setup.py": "setup(name='p', install_requires=read())", "requirements.txt": "numpy\n-e .\n"})
+    assert by_origin(found, "runtime") == ["numpy"]
+    assert [item.requirement for item in found.dropped] == ["-e ."]
+
+
+def test_dynamic_files_are_followed() -> None:
+    """Dynamic = ["dependencies"] with setuptools' file directive."""
+    text = '[project]\nname = "p"\n[tool.setuptools.dynamic]\ndependencies = {file = "reqs.in"}\n'
+    assert by_origin(wanted({"pyproject.toml": text, "reqs.in": "numpy>1\n"}), "runtime") == ["numpy>1"]
+
+
+def test_guesses_come_last_and_only_for_what_nobody_declares() -> None:
+    """Imports of benchmarks and setup.py, and plugins that pytest's options ask for."""
+    found = wanted(
+        {
+            "setup.py": "import numpy\nimport versioneer\nsetup(name='p', install_requires=['pandas'])",
+            "setup.cfg": "[tool:pytest]\naddopts = --cov=p -n 4\n",
+            "benchmarks/a.py": "import pandas, PIL\nfrom p import x\n",
+        },
+        "versioneer.py",
+        "p/__init__.py",
+    )
+    assert by_origin(found, "imports") == ["pytest-cov", "pytest-xdist", "numpy", "pillow"]
+    assert [need.origin for need in found.needs][-1] == "imports"
+
+
+def test_the_project_itself_is_not_a_need() -> None:
+    """It is installed from its tree."""
+    text = '[project]\nname = "p"\n[project.optional-dependencies]\ntest = ["p", "pytest-p", "P[test]"]\n'
+    assert by_origin(wanted({"pyproject.toml": text}, asv=("p",)), "tests") == ["pytest-p"]
+    assert by_origin(wanted({"pyproject.toml": text}, asv=("p",)), "asv") == []

@@ -1,0 +1,135 @@
+"""pyproject.toml: PEP 621, PEP 735, Poetry, flit."""
+
+import pytest
+
+from datasmith.resolution.pyproject import poetry_specifier, read_pyproject
+
+
+def test_a_standard_project_is_read() -> None:
+    """Name, bounds, dependencies, extras, build system and pytest's options."""
+    found = read_pyproject("""
+        [build-system]
+        requires = ["setuptools>=61", "numpy"]
+        build-backend = "setuptools.build_meta"
+        [project]
+        name = "x"
+        requires-python = ">=3.9"
+        dependencies = ["numpy>=1.2"]
+        [project.optional-dependencies]
+        test = ["pytest"]
+        [tool.setuptools.packages.find]
+        where = ["lib"]
+        include = ["x*"]
+        [tool.pytest.ini_options]
+        addopts = ["--cov=x", "-n", "auto"]
+        """)
+    assert (found.name, found.requires_python, found.dependencies) == ("x", ">=3.9", ("numpy>=1.2",))
+    assert found.extras == {"test": ("pytest",)}
+    assert found.build_requires == ("setuptools>=61", "numpy")
+    assert (found.package_roots, found.package_patterns) == (("lib",), ("x*",))
+    assert found.pytest_options == "--cov=x -n auto"
+
+
+def test_dependency_groups_include_each_other() -> None:
+    """Includes are written out, names compare as PEP 735 says, a cycle ends."""
+    found = read_pyproject("""
+        [dependency-groups]
+        Test_Base = ["pytest"]
+        bench = ["pip", {include-group = "test-base"}, {include-group = "loop"}]
+        loop = [{include-group = "bench"}, "six"]
+        """)
+    assert found.groups["bench"] == ("pip", "pytest", "six")
+    assert found.groups["loop"] == ("pip", "pytest", "six")
+
+
+def test_poetry_tables_become_pep_508() -> None:
+    """Carets, tables, markers, extras, several constraints, git sources and groups."""
+    found = read_pyproject("""
+        [tool.poetry]
+        name = "p"
+        version = "1.0"
+        [tool.poetry.dependencies]
+        python = "^3.9"
+        numpy = "^1.21"
+        pandas = {version = "~1.4", extras = ["test"], python = "<3.12"}
+        tqdm = {version = "*", optional = true}
+        rich = {git = "https://example.org/rich.git"}
+        scipy = [{version = "1.9.*", markers = "sys_platform == 'linux'"}]
+        [tool.poetry.extras]
+        bench = ["tqdm"]
+        [tool.poetry.group.test.dependencies]
+        pytest = ">=7"
+        [tool.poetry.dev-dependencies]
+        black = "22.1"
+        """)
+    assert found.requires_python == ">=3.9,<4"
+    assert found.dependencies == (
+        "numpy>=1.21,<2",
+        "pandas[test]>=1.4,<1.5; (python_version < '3.12')",
+        "rich @ https://example.org/rich.git",
+        "scipy==1.9.*; (sys_platform == 'linux')",
+    )
+    assert found.extras == {"bench": ("tqdm",)}
+    assert found.groups == {"test": ("pytest>=7",), "dev": ("black==22.1",)}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "specifier"),
+    [
+        ("^0.3", ">=0.3,<0.4"),
+        ("^0.0.3", ">=0.0.3,<0.0.4"),
+        ("~1", ">=1,<2"),
+        ("*", ""),
+        (">=1, <2", ">=1,<2"),
+        ("~=1.4", "~=1.4"),
+    ],
+)
+def test_poetry_versions(constraint: str, specifier: str) -> None:
+    """A caret keeps the first part that is not zero, a tilde the first two."""
+    assert poetry_specifier(constraint) == specifier
+
+
+def test_dynamic_dependencies_point_to_their_files() -> None:
+    """Setuptools' `file =` may be one name or a list; extras have their own."""
+    found = read_pyproject("""
+        [project]
+        name = "d"
+        dynamic = ["dependencies", "optional-dependencies"]
+        [tool.setuptools.dynamic]
+        dependencies = {file = ["requirements.txt"]}
+        optional-dependencies.test = {file = "requirements-test.txt"}
+        """)
+    assert found.dependencies is None
+    assert found.files == {
+        "dependencies": ("requirements.txt",),
+        "optional-dependencies.test": ("requirements-test.txt",),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ('[tool.flit.module]\nname = "m"', ("m",)),
+        ('[tool.hatch.build.targets.wheel]\npackages = ["src/m"]', ("src/m",)),
+        ('[tool.setuptools]\npackages = ["m", "m.sub"]\npy-modules = ["n"]', ("m", "n")),
+        ('[tool.poetry]\npackages = [{include = "m", from = "src"}]', ("m",)),
+        ('[tool.maturin]\nmodule-name = "m._lib"', ("m",)),
+    ],
+)
+def test_backends_name_modules(text: str, modules: tuple[str, ...]) -> None:
+    """Each backend's own table is read."""
+    assert read_pyproject(text).modules == modules
+
+
+@pytest.mark.parametrize("text", ["[project", "x = 1\nx = 2", "[" * 3000])
+def test_a_broken_file_is_a_remark(text: str) -> None:
+    """It says why it cannot be used, and nothing else."""
+    found = read_pyproject(text)
+    assert "cannot be read" in found.problem
+    assert not found.describes_project
+
+
+def test_odd_types_are_passed_over() -> None:
+    """A value of the wrong kind counts as absent."""
+    found = read_pyproject("project = 3\n[tool]\npoetry = []\n[build-system]\nrequires = 'numpy'\n")
+    assert (found.name, found.dependencies, found.build_requires) == ("", None, ())

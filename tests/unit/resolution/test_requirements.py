@@ -1,0 +1,112 @@
+"""Requirement lines as people write them."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from datasmith.resolution.requirements import Need, is_requirements_file, read_file, read_line, read_lines, unique
+
+PUBLISHED = Path(__file__).resolve().parents[3] / "../shared/data/published_environments.jsonl.gz"
+
+
+@pytest.mark.parametrize(
+    ("line", "requirement"),
+    [
+        ("numpy; platform_system=='Windows'", 'numpy; platform_system == "Windows"'),
+        ("numpy~=1.2", "numpy~=1.2"),
+        ("  pandas[test]>=1,<3  # because", "pandas[test]<3,>=1"),
+        ("six==1.16.0 --hash=sha256:00", "six==1.16.0"),
+        ("conda-forge::scipy=1.7", "scipy==1.7.*"),
+        ("conda-forge/linux-64::pytables", "tables"),
+        ("numpy=1.26.4=py312_0", "numpy==1.26.4.*"),
+        ("pip+colorama", "colorama"),
+    ],
+)
+def test_a_readable_line_gives_its_pep_508_form(line: str, requirement: str) -> None:
+    """Markers, extras, comments, pip's hashes and conda's matches are understood; nothing is dropped."""
+    reading = read_line(line)
+    assert reading.requirements == (requirement,)
+    assert reading.dropped == ()
+
+
+@pytest.mark.parametrize(
+    "line", ["-r other.txt", "-e .", "--index-url https://x/simple", "--no-binary :all:", "./local", "git+https://x/y"]
+)
+def test_an_option_or_a_path_is_never_taken_for_a_name(line: str) -> None:
+    """What is no release is left out with a reason that says what it is."""
+    reading = read_line(line)
+    assert reading.requirements == ()
+    assert reading.dropped[0].requirement == line
+    assert reading.dropped[0].reason
+
+
+@pytest.mark.parametrize("line", ["", "   ", "# a comment", "\t# another"])
+def test_an_empty_line_says_nothing(line: str) -> None:
+    """Neither a requirement nor something dropped comes from it."""
+    assert read_line(line) == read_lines([])
+
+
+def test_an_unreadable_line_does_not_cost_its_siblings() -> None:
+    """Only the line itself is dropped, with the reader's reason."""
+    reading = read_lines(["numpy", "this is !! none", "scipy>=1"])
+    assert reading.requirements == ("numpy", "scipy>=1")
+    assert [item.requirement for item in reading.dropped] == ["this is !! none"]
+    assert "not a requirement" in reading.dropped[0].reason
+
+
+def test_a_url_keeps_its_name_and_says_what_was_lost() -> None:
+    """The release of the same name stands in for something that no date can cap."""
+    reading = read_line('foo[x] @ git+https://example.org/foo.git ; python_version > "3"')
+    assert reading.requirements == ('foo[x]; python_version > "3"',)
+    assert "cannot be capped" in reading.dropped[0].reason
+
+
+def test_included_files_are_followed_once_and_cycles_end() -> None:
+    """-r is relative to the file it stands in; a file outside the tree is dropped with its reason."""
+    texts = {
+        "requirements/test.txt": "-r base.txt\npytest \\\n  >=7\n-r gone.txt\n",
+        "requirements/base.txt": "-r test.txt\nnumpy\n",
+    }
+    reading = read_file("requirements/test.txt", texts)
+    assert reading.requirements == ("numpy", "pytest>=7")
+    assert [item.requirement for item in reading.dropped] == ["-r gone.txt"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("requirements.txt", True),
+        ("ci/requirements-dev.txt", True),
+        ("constraints.ci.txt", True),
+        ("test_requirements.txt", True),
+        ("requirements/tests.txt", True),
+        ("reqs.txt", False),
+        ("requirements.in", False),
+        ("my-requirements-notes.md", False),
+    ],
+)
+def test_requirements_files_are_known_by_their_names(path: str, expected: bool) -> None:
+    """The name decides, not the place."""
+    assert is_requirements_file(path) is expected
+
+
+def test_the_same_text_is_wanted_once_for_its_first_reason() -> None:
+    """A run-time requirement that the tests list again stays a run-time requirement."""
+    needs = unique([Need("numpy", "runtime"), Need("numpy", "tests"), Need("numpy>1", "tests")])
+    assert [(need.requirement, need.optional) for need in needs] == [("numpy", False), ("numpy>1", True)]
+
+
+def test_every_pin_of_the_published_environments_is_read() -> None:
+    """48 thousand pins of 782 real tasks: each becomes a PEP 508 requirement, none is lost."""
+    if not PUBLISHED.exists() and not os.environ.get("CI"):
+        pytest.skip(f"{PUBLISHED.name} is not beside the project")
+    with gzip.open(PUBLISHED, "rt") as lines:
+        pins = {pin for line in lines for pin in json.loads(line)["pins"]}
+    read = {pin: read_line(pin).requirements for pin in sorted(pins)}
+    assert len(read) > 3000
+    assert not [pin for pin, found in read.items() if len(found) != 1]
+    assert all(Requirement(found[0]).name for found in read.values())

@@ -1,0 +1,337 @@
+"""Each stage on a real clone and a real store: what it passes, refuses, fails and remembers."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+import polars as pl
+import pytest
+
+from datasmith.agents.classification import Classification
+from datasmith.errors import IndexUnavailable, StoreUnavailable, Unsatisfiable
+from datasmith.executors.cores import CorePool
+from datasmith.github.base import Window
+from datasmith.github.forges import Clones
+from datasmith.github.git import Git
+from datasmith.github.models import PR
+from datasmith.publish.funnel import funnel
+from datasmith.resolution.base import AsvHints, Resolution, SourceTree
+from datasmith.resolution.resolver import Resolver
+from datasmith.runners.classify_prs import ClassifyPRsRunner
+from datasmith.runners.loop import RunOptions, StageSummary
+from datasmith.runners.publish import PublishRunner
+from datasmith.runners.resolve_packages import ResolvePackagesRunner
+from datasmith.runners.scrape_commits import GONE, ScrapeCommitsRunner
+from datasmith.runners.scrape_repos import NO_SUITE, ScrapeReposRunner
+from datasmith.runners.synthesis import Order, Refusal, Synthesis, source_path
+from datasmith.runners.synthesize_images import MADE, SynthesizeImagesRunner
+from datasmith.storage.sql import SqlStore
+from datasmith.tasks.task import Task
+from tests.clones import ASV, START, Clone
+from tests.unit.tasks.samples import certificate, sample_task
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+WINDOW = Window.parse("2026-02-01", "2026-03-01")
+KEY = WINDOW.key
+
+
+async def no_pause(_seconds: float) -> None:
+    """Do not wait after an outage."""
+
+
+OPTIONS = RunOptions(worker="test-1", n_concurrent=2, sleep=no_pause)
+RESOLUTION = Resolution(
+    python_version="3.11", pins=(), lock="", cutoff=NOW, strategy="newest-python", dropped=(), project_root=".",
+    project_name="calc", import_names=("calc",), build_requires=(), compiled=False, apt_packages=(), log="",
+)  # fmt: skip
+
+
+class OneAnswer(Resolver):
+    """A resolver that always gives the same answer, and remembers what it was asked."""
+
+    def __init__(self, answer: Resolution | Exception) -> None:
+        self.answer = answer
+        self.asked: list[AsvHints] = []
+
+    def resolve(
+        self,
+        tree: SourceTree,
+        *,
+        repository: str,
+        commit_date: datetime,
+        asv: AsvHints,
+        log: Callable[[str], None] | None = None,
+    ) -> Resolution:
+        self.asked.append(asv)
+        assert "pyproject.toml" in tree.paths
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+class OneSynthesis(Synthesis):
+    """A synthesis that leaves a source behind, and always ends the same way."""
+
+    def __init__(self, data_dir: Path, end: Callable[[Order], Task | Refusal]) -> None:
+        self.data_dir = data_dir
+        self.end = end
+
+    def make(self, order: Order, core: int, progress: Callable[[str], None]) -> Task | Refusal:
+        source = source_path(self.data_dir, order.task_id)
+        source.parent.mkdir(parents=True, exist_ok=True)
+        Git(order.clone).sealed_source(order.pr.base_sha, source, commit_date=NOW)
+        return self.end(order)
+
+
+@pytest.fixture
+def store() -> SqlStore:
+    found = SqlStore()
+    found.migrate()
+    return found
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    """Four pull requests: two of speed, a documentation one, a feature."""
+    found = Clone(tmp_path / "calc")
+    found.merge(2, "Speed up everything")
+    found.merge(3, "DOC: fix typo", {"README.md": "x"})
+    found.merge(4, "Add a feature")
+    found.merge(5, "perf: cache more")
+    return found
+
+
+class Stage(Protocol):
+    async def run_stage(self) -> StageSummary: ...
+
+
+def done(runner: Stage) -> StageSummary:
+    return anyio.run(runner.run_stage)
+
+
+def states(store: SqlStore, stage: int) -> dict[str, str]:
+    """Number or repository -> state and reason."""
+    rows = store.stage_items(KEY, stage)
+    return {row.item.rpartition(":")[2]: f"{row.state} {row.reason}".strip() for row in rows}
+
+
+def scraped(store: SqlStore, *clones: Clone) -> Clones:
+    """Stages 1 and 2 of these clones."""
+    forge = Clones([clone.path for clone in clones])
+    names = [forge_name(clone) for clone in clones]
+    store.enter(KEY, 1, [(name, "repository") for name in names], NOW)
+    done(ScrapeReposRunner(store, KEY, OPTIONS, forge=forge))
+    done(ScrapeCommitsRunner(store, WINDOW, OPTIONS, forge=forge))
+    return forge
+
+
+def forge_name(clone: Clone) -> str:
+    return clone.git("config", "remote.origin.url").removeprefix("https://github.com/").removesuffix(".git")
+
+
+def entered(store: SqlStore, clone: Clone, stage: int) -> Clones:
+    """Everything up to `stage`, where pull requests 2 and 5 wait."""
+    forge = scraped(store, clone)
+    done(ClassifyPRsRunner(store, KEY, OPTIONS))
+    if stage > 4:
+        done(ResolvePackagesRunner(store, KEY, OPTIONS, forge=forge, resolver=OneAnswer(RESOLUTION)))
+    return forge
+
+
+def test_stage_1_passes_repositories_with_a_suite(store: SqlStore, tmp_path: Path, clone: Clone) -> None:
+    """One without an asv configuration is refused; what is known of the other is stored."""
+    bare = Clone(tmp_path / "bare", {"a.py": "x"}, origin="acme/bare")
+    scraped(store, clone, bare)
+    assert states(store, 1) == {"acme/calc": "passed", "acme/bare": f"refused {NO_SUITE}"}
+    (row,) = store.select("repositories")
+    assert (row["repo"], row["asv_config"], row["head_sha"]) == (
+        "calc",
+        "asv.conf.json",
+        clone.git("rev-parse", "HEAD"),
+    )
+
+
+def test_a_repository_that_is_not_given_any_more_fails(store: SqlStore, clone: Clone) -> None:
+    """With its name, and without touching the others."""
+    store.enter(KEY, 1, [("acme/other", "repository")], NOW)
+    scraped(store, clone)
+    assert states(store, 1)["acme/calc"] == "passed"
+    assert states(store, 1)["acme/other"].startswith("failed NotFound: acme/other is not offered here now")
+
+
+def test_stage_2_enters_every_pull_request_of_the_window(store: SqlStore, clone: Clone) -> None:
+    """Decided by the filters, with base, merge and patch; the next stage waits for those that passed."""
+    clone.commit("Later (#9)", {"calc.py": "x"}, "2026-03-01T00:00:00+0000")
+    scraped(store, clone)
+    found = {key: value for key, value in states(store, 2).items() if key.isdecimal()}
+    assert found == {"2": "passed", "3": "refused title: housekeeping", "4": "passed", "5": "passed"}
+    assert states(store, 3) == {"2": "pending", "4": "pending", "5": "pending"}
+    (row,) = store.select("pull_requests", {"issue_number": 5})
+    assert (row["title"], row["base_sha"]) == ("perf: cache more", clone.git("rev-parse", "main~2"))
+    assert "+changed_by = 5" in str(row["patch"])
+
+
+def test_a_pull_request_that_vanished_is_refused(store: SqlStore, clone: Clone) -> None:
+    """Scraping a rewound history again takes it out of the later stages, and the counts add up."""
+    entered(store, clone, 4)
+    clone.git("reset", "-q", "--hard", "HEAD~1")
+    store.record(KEY, 2, [("acme/calc", "repository", "pending", "")], NOW)
+    scraped(store, clone)
+    assert states(store, 2)["5"] == f"refused {GONE}"
+    assert states(store, 4) == {"2": "pending"}
+    assert funnel(KEY, store.stage_items(KEY)).breaches == ()
+
+
+def test_stage_3_refuses_with_the_classifiers_reason(store: SqlStore, clone: Clone) -> None:
+    """Work on speed goes on; the verdict is stored for the others, too."""
+    entered(store, clone, 4)
+    assert {key: value.split()[0] for key, value in states(store, 3).items()} == {
+        "2": "passed",
+        "4": "refused",
+        "5": "passed",
+    }
+    assert len(states(store, 3)["4"].split()) > 1
+    (row,) = store.select("pull_requests", {"issue_number": 4})
+    assert row["is_performance_commit"] is False and row["classified_by"] == "rules"
+
+
+@pytest.mark.parametrize("answer", [None, False])
+def test_a_changed_verdict_leaves_the_later_stages(store: SqlStore, clone: Clone, answer: bool | None) -> None:
+    """A pull request that flips takes its later answers with it, and comes back when it flips again."""
+    entered(store, clone, 5)
+    assert states(store, 5) == {"2": "pending", "5": "pending"}
+
+    def flipped(pr: PR) -> Classification:
+        return Classification(is_performance=answer if pr.issue_number == 2 else True)
+
+    for decide, expected in ((flipped, {"4", "5"}), (lambda _: Classification(is_performance=True), {"2", "4", "5"})):
+        again = [(row.item, row.kind, "pending", "") for row in store.stage_items(KEY, 3)]
+        store.record(KEY, 3, again, NOW)  # type: ignore[arg-type]
+        done(ClassifyPRsRunner(store, KEY, OPTIONS, decide=decide))
+        assert set(states(store, 4)) == expected
+        assert funnel(KEY, store.stage_items(KEY)).breaches == ()
+
+
+def test_stage_4_hands_the_suites_wishes_to_the_resolver(store: SqlStore, tmp_path: Path) -> None:
+    """Pythons, the matrix and the install command of the configuration at base; the answer is stored."""
+    config = '{"pythons": ["3.11"], "matrix": {"req": {"numpy": ["2.0"]}}, "install_command": ["pip install ./py"]}'
+    clone = Clone(tmp_path / "calc", {**START, "asv.conf.json": config})
+    clone.merge(2, "Speed up everything")
+    forge = entered(store, clone, 4)
+    resolver = OneAnswer(RESOLUTION)
+    done(ResolvePackagesRunner(store, KEY, OPTIONS, forge=forge, resolver=resolver))
+    assert [(hints.pythons, hints.install_paths) for hints in resolver.asked] == [(("3.11",), ("pip install ./py",))]
+    assert resolver.asked[0].requirements[0].startswith("numpy==2.0")
+    assert [row["python_version"] for row in store.select("packages")] == ["3.11"]
+
+
+def test_no_environment_is_a_refusal(store: SqlStore, clone: Clone) -> None:
+    """With the resolver's reason."""
+    forge = entered(store, clone, 4)
+    resolver = OneAnswer(Unsatisfiable("no wheels"))
+    summary = done(ResolvePackagesRunner(store, KEY, OPTIONS, forge=forge, resolver=resolver))
+    assert (summary.refused, states(store, 4)["2"]) == (2, "refused no environment: no wheels")
+
+
+def test_an_index_that_is_down_is_no_answer(store: SqlStore, clone: Clone) -> None:
+    """The stage stops, everything waits, and nothing is refused."""
+    forge = entered(store, clone, 4)
+    with pytest.raises(IndexUnavailable):
+        done(ResolvePackagesRunner(store, KEY, OPTIONS, forge=forge, resolver=OneAnswer(IndexUnavailable("down"))))
+    assert {state.split()[0] for state in states(store, 4).values()} == {"pending"}
+
+
+@pytest.mark.parametrize("config", [None, "[", '{"benchmark_dir": "../../x"}'])
+def test_a_base_without_a_usable_suite_is_refused(store: SqlStore, tmp_path: Path, config: str | None) -> None:
+    """The configuration at the base commit counts, not that of today."""
+    files = {name: text for name, text in START.items() if name != "asv.conf.json"}
+    clone = Clone(tmp_path / "calc", files if config is None else {**files, "asv.conf.json": config})
+    clone.merge(2, "Speed up everything")
+    clone.commit("Add the suite", {"asv.conf.json": ASV}, "2026-02-20T00:00:00+0000")
+    forge = entered(store, clone, 4)
+    summary = done(ResolvePackagesRunner(store, KEY, OPTIONS, forge=forge, resolver=OneAnswer(RESOLUTION)))
+    assert summary.refused == 1 and "asv configuration" in states(store, 4)["2"]
+
+
+def made(order: Order) -> Task:
+    """A certified task for an order."""
+    identity = {"owner": order.pr.owner, "repo": order.pr.repo, "pr_number": order.pr.issue_number}
+    commits = {"base_commit": order.pr.base_sha, "merge_commit": order.pr.merge_commit_sha}
+    proof = {"task_id": order.task_id, "certificate": certificate(order.task_id), "title": order.pr.title}
+    return sample_task(**identity, **commits, **proof, instruction="It is slow.")
+
+
+def synthesised(store: SqlStore, forge: Clones, data_dir: Path, end: Callable[[Order], Task | Refusal]) -> StageSummary:
+    """Stage 5 with a scripted end."""
+    runner = SynthesizeImagesRunner(
+        store, KEY, OPTIONS, forge=forge, synthesis=OneSynthesis(data_dir, end), cores=CorePool([0]), data_dir=data_dir
+    )
+    return done(runner)
+
+
+def tasks_of(place: Path) -> list[str]:
+    return sorted(path.parent.name for path in place.glob("*/task.toml"))
+
+
+def numbers(rows: Sequence[dict[str, object]]) -> list[object]:
+    return [row["pr_number"] for row in rows]
+
+
+def test_stages_5_and_6_write_tasks_table_and_funnel(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """A task for what passed, nothing of what was refused, and no source left behind."""
+    forge = entered(store, clone, 5)
+    synthesised(store, forge, tmp_path, lambda order: made(order) if order.pr.issue_number == 5 else Refusal("slow"))
+    assert states(store, 5) == {"2": "refused slow", "5": "passed"}
+    assert list((tmp_path / "sources").iterdir()) == []
+    done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
+    assert states(store, 6) == {"5": "passed"}
+    assert tasks_of(tmp_path / "dataset/tasks") == ["acme_calc_5"]
+    assert numbers(pl.read_parquet(tmp_path / "dataset/tasks.parquet").to_dicts()) == [5]
+    assert '"window": "2026-02-01..2026-03-01"' in (tmp_path / f"dataset/funnel-{KEY}.json").read_text()
+    (row,) = store.select("pull_requests", {"issue_number": 5})
+    assert (row["task_id"], row["certificate_status"]) == ("acme_calc_5", "valid") and row["published_at"]
+
+
+def test_a_task_that_is_refused_later_leaves_the_dataset(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """Stage 6 takes it away, and leaves tasks of other windows alone."""
+    forge = entered(store, clone, 5)
+    synthesised(store, forge, tmp_path, made)
+    done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
+    tasks = tmp_path / "dataset/tasks"
+    (tasks / "acme_calc_2").rename(tasks / "acme_calc_99")
+    (tasks / "acme_calc_99/task.toml").write_text(
+        (tasks / "acme_calc_99/task.toml").read_text().replace("calc_2", "calc_99")
+    )
+    store.record(KEY, 5, [("acme/calc:5", "pull_request", "pending", "")], NOW)
+    synthesised(store, forge, tmp_path, lambda _: Refusal("not faster here"))
+    assert tasks_of(tmp_path / MADE) == ["acme_calc_2"]
+    done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
+    assert tasks_of(tasks) == ["acme_calc_99"]
+    assert funnel(KEY, store.stage_items(KEY)).breaches == ()
+
+
+def test_a_task_folder_that_is_gone_is_a_failure(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """Nothing is decided about the pull request; a broken one, or one without certificate, is refused."""
+    forge = entered(store, clone, 5)
+    synthesised(store, forge, tmp_path, made)
+    (tmp_path / MADE / "acme_calc_2").rename(tmp_path / "away")
+    (tmp_path / MADE / "acme_calc_5/certificate.json").unlink()
+    done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
+    assert states(store, 6)["2"].startswith("failed TaskError:")
+    assert states(store, 6)["5"].endswith("its certificate is missing")
+    assert tasks_of(tmp_path / "dataset/tasks") == []
+
+
+def test_a_disk_that_fills_up_in_stage_5_stops_it(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """Nothing is refused or failed for it, and nothing is left under way."""
+    forge = entered(store, clone, 5)
+
+    def full(_order: Order) -> Task:
+        raise OSError(28, "No space left on device", "layer")
+
+    with pytest.raises(StoreUnavailable, match="No space left"):
+        synthesised(store, forge, tmp_path, full)
+    assert {state.split()[0] for state in states(store, 5).values()} == {"pending"}
+    assert list((tmp_path / "sources").iterdir()) == []

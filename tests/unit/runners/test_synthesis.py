@@ -1,0 +1,232 @@
+"""Stage 5's decisions: which part of a patch counts, which broken tests are excused, how a refusal reads."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from datasmith.agents.classification import Classification
+from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
+from datasmith.docker.images import ImageManager
+from datasmith.docker.junit import TestState
+from datasmith.docker.verifiers import TestReport
+from datasmith.errors import BuildFailed, MeasurementFailed
+from datasmith.github.git import Git
+from datasmith.github.models import PR, FileChange
+from datasmith.resolution.base import Resolution
+from datasmith.runners import synthesis
+from datasmith.runners.synthesis import Order, Refusal, Sealed, Synthesis, Verified
+from datasmith.tasks.certificate import ArmSummary, Cost
+from datasmith.tasks.task import BuildInputs
+from datasmith.workloads.measure import Measured, MeasurePlan
+from datasmith.workloads.summary import INVALID
+from tests.clones import START, Clone
+from tests.unit.tasks.samples import PATCH, certificate
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+IMAGE = ImageRef("stub", "x", "sha256:0")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    return Clone(tmp_path / "calc")
+
+
+def order(clone: Clone, base: str = "", merge: str = "", files: Sequence[str] = ()) -> Order:
+    """An order for the newest commit of a clone, unless told otherwise."""
+    return Order(
+        pr=PR(
+            repository="acme/calc",
+            issue_number=12,
+            base_sha=base or clone.git("rev-parse", "HEAD~1"),
+            merge_commit_sha=merge or clone.git("rev-parse", "HEAD"),
+            merged_at=NOW,
+            files=tuple(FileChange(path=path) for path in files),
+        ),
+        classification=Classification(is_performance=True),
+        resolution=Resolution(
+            python_version="3.11", pins=(), lock="", cutoff=NOW, strategy="newest-python", dropped=(),
+            project_root=".", project_name="calc", import_names=("calc",), build_requires=(), compiled=False,
+            apt_packages=(), log="",
+        ),
+        licence=None,
+        benchmark_dir="benchmarks",
+        clone=clone.path,
+        pretend_version=None,
+    )  # fmt: skip
+
+
+def test_the_solution_leaves_tests_and_benchmarks_out(clone: Clone) -> None:
+    """What remains is the change of the library."""
+    clone.merge(12, "Faster", {"calc.py": "fast = 1\n", "tests/test_calc.py": "x", "benchmarks/bench.py": "y"})
+    part = synthesis._solution(order(clone), Git(clone.path))
+    assert isinstance(part, str) and part.startswith("diff --git a/calc.py b/calc.py") and part.count("diff --git") == 1
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"tests/test_calc.py": "x"}, "nothing but tests"),
+        ({"big.txt": "x" * 6_000_000}, "larger than"),
+    ],
+)
+def test_a_patch_without_a_usable_solution_is_refused(clone: Clone, files: dict[str, str], says: str) -> None:
+    """A decision, with its reason, rather than a failure."""
+    clone.merge(12, "Faster", files)
+    part = synthesis._solution(order(clone), Git(clone.path))
+    assert isinstance(part, Refusal) and says in part.reason
+
+
+def report(states: Mapping[str, TestState], *, timed_out: bool = False) -> TestReport:
+    return TestReport(states, 0, timed_out, 1.0, "the end\x1b[2J\n\n")
+
+
+BASE: dict[str, TestState] = {"tests.test_a::one": "passed", "tests.test_b.TestB::two": "passed"}
+
+
+def compared(clone: Clone, expert: TestReport, files: Sequence[str]) -> Verified | Refusal:
+    clone.merge(12, "Faster")
+    return synthesis._compared(order(clone, files=files), Verified((), report(BASE), expert))
+
+
+def test_a_test_that_the_expert_breaks_is_a_refusal(clone: Clone) -> None:
+    """By name; also one that has vanished."""
+    found = compared(clone, report({**BASE, "tests.test_a::one": "failed"}), ["calc.py"])
+    assert found == Refusal("the expert's patch breaks 1 tests: tests.test_a::one")
+
+
+def test_a_test_whose_file_the_pull_request_rewrites_is_excused(clone: Clone) -> None:
+    """It need not pass afterwards, and it counts on neither side."""
+    found = compared(clone, report({"tests.test_a::one": "passed"}), ["calc.py", "tests/test_b.py"])
+    assert isinstance(found, Verified)
+    assert sorted(found.excused) == ["tests.test_b.TestB::two"]
+    assert found.passing == ("tests.test_a::one",)
+    assert len(found.base.passed - found.excused) == len(found.passing)
+
+
+@pytest.mark.parametrize("expert", [report({}), report(BASE, timed_out=True)])
+def test_tests_that_do_not_run_are_a_refusal(clone: Clone, expert: TestReport) -> None:
+    """No result and a time-out are no pass; the reason can be printed."""
+    found = compared(clone, expert, [])
+    assert isinstance(found, Refusal) and found.reason.endswith("the end [2J") and found.reason.isprintable()
+
+
+class StubContainer:
+    """A container whose every command ends the same way."""
+
+    def __init__(self, result: ExecResult) -> None:
+        self.result = result
+        self.stopped = False
+
+    def exec(self, argv: Sequence[str], **_: object) -> ExecResult:
+        return self.result
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+class StubEngine:
+    """An engine that starts one container."""
+
+    name = "stub"
+
+    def __init__(self, container: StubContainer) -> None:
+        self.container = container
+
+    def start(self, image: ImageRef, **_: object) -> Container:
+        return cast("Container", self.container)
+
+
+class StubImages:
+    """Images that end one way."""
+
+    def __init__(self, end: Callable[[], ImageRef]) -> None:
+        self.end = end
+
+    def build(self, plan: object, *, log: Path) -> ImageRef:
+        return self.end()
+
+
+def made_by(tmp_path: Path, container: StubContainer, end: Callable[[], ImageRef] = lambda: IMAGE) -> Synthesis:
+    engine, images = cast("ContainerEngine", StubEngine(container)), cast("ImageManager", StubImages(end))
+    return Synthesis(engine, images, data_dir=tmp_path / "data", plan=MeasurePlan(), limits=Limits(), now=lambda: NOW)
+
+
+FAILED = ExecResult(1, b"", b"error: patch failed: calc.py:1\n", 0.1, 0.1, False)
+
+
+def test_a_patch_that_does_not_apply_is_refused(tmp_path: Path, clone: Clone) -> None:
+    """With git's words, and the container is gone."""
+    clone.merge(12, "Faster")
+    container = StubContainer(FAILED)
+    sealed = Sealed(IMAGE, BuildInputs(python_version="3.11"), tmp_path, PATCH)
+    found = made_by(tmp_path, container)._expert_tests(order(clone), sealed, 0)
+    assert isinstance(found, Refusal) and container.stopped
+    assert found.reason == (
+        "the expert's patch cannot be used: the patch does not apply: error: patch failed: calc.py:1"
+    )
+
+
+def test_an_image_that_does_not_build_is_refused(tmp_path: Path, clone: Clone) -> None:
+    """With the script, its exit code and what it said last; the sealed source follows the base commit."""
+
+    def end() -> ImageRef:
+        raise BuildFailed("docker_build_pkg.sh", 7, "first\n\x1b[31mno compiler\x07\n\n")
+
+    clone.merge(12, "Faster")
+    steps: list[str] = []
+    found = made_by(tmp_path, StubContainer(FAILED), end).make(order(clone), 0, steps.append)
+    assert found == Refusal("does not build: stage docker_build_pkg.sh, exit code 7: [31mno compiler")
+    first = synthesis.source_path(tmp_path / "data", "acme_calc_12").read_bytes()
+    clone.commit("more", {**START, "more.py": "x"}, "2026-02-20T00:00:00+0000")
+    clone.merge(13, "Faster", {"calc.py": "y\n"})
+    assert isinstance(made_by(tmp_path, StubContainer(FAILED), end).make(order(clone), 0, steps.append), Refusal)
+    assert synthesis.source_path(tmp_path / "data", "acme_calc_12").read_bytes() != first
+    assert steps == ["build", "build"]
+
+
+@pytest.mark.parametrize(
+    ("test", "module"),
+    [
+        ("tests.test_a::one", "tests.test_a"),
+        ("tests.test_a.TestA.TestInner::one", "tests.test_a"),
+        ("TestA::one", "TestA"),
+        ("", ""),
+    ],
+)
+def test_the_module_of_a_test(test: str, module: str) -> None:
+    """Class names start with a capital."""
+    assert synthesis._module_of(test) == module
+
+
+def test_a_version_from_git_is_given_to_the_build(clone: Clone) -> None:
+    """A sealed tree has no tags; a project with a static version gets none."""
+    clone.merge(12, "Faster")
+    plain = synthesis._build_args(order(clone))
+    assert plain == {"FC_INSTALL_DIR": ".", "FC_IMPORT_NAMES": "calc"}
+    told = synthesis._build_args(replace(order(clone), pretend_version="1.2"))
+    assert told["SETUPTOOLS_SCM_PRETEND_VERSION"] == "1.2"
+
+
+def measured(*reasons: str | None) -> Measured:
+    """A measurement with one workload for each reason; None is one that has a ratio."""
+    row = certificate().expert.workloads[0]
+    unknown = {"ratio": None, "low": None, "high": None, "changed": False}
+    rows = [row.model_copy(update={**unknown, "reason": reason} if reason else {}) for reason in reasons]
+    arm = ArmSummary(arm="expert", speedup=None, low=None, high=None, workloads=tuple(rows))
+    return Measured((), {"expert": arm}, Cost(launches=0, wall_s=1.0, cpu_s=1.0, timed_s=0.0))
+
+
+def test_a_suite_that_cannot_be_measured_is_refused() -> None:
+    """By the most frequent reason; one workload with a ratio is enough."""
+    assert synthesis._usable(measured("hangs", "raises", "hangs")) == Refusal("no workload could be measured: hangs")
+    assert isinstance(synthesis._usable(measured("hangs", None)), Measured)
+
+
+def test_a_busy_machine_is_no_answer() -> None:
+    """Then the pull request fails, and a later run tries again."""
+    with pytest.raises(MeasurementFailed, match="on this machine now"):
+        synthesis._usable(measured("hangs", f"{INVALID}: 0 undisturbed rounds"))

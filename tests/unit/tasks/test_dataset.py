@@ -1,0 +1,108 @@
+"""Datasets: found by directory or name, tasks chosen by any spelling of their id."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from datasmith.errors import ConfigError, InvalidTask, TaskError
+from datasmith.tasks.dataset import load_dataset
+from datasmith.tasks.folder import write_task
+from tests.unit.tasks.samples import sample_task, source_tar
+
+TASKS = {("acme", "calc", 1), ("acme", "calc", 12), ("pandas-dev", "pandas", 50643), ("pandas", "dev-pandas", 7)}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Four task folders."""
+    source = source_tar(tmp_path / "source.tar.gz")
+    for owner, repo, number in TASKS:
+        name = f"{owner}_{repo}_{number}"
+        task = sample_task(task_id=name, owner=owner, repo=repo, pr_number=number, certificate=None)
+        write_task(task, tmp_path / "tasks", source=source, provenance={})
+    return tmp_path / "tasks"
+
+
+def chosen(root: Path, *patterns: str, exclude: tuple[str, ...] = ()) -> list[str]:
+    return [task.task_id for task in load_dataset(str(root)).select(patterns, exclude)]
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        ((), ["acme_calc_1", "acme_calc_12", "pandas-dev_pandas_50643", "pandas_dev-pandas_7"]),
+        (("acme_*",), ["acme_calc_1", "acme_calc_12"]),
+        (("acme/calc#12", "acme__calc-1", "ACME_calc_1"), ["acme_calc_1", "acme_calc_12"]),
+        (("pandas_dev-pandas_50643",), ["pandas-dev_pandas_50643"]),
+        (("pandas-dev__pandas-50643",), ["pandas-dev_pandas_50643"]),
+        (("pandas_dev-pandas_7",), ["pandas_dev-pandas_7"]),
+    ],
+)
+def test_every_spelling_chooses_its_task(root: Path, patterns: tuple[str, ...], expected: list[str]) -> None:
+    """Globs, references and the older spelling; each task once, in order."""
+    assert chosen(root, *patterns) == expected
+
+
+def test_what_is_excluded_is_left_out(root: Path) -> None:
+    """Exclusions are read like choices, and may match nothing."""
+    assert chosen(root, "acme_*", exclude=("acme/calc#12", "nobody_*")) == ["acme_calc_1"]
+    assert chosen(root, exclude=("*",)) == []
+
+
+@pytest.mark.parametrize("pattern", ["acme_calc_2", "pandas-dev-pandas-50643", "x*", ""])
+def test_a_pattern_without_tasks_is_an_error_with_an_example(root: Path, pattern: str) -> None:
+    """It names the pattern, and an id that exists."""
+    with pytest.raises(ConfigError, match="example: --task-id acme_calc_1"):
+        chosen(root, pattern)
+
+
+def test_a_broken_folder_matters_only_where_it_is_chosen(root: Path) -> None:
+    """Its neighbours can be used."""
+    (root / "acme_calc_1/task.toml").write_text("[")
+    assert chosen(root, "acme_calc_12", "pandas_dev-pandas_50643") == ["acme_calc_12", "pandas-dev_pandas_50643"]
+    with pytest.raises(InvalidTask, match="acme_calc_1"):
+        chosen(root)
+
+
+def test_one_task_folder_is_a_dataset(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by a relative path that says nothing of its name."""
+    monkeypatch.chdir(root / "acme_calc_1")
+    assert load_dataset(".").folders == {"acme_calc_1": Path()}
+
+
+def test_a_directory_without_tasks_is_an_error(tmp_path: Path) -> None:
+    """Drafts of an interrupted write do not count as tasks."""
+    (tmp_path / ".acme_calc_1.xyz" / "task").mkdir(parents=True)
+    (tmp_path / ".acme_calc_1.xyz" / "task" / "task.toml").touch()
+    with pytest.raises(ConfigError, match="no task folder"):
+        load_dataset(str(tmp_path))
+
+
+def test_a_registered_name_leads_to_its_directory(root: Path, tmp_path: Path) -> None:
+    """Paths are relative to the registry; a release is looked up by its full name first."""
+    registry = tmp_path / "datasets.json"
+    registry.write_text(json.dumps({"fc": "tasks", "fc@2026-03": "tasks/acme_calc_1"}))
+    assert len(load_dataset("fc", registry=registry).folders) == len(TASKS)
+    assert list(load_dataset("fc@2026-03", registry=registry).folders) == ["acme_calc_1"]
+    assert len(load_dataset("fc@2026-02", registry=registry).folders) == len(TASKS)
+
+
+def test_an_unknown_name_says_what_is_known(root: Path, tmp_path: Path) -> None:
+    """With and without a registry."""
+    registry = tmp_path / "datasets.json"
+    with pytest.raises(ConfigError, match="no registry file"):
+        load_dataset("fc", registry=registry)
+    registry.write_text('{"fc": "tasks"}')
+    with pytest.raises(ConfigError, match="which knows fc"):
+        load_dataset("other", registry=registry)
+
+
+@pytest.mark.parametrize("content", ["[", "[]", '{"fc": 1}', '{"fc": {}}'])
+def test_a_registry_that_cannot_be_read_is_named(tmp_path: Path, content: str) -> None:
+    """One line with the file's name."""
+    registry = tmp_path / "datasets.json"
+    registry.write_text(content)
+    with pytest.raises(TaskError, match=r"datasets\.json") as raised:
+        load_dataset("fc", registry=registry)
+    assert "\n" not in str(raised.value)

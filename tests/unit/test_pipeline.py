@@ -1,0 +1,221 @@
+"""Requests, dry runs, and what a second run does to the ledger of the first."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from socket import gethostname
+
+import anyio
+import pytest
+
+from datasmith.errors import ConfigError, EngineUnavailable, NothingToDo
+from datasmith.pipeline import Pipeline, Request, plan
+from datasmith.publish.funnel import Funnel
+from datasmith.runners.agenda import SAMPLED_OUT
+from datasmith.settings import Settings
+from datasmith.storage.base import STAGES
+from datasmith.storage.sql import SqlStore
+from tests.clones import Clone
+
+FLAGS: dict[str, object] = {
+    "start_date": "2026-02-01",
+    "end_date": "2026-03-01",
+    "forge": "git",
+    "clones": (),
+    "stages": (),
+    "resume": False,
+    "force": False,
+    "n_concurrent": None,
+    "tasks_per_repo": None,
+    "seed": 0,
+    "precise": False,
+}
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def request(**changes: object) -> Request:
+    return Request.checked(**{**FLAGS, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    """Three pull requests of speed and two others."""
+    found = Clone(tmp_path / "calc")
+    for number, title in (
+        (2, "Speed up all"),
+        (3, "Fix typo"),
+        (4, "Add a way"),
+        (5, "perf: less"),
+        (6, "Optimize it"),
+    ):
+        found.merge(number, title)
+    return found
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", engine="bubblewrap")
+
+
+def run(settings: Settings, asked: Request) -> Funnel:
+    """Run the stages and return the funnel; it must add up."""
+    with Pipeline.open(settings, asked) as pipeline:
+        anyio.run(pipeline.run, lambda *_: None)
+        found = pipeline.funnel()
+    assert found.breaches == ()
+    return found
+
+
+def rows(settings: Settings, stage: int) -> dict[str, str]:
+    with SqlStore.at(settings.data_dir / "fc.sqlite", writable=False) as store:
+        found = store.stage_items("2026-02-01..2026-03-01", stage)
+    return {row.item.rpartition(":")[2]: f"{row.state} {row.reason}".strip() for row in found}
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"start_date": "2026-13-45"}, "--start-date '2026-13-45' is not a date"),
+        ({"end_date": "2026-02-01"}, "--end-date 2026-02-01 must be after"),
+        ({"stages": (1, 9)}, "--stage 9"),
+        ({"stages": (0,)}, "--stage 0"),
+        ({"n_concurrent": 0}, "--n-concurrent 0"),
+        ({"tasks_per_repo": 0}, "--tasks-per-repo 0"),
+        ({"seed": -1}, "--seed -1"),
+    ],
+)
+def test_a_wrong_flag_is_named_with_an_example(changes: dict[str, object], says: str) -> None:
+    """One line, exit code 2."""
+    with pytest.raises(ConfigError, match=says) as raised:
+        request(**changes)
+    assert "example: --" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_stages_run_once_and_in_order() -> None:
+    """However they are given; none given means all."""
+    assert request(stages=(4, 2, 4, 1)).stages == (1, 2, 4)
+    assert request().stages == tuple(STAGES)
+
+
+def test_precise_changes_the_plan_and_keeps_the_seed() -> None:
+    """The seed of the sample is that of the measurement."""
+    asked = request(precise=True, seed=7)
+    assert (asked.plan.seed, asked.plan.max_rounds, asked.terms(None).seed) == (7, 96, 7)
+
+
+def test_a_dry_run_touches_nothing(settings: Settings, tmp_path: Path) -> None:
+    """Without a ledger, an engine, a clone or a network it says that nothing is known, and makes no file."""
+    before = sorted(tmp_path.rglob("*"))
+    steps = plan(settings, request(clones=(tmp_path / "missing",)))
+    assert [(step.stage, step.waiting, step.text) for step in steps] == [(n, 0, "nothing known yet") for n in STAGES]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_dry_run_says_what_a_run_would_do(settings: Settings, clone: Clone) -> None:
+    """Counted as the run counts: stages of repositories by repository; the ledger's bytes stay the same."""
+    asked = request(clones=(clone.path,), stages=(1, 2, 3))
+    run(settings, asked)
+    ledger = (settings.data_dir / "fc.sqlite").read_bytes()
+    files = sorted(settings.data_dir.rglob("*"))
+    assert [step.waiting for step in plan(settings, asked)] == [1, 1, 4]
+    assert [step.waiting for step in plan(settings, replace(asked, resume=True))] == [0, 0, 0]
+    assert [step.text for step in plan(settings, replace(asked, stages=(4,)))] == ["would work on 3 of 3 items known"]
+    assert (settings.data_dir / "fc.sqlite").read_bytes() == ledger
+    assert sorted(settings.data_dir.rglob("*")) == files
+
+
+def test_a_first_run_is_the_same_with_resume(settings: Settings, clone: Clone, tmp_path: Path) -> None:
+    """And so are a second one with it, and a second one without it."""
+    asked = request(clones=(clone.path,), stages=(1, 2, 3))
+    first = run(settings, asked)
+    other = settings.model_copy(update={"data_dir": tmp_path / "other"})
+    assert run(other, replace(asked, resume=True)) == first
+    assert run(settings, replace(asked, resume=True)) == first
+    assert run(settings, asked) == first
+    assert [(count.entered, count.passed, count.refused) for count in first.stages[:2]] == [(5, 4, 1), (4, 3, 1)]
+
+
+def test_scraping_again_fails_nothing(settings: Settings, clone: Clone) -> None:
+    """A second plain run of stage 2 works by repository: the rows of pull requests are its answers, not its work."""
+    asked = request(clones=(clone.path,), stages=(1, 2), n_concurrent=4)
+    run(settings, asked)
+    clone.merge(7, "Vectorize it")
+    found = run(settings, asked)
+    assert [(count.stage, count.entered, count.failed) for count in found.stages] == [(2, 6, 0), (3, 5, 0)]
+
+
+def test_another_clone_keeps_the_answers_about_the_first(settings: Settings, clone: Clone, tmp_path: Path) -> None:
+    """One window, two runs over different repositories: both are in the funnel."""
+    other = Clone(tmp_path / "other", origin="acme/other")
+    other.merge(2, "Speed up all")
+    run(settings, request(clones=(clone.path,), stages=(1, 2, 3)))
+    found = run(settings, request(clones=(other.path,), stages=(1, 2, 3)))
+    assert [(count.entered, count.failed) for count in found.stages] == [(6, 0), (5, 0), (4, 0)]
+
+
+def test_the_sample_is_drawn_anew_under_other_flags(settings: Settings, clone: Clone) -> None:
+    """What was left out comes back with a larger limit; the funnel always adds up."""
+    asked = request(clones=(clone.path,), stages=(1, 2, 3))
+    run(settings, asked)
+    with SqlStore.at(settings.data_dir / "fc.sqlite") as store:
+        for row in store.stage_items(asked.window.key, 4):
+            store.record(asked.window.key, 4, [(row.item, row.kind, "passed", "")], NOW)
+            store.enter(asked.window.key, 5, [(row.item, row.kind)], NOW)
+    waiting = []
+    for most, resume in ((1, False), (2, True), (None, True), (1, True)):
+        with Pipeline.open(settings, replace(asked, tasks_per_repo=most, resume=resume)) as pipeline:
+            pipeline._prepare(5, ["acme/calc"])
+            assert pipeline.funnel().breaches == ()
+        states = rows(settings, 5)
+        out = [
+            state for state in states.values() if state.startswith(f"refused {SAMPLED_OUT} (--tasks-per-repo {most}")
+        ]
+        waiting.append({name for name, state in states.items() if state == "pending"})
+        assert len(waiting[-1]) + len(out) == 3
+    assert [len(names) for names in waiting] == [1, 2, 3, 1]
+    assert waiting[0] < waiting[1] < waiting[2] and waiting[0] == waiting[3]
+
+
+def test_a_lease_of_a_dead_process_is_taken_up_at_once(settings: Settings, clone: Clone) -> None:
+    """After kill -9 the next run does not wait for the lease to run out."""
+    asked = request(clones=(clone.path,), stages=(1, 2, 3))
+    run(settings, replace(asked, stages=(1, 2)))
+    with SqlStore.at(settings.data_dir / "fc.sqlite") as store:
+        held = store.claim(asked.window.key, 3, f"{gethostname()}-{2**22 + 1}", 2, 3600.0, datetime.now(UTC))
+    assert len(held) == 2
+    assert run(settings, replace(asked, resume=True)).stages[1].waiting == 0
+
+
+def test_a_window_without_pull_requests_is_told(settings: Settings, clone: Clone) -> None:
+    """With the window, and again on the next run."""
+    asked = request(clones=(clone.path,), start_date="2020-01-01", end_date="2020-02-01")
+    for resume in (False, True):
+        with pytest.raises(NothingToDo, match=r"2020-01-01\.\.2020-02-01"):
+            run(settings, replace(asked, resume=resume))
+
+
+def test_a_clone_without_a_suite_is_told(settings: Settings, tmp_path: Path) -> None:
+    """By name, with the reason."""
+    bare = Clone(tmp_path / "bare", {"a.py": "x"}, origin="acme/bare")
+    with pytest.raises(NothingToDo, match="acme/bare: no asv configuration"):
+        run(settings, request(clones=(bare.path,)))
+
+
+def test_nothing_is_created_for_a_wrong_clone(settings: Settings, tmp_path: Path, clone: Clone) -> None:
+    """The forge is looked at before the ledger is made."""
+    for clones in ((tmp_path,), (tmp_path / "missing",), (clone.path, clone.path / "."), ()):
+        with pytest.raises(ConfigError, match="--repo"):
+            Pipeline.open(settings, request(clones=clones))
+    assert not settings.data_dir.exists()
+
+
+def test_an_engine_that_cannot_be_used_stops_before_stage_4(
+    settings: Settings, clone: Clone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Earlier stages keep their answers, and everything waits."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/git").symlink_to("/usr/bin/git")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(EngineUnavailable, match="bubblewrap"):
+        run(settings, request(clones=(clone.path,)))
+    assert set(rows(settings, 4).values()) == {"pending"}

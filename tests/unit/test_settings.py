@@ -1,0 +1,52 @@
+"""Settings: read when asked, frozen, and clear about what is wrong."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from datasmith.errors import ConfigError
+from datasmith.settings import Settings, load_settings
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No variable of this machine's and no tokens.env reach the tests."""
+    for name in ("DATABASE_URL", "SSL_CERT_FILE", *(f"FC_{field.upper()}" for field in Settings.model_fields)):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+
+def test_an_empty_environment_is_enough() -> None:
+    """Everything has a default: nothing must be configured for the first run."""
+    settings = load_settings()
+    assert (settings.data_dir, settings.engine, settings.database_url) == (Path("work"), "auto", "")
+
+
+def test_well_known_names_are_read_beside_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DATABASE_URL and SSL_CERT_FILE mean what they mean elsewhere."""
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///a.sqlite")
+    monkeypatch.setenv("SSL_CERT_FILE", "/etc/ssl/ca.pem")
+    assert (load_settings().database_url, load_settings().ca_bundle) == ("sqlite:///a.sqlite", Path("/etc/ssl/ca.pem"))
+
+
+def test_the_environment_wins_over_tokens_env(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file in the working directory gives values that the environment does not."""
+    (tmp_path / "tokens.env").write_text("FC_ENGINE=podman\nFC_NAMESPACE=mine\nUNRELATED=1\n", encoding="utf-8")
+    monkeypatch.setenv("FC_ENGINE", "docker")
+    assert (load_settings().engine, load_settings().namespace) == ("docker", "mine")
+
+
+@pytest.mark.parametrize(("name", "value"), [("FC_MEMORY_MB", "lots"), ("FC_ENGINE", "vmware")])
+def test_a_wrong_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    """The error names the variable and gives an example, in one line."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=f"^{name}: .*example"):
+        load_settings()
+
+
+def test_settings_are_frozen() -> None:
+    """Nobody changes a setting for everybody else."""
+    settings = load_settings()
+    with pytest.raises(ValidationError):
+        settings.pids = 1  # type: ignore[misc]

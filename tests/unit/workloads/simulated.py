@@ -1,0 +1,70 @@
+"""A container that says how long calls took instead of making them: for the host's decisions, without waiting."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from datasmith.docker.engine import ExecResult, ImageRef
+
+IMAGE = ImageRef("simulated", "x", "sha256:0")
+Request = Mapping[str, object]
+
+
+@dataclass
+class SimulatedContainer:
+    """Container whose launches take `seconds(request)` per call, claim `claims` of that, and 0.15 s of set-up."""
+
+    seconds: Callable[[Request], float]
+    claims: float = 1.0
+    reply: Callable[[Request], ExecResult | None] = lambda _request: None
+    requests: list[Request] = field(default_factory=list)
+    image: ImageRef = IMAGE
+    frozen: bool = True
+
+    def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float,
+        env: Mapping[str, str] | None = None,
+        cwd: str = "/",
+        stdin: bytes = b"",
+        cpus: Sequence[int] = (),
+    ) -> ExecResult:
+        """See Container."""
+        request: Request = json.loads(argv[-1])
+        self.requests.append(request)
+        special = self.reply(request)
+        if special is not None:
+            return special
+        number, repeat = int(str(request["number"])) or 10, int(str(request["repeat"])) or 3
+        seconds = self.seconds(request) if request["call"] else 1e-8
+        own = {"number": 0, "repeat": 0, "warmup_time": -1}
+        took = seconds * number * repeat
+        samples = [seconds * self.claims] * repeat
+        said = {"samples": samples, "number": number, "run_s": took, "setup_s": 0.0, "own": own}
+        return ExecResult(0, json.dumps(said).encode(), b"", 0.15 + took, 0.14 + took, timed_out=False)
+
+    def read_file(self, path: str, *, max_bytes: int = 1) -> bytes:
+        """Nothing is there."""
+        raise FileNotFoundError(path)
+
+    def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """Nothing is kept."""
+
+    def freeze(self) -> "SimulatedContainer":
+        """It is frozen."""
+        return self
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -1,0 +1,99 @@
+"""Which patches need the package built again."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from datasmith.docker.engine import ExecResult
+from datasmith.errors import ContainerError, EngineUnavailable, MeasurementFailed
+from datasmith.workloads import inside
+from datasmith.workloads.arms import prepare, touches_compiled
+from datasmith.workloads.base import Workload
+from datasmith.workloads.launch import cache_path
+
+from .simulated import SimulatedContainer
+
+CACHED = (Workload("m.time_a", "time", setup_cache_key="m:3"), Workload("m.time_b", "time", setup_cache_key="m:3"))
+
+
+def diff(path: str) -> str:
+    return f"diff --git a/{path} b/{path}\n--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a.c\n+b.c\n"
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["src/_native.c", "a/b.pyx", "x.pxd", "lib.cpp", "core.hpp", "solver.f90", "src/lib.rs", "Cargo.toml", "setup.py",
+     "meson.build", "numpy/x.c.src.pyx", "CMakeLists.txt", "UPPER.C"],
+)  # fmt: skip
+def test_sources_that_are_compiled_ask_for_a_build(path: str) -> None:
+    """Sources of extensions and descriptions of their build."""
+    assert touches_compiled(diff(path))
+
+
+@pytest.mark.parametrize("path", ["src/a.py", "README.md", "docs/c.txt", "a.c/readme.txt", "pyproject.toml", "x.pyi"])
+def test_other_files_do_not(path: str) -> None:
+    """Python files are used in place; lines of the diff that look like a name of a source do not count."""
+    assert not touches_compiled(diff(path))
+
+
+def test_deleted_renamed_and_new_sources_count() -> None:
+    """Either side of a change may be the compiled one."""
+    assert touches_compiled("diff --git a/x.c b/x.c\ndeleted file mode 100644\n--- a/x.c\n+++ /dev/null\n")
+    assert touches_compiled("diff --git a/x.pyx b/x.py\nsimilarity index 100%\nrename from x.pyx\nrename to x.py\n")
+    assert touches_compiled("--- /dev/null\n+++ b/new.cc\n")
+    assert not touches_compiled("")
+
+
+class Preparing(SimulatedContainer):
+    """Ends every command as told, and keeps what is written."""
+
+    def __init__(self, ends: ExecResult, refuses: Exception | None = None) -> None:
+        super().__init__(lambda _request: 1.0)
+        self.ends, self.refuses = ends, refuses
+        self.commands: list[list[str]] = []
+        self.written: dict[str, bytes] = {}
+
+    def exec(self, argv: object, **_: object) -> ExecResult:
+        """See Container."""
+        assert isinstance(argv, list)
+        self.commands.append(argv)
+        return self.ends
+
+    def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        """See Container."""
+        if self.refuses:
+            raise self.refuses
+        self.written[path] = data
+
+
+LATE = ExecResult(-9, b"", b"", 70.0, 70.0, timed_out=True)
+
+
+def test_setup_cache_runs_once_for_all_that_share_it() -> None:
+    """Two workloads with one key: one run, then the tree is compiled without running anything of it."""
+    container = Preparing(ExecResult(0, b"", b"", 0.1, 0.1, timed_out=False))
+    prepare(container, CACHED, "benchmarks")
+    assert [words[2] if words[1] == "-m" else words[1] for words in container.commands] == ["inside.setup_cache", "-I"]
+    assert container.written == {}
+
+
+def test_a_setup_cache_that_never_ends_leaves_its_reason() -> None:
+    """The launches of its workloads find it where they look."""
+    container = Preparing(LATE)
+    prepare(container, CACHED, "benchmarks")
+    assert container.written == {f"{cache_path('m:3')}/failed.txt": b"not done after 70 s"}
+
+
+def test_a_setup_cache_that_puts_a_link_in_the_way_is_not_an_outage() -> None:
+    """It is the arm's fault; that the engine is gone is not."""
+    with pytest.raises(MeasurementFailed):
+        prepare(Preparing(LATE, ContainerError("through a link")), CACHED, "benchmarks")
+    with pytest.raises(EngineUnavailable):
+        prepare(Preparing(LATE, EngineUnavailable("gone")), CACHED, "benchmarks")
+
+
+@pytest.mark.parametrize("path", sorted(Path(str(inside.__file__)).parent.glob("*.py")), ids=lambda path: path.name)
+def test_scripts_of_the_sandbox_are_written_for_old_interpreters(path: Path) -> None:
+    """Python 3.7 parses them: mined projects bring the interpreter of their time."""
+    assert ast.parse(path.read_text(), feature_version=(3, 7)).body

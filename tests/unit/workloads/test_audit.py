@@ -1,0 +1,102 @@
+"""Whether an arm's clock is believed."""
+
+from dataclasses import replace
+
+import pytest
+
+from datasmith.workloads.audit import EMPTY_ROUND, FULL_ROUND, finding, is_suspect
+from datasmith.workloads.base import BASE, EXPERT, Measurement
+
+from .launches import launch
+
+
+def audited(
+    arm: str, claimed_s: float, wall_s: float, cpu_s: float | None = None, *, scatter_s: float = 0.0
+) -> list[Measurement]:
+    """Four pairs of audit launches: calls claim and take the given seconds, set-up takes 0.2 s and scatters."""
+    made = []
+    for number in range(4):
+        start_s = 0.2 + (scatter_s if number % 2 else -scatter_s)
+        made.append(launch(arm, FULL_ROUND, claimed_s / 100, wall_s=start_s + wall_s, cpu_s=cpu_s))
+        made.append(launch(arm, EMPTY_ROUND, 1e-9, wall_s=start_s, cpu_s=None if cpu_s is None else 0.07))
+    return made
+
+
+def found(base: list[Measurement], other: list[Measurement]) -> str | None:
+    said = finding(base + other, EXPERT)
+    return said[0] if said else None
+
+
+@pytest.mark.parametrize(
+    ("claimed_s", "wall_s", "expected"),
+    [
+        (1.0, 1.0, "honest"),
+        (0.97, 1.0, "honest"),
+        (0.5, 1.0, "hidden"),
+        (0.9, 1.0, "hidden"),
+        (0.5, 0.5, "honest"),
+        (0.05, 0.05, "honest"),
+    ],
+    ids=["as base", "3 % off", "half", "90 %", "twice as fast", "20 times as fast"],
+)
+def test_what_calls_took_outside_has_to_be_claimed(claimed_s: float, wall_s: float, expected: str) -> None:
+    """5 % and 10 ms are tolerated."""
+    assert found(audited(BASE, 1.0, 1.0), audited(EXPERT, claimed_s, wall_s)) == expected
+
+
+def test_a_clock_at_half_speed_on_half_a_core_is_found() -> None:
+    """Launches that got half a core: half the wall time is just the cpu time used, and still a lie.
+
+    The figures are those of a measurement in which such an arm was once believed.
+    """
+    base = audited(BASE, 1.12, 1.10, cpu_s=0.63)
+    assert found(base, audited(EXPERT, 0.58, 1.17, cpu_s=0.63)) == "hidden"
+    assert found(base, audited(EXPERT, 1.12, 1.12, cpu_s=0.63)) == "honest"
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+def test_a_core_that_is_shared_changes_nothing(share: float) -> None:
+    """However little of the core a launch gets, claim and wall stretch alike: an honest arm stays honest."""
+    base = audited(BASE, 1.0, 1.0, cpu_s=1.0)
+    assert found(base, audited(EXPERT, 0.8 / share, 0.8 / share, cpu_s=0.8)) == "honest"
+    assert found(base, audited(EXPERT, 0.4 / share, 0.8 / share, cpu_s=0.8)) == "hidden"
+
+
+@pytest.mark.parametrize("claimed_s", [1.0, 0.9])
+def test_launches_that_scatter_too_much_decide_nothing(claimed_s: float) -> None:
+    """Neither an honest arm is accused nor a liar believed."""
+    noisy = audited(EXPERT, claimed_s, 1.0, scatter_s=0.15)
+    assert found(audited(BASE, 1.0, 1.0, scatter_s=0.15), noisy) == "undecided"
+
+
+def test_disturbed_audit_launches_do_not_count() -> None:
+    """With nothing but disturbed launches nothing is decided."""
+    other = [replace(made, noisy=True) for made in audited(EXPERT, 1.0, 1.0)]
+    assert found(audited(BASE, 1.0, 1.0), other) == "undecided"
+    assert found([], audited(EXPERT, 1.0, 1.0)) == "undecided"
+
+
+def test_a_workload_that_only_sleeps_has_to_claim_its_sleep() -> None:
+    """No cpu is used, and hiding the wait is still found."""
+    base = audited(BASE, 1.0, 1.0, cpu_s=0.08)
+    assert found(base, audited(EXPERT, 0.1, 1.0, cpu_s=0.08)) == "hidden"
+    assert found(base, audited(EXPERT, 1.0, 1.0, cpu_s=0.08)) == "honest"
+
+
+def test_a_quirk_that_base_has_too_is_no_tampering() -> None:
+    """A benchmark that frees memory after its timed call accounts for 80 % at base, and may do so elsewhere."""
+    assert found(audited(BASE, 0.8, 1.0), audited(EXPERT, 0.4, 0.5)) == "honest"
+
+
+def test_without_audit_launches_there_is_no_verdict() -> None:
+    """Nothing was suspicious."""
+    assert finding([launch(BASE, 1), launch(EXPERT, 1)], EXPERT) is None
+
+
+@pytest.mark.parametrize(("extra_s", "suspect"), [(0.0, False), (0.004, False), (0.02, True), (-0.1, False)])
+def test_time_outside_the_calls_is_suspect_where_base_does_not_spend_it(extra_s: float, suspect: bool) -> None:
+    """More than 5 ms plus 3 % of base's timed seconds, in the median over rounds."""
+    base = {number: launch(BASE, number) for number in range(8)}
+    arm = {number: launch(EXPERT, number, wall_s=0.25 + extra_s) for number in range(8)}
+    assert is_suspect(base, arm) == suspect
+    assert not is_suspect({}, arm)
