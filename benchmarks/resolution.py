@@ -12,10 +12,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from datasmith.process import clean_environment, run
+from datasmith.process import clean_environment, find_uv, run
 from datasmith.resolution.base import AsvHints, SourceTree
 from datasmith.resolution.resolver import Resolver
-from datasmith.resolution.uv import find_uv
 from datasmith.settings import load_settings
 
 DAY = datetime(2024, 3, 1, tzinfo=UTC)

@@ -2,13 +2,17 @@
 
 import os
 import selectors
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from datasmith.errors import ConfigError
 
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE")
 """What a child sees of our environment unless the caller gives another one: never a secret."""
@@ -232,3 +236,16 @@ def kill_descendants() -> None:
             pending += children
             for child in children:
                 kill_group(child)
+
+
+def find_uv() -> Path:
+    """The uv program: the one installed with this package, else the one on the PATH.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    beside = Path(sys.executable).with_name("uv")
+    found = str(beside) if beside.exists() else shutil.which("uv")
+    if not found:
+        raise ConfigError("uv is not installed (example: pip install uv)")
+    return Path(found)

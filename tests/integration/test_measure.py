@@ -213,4 +213,6 @@ def test_an_arm_that_lies_about_time_is_found_by_the_clock_outside(
     measured = compare(planted, base, {CONTROL: "", "agent:liar": change}, ("plain.time_work",), rounds=5)
     (row,) = measured.summaries["agent:liar"].workloads
     assert row.ratio is None
-    assert (row.reason or "").startswith(("tampered_or_unreliable: ", "invalid_measurement: the machine is too noisy"))
+    assert (row.reason or "").startswith(
+        ("tampered_or_unreliable: ", "invalid_measurement: the arm's clock cannot be checked")
+    )

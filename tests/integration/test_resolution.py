@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from datasmith.errors import IndexUnavailable, NoPythonFits, Unsatisfiable
+from datasmith.process import find_uv
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
 from datasmith.resolution.resolver import Resolver
-from datasmith.resolution.uv import find_uv
 from tests.integration.loopback_index import Index, Release, serving
 
 PYTHONS = ("3.10", "3.11", "3.12")

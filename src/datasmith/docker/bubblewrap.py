@@ -118,10 +118,7 @@ class BubblewrapEngine:
 
     @functools.cached_property
     def _uv_path(self) -> Path:
-        found = self._uv or shutil.which("uv")
-        if not found:
-            raise EngineUnavailable("uv is not on PATH (pip install uv)")
-        return Path(found).resolve()
+        return (self._uv or process.find_uv()).resolve()
 
     def build(self, parent: ImageRef | None, tier: Tier, *, log: Path, limits: Limits | None = None) -> ImageRef:
         """See ContainerEngine; the scripts of a base tier are not run, this engine makes the system itself."""

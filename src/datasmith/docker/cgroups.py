@@ -51,12 +51,18 @@ class Group:
             made.remove()
 
     def cpu_seconds(self) -> float | None:
-        """User plus system time that the group's processes have used so far; None where nobody counts."""
-        if "cpuacct" in self.directories:
-            return int((self.directories["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
-        if "v2" in self.directories:
-            stat = dict(line.split() for line in (self.directories["v2"] / "cpu.stat").read_text().splitlines())
-            return int(stat["usage_usec"]) / 1e6
+        """User plus system time that the group's processes have used so far; None where nobody counts.
+
+        A container that is stopped while a command runs takes the command's group with it: nobody counts then either.
+        """
+        try:
+            if "cpuacct" in self.directories:
+                return int((self.directories["cpuacct"] / "cpuacct.usage").read_text()) / 1e9
+            if "v2" in self.directories:
+                stat = dict(line.split() for line in (self.directories["v2"] / "cpu.stat").read_text().splitlines())
+                return int(stat["usage_usec"]) / 1e6
+        except FileNotFoundError:
+            return None
         return None
 
     def pids(self) -> frozenset[int]:

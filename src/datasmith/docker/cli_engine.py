@@ -4,7 +4,6 @@ import csv
 import functools
 import io
 import re
-import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mo
 from datasmith.docker.environment import HOME
 from datasmith.docker.layers import tier_key
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
+from datasmith.process import find_uv
 
 _DIGEST = re.compile(r"digest: (sha256:[0-9a-f]{64})")
 _LONG_S = 3600.0
@@ -153,10 +153,7 @@ class CliEngine:
 
     @property
     def _uv_path(self) -> Path:
-        found = self._uv or shutil.which("uv")
-        if not found:
-            raise EngineUnavailable("uv is not on PATH (pip install uv)")
-        return Path(found).resolve()
+        return (self._uv or find_uv()).resolve()
 
     @functools.cached_property
     def _builder(self) -> Mapping[str, str]:

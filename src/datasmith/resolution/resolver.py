@@ -8,13 +8,14 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 from datasmith.errors import NoPythonFits, Unsatisfiable
+from datasmith.process import find_uv
 from datasmith.resolution import failures, versions
 from datasmith.resolution.base import AsvHints, Dropped, Resolution, SourceTree
 from datasmith.resolution.metadata import ProjectMetadata, read_metadata
 from datasmith.resolution.native import apt_packages, is_compiled
 from datasmith.resolution.needs import build_names, collect
 from datasmith.resolution.requirements import Need
-from datasmith.resolution.uv import Compiled, Refused, UvCompiler, find_uv
+from datasmith.resolution.uv import Compiled, Refused, UvCompiler
 
 MAX_DROPS = 20
 """A Python on which this many optional requirements had to go is given up."""

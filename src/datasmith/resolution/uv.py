@@ -2,7 +2,6 @@
 
 import platform
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from typing import Literal
 
 import tomli_w
 
-from datasmith.errors import ConfigError, IndexUnavailable
+from datasmith.errors import IndexUnavailable
 from datasmith.process import run
 from datasmith.resolution.failures import is_outage, statement
 
@@ -45,19 +44,6 @@ class Refused:
     """There is no such set of releases; `error` is uv's own account."""
 
     error: str
-
-
-def find_uv() -> Path:
-    """The uv program: the one installed with this package, else the one on the PATH.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if not found:
-        raise ConfigError("uv is not installed (example: pip install uv)")
-    return Path(found)
 
 
 class UvCompiler:

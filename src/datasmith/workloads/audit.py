@@ -4,7 +4,9 @@ The clock inside is read by the process that is measured, so it proves nothing. 
 importing and setting up. So an arm that claims a speed-up, or spends more time outside its calls than base does, is
 launched a few times more, in two ways as different as can be: with all its calls, and with all its calls left out (the
 same launch, but the timed function does nothing). Wall time that is not claimed in the first and was not needed in the
-second was hidden.
+second was hidden. How many calls an audit launch makes follows from its own claim: by that they take half a second, so
+that they outweigh the scatter of starting a process. Who claims a thousandfold speed makes thousands of calls for
+each one of base, and can hide none of them.
 
 Only the wall clock is compared, within one launch at a time: the claim is wall time, too, so whatever others take from
 the core stretches both sides and cancels. The cpu counter must not be asked instead: on a core that is shared by two, a
@@ -12,12 +14,14 @@ clock that runs at half speed claims just the cpu time that was used.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import median, stdev
 from typing import Literal
 
 from datasmith.workloads.base import BASE, Measurement
+from datasmith.workloads.calibrate import LaunchSize
+from datasmith.workloads.launch import MOST_SAMPLES
 
 Finding = Literal["honest", "hidden", "undecided"]
 
@@ -28,8 +32,8 @@ EMPTY_ROUND = -3
 AUDIT_LAUNCHES = 4
 MOST_AUDIT_LAUNCHES = 12
 """Audit launches of each of the two sorts, for base and for the arm; more of them while they scatter too much."""
-AUDIT_FACTOR = 4
-"""An audit launch makes this many times the usual calls, so that they weigh more than the scatter of set-up."""
+AUDIT_TIMED_S = 0.5
+"""An audit launch makes so many calls that, by the arm's own claim, they take this long (or its usual number)."""
 CLAIM = 0.02
 """An agent's arm that claims to be faster by this much, as ln ratio, is audited in any case."""
 SUSPECT_S = 0.005
@@ -38,6 +42,8 @@ SUSPECT_SHARE = 0.03
 TOLERANCE = 0.05
 TOLERANCE_S = 0.010
 """An arm may leave this share of what its calls took, and these seconds, unclaimed beyond the share that base does."""
+DRIFT = math.log(1.25)
+"""An arm that is slower than this in the audit, against what it claims in the rounds, knows which of them it is in."""
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
 
@@ -75,10 +81,27 @@ def is_suspect(base: Mapping[int, Measurement], arm: Mapping[int, Measurement]) 
     return excess > SUSPECT_S + SUSPECT_SHARE * median(timed_seconds(base[number]) for number in shared)
 
 
+def audit_size(size: LaunchSize, usual: Sequence[Measurement], limit_s: float, *, number_is_fixed: bool) -> LaunchSize:
+    """The calls of an audit launch of an arm, from its `usual` launches of `size`.
+
+    More calls per sample; more samples where the benchmark fixes the calls of one. No more than fit into half of the
+    time limit.
+    """
+    claimed_s = median(map(timed_seconds, usual))
+    around_s = median(map(unclaimed_seconds, usual))
+    wanted = AUDIT_TIMED_S / max(claimed_s, 1e-9)
+    if number_is_fixed:
+        room = min(limit_s / 2.0 / max(claimed_s + around_s, 1e-9), MOST_SAMPLES / size.repeat)
+        return replace(size, repeat=int(size.repeat * max(1.0, min(wanted, room))))
+    room = (limit_s / 2.0 - around_s) / max(claimed_s, 1e-9)
+    return replace(size, number=int(size.number * max(1.0, min(wanted, room))))
+
+
 def finding(measurements: Sequence[Measurement], arm: str) -> tuple[Finding, str] | None:
     """What the audit launches of one workload say of an arm, with one line of figures; None: it was not audited.
 
-    undecided: the launches scatter too much to tell. That is no accusation, and no score either.
+    undecided: the launches scatter too much to tell, or the arm claims another pace in the audit than in the rounds.
+    That is no accusation, and no score either.
     """
     base, other = _unclaimed(measurements, BASE), _unclaimed(measurements, arm)
     if other is None:
@@ -93,7 +116,32 @@ def finding(measurements: Sequence[Measurement], arm: str) -> tuple[Finding, str
     )
     if other.hidden_s - error > allowed:
         return "hidden", figures
-    return ("honest" if other.hidden_s + error <= allowed else "undecided"), figures
+    if other.hidden_s + error > allowed:
+        return "undecided", figures
+    if (drift := _drift(measurements, arm)) > DRIFT:
+        return "undecided", f"calls take {math.exp(drift):.2f} times as long as in the rounds once they are checked"
+    return "honest", figures
+
+
+def _drift(measurements: Sequence[Measurement], arm: str) -> float:
+    """How much slower (as ln) an arm claims to be in the audit than in the rounds, beyond base's change.
+
+    Two standard errors are taken off: what scatter explains is no drift.
+    """
+    change, variance = 0.0, 0.0
+    for name, sign in ((arm, 1.0), (BASE, -1.0)):
+        ours = [launch for launch in measurements if launch.arm == name and launch.samples and not launch.noisy]
+        checked = _log_paces(launch for launch in ours if launch.round == FULL_ROUND)
+        usual = _log_paces(launch for launch in ours if launch.round >= 0)
+        if len(checked) < 2 or len(usual) < 2:
+            return 0.0
+        change += sign * (median(checked) - median(usual))
+        variance += _error(checked) ** 2 + _error(usual) ** 2
+    return change - math.sqrt(variance)
+
+
+def _log_paces(launches: Iterable[Measurement]) -> list[float]:
+    return [math.log(median(launch.samples)) for launch in launches]
 
 
 def _unclaimed(measurements: Sequence[Measurement], arm: str) -> Unclaimed | None:

@@ -126,6 +126,7 @@ class _Track:
         self.workload = workload
         self.arms = list(arms)
         self.sizes: dict[str, LaunchSize] = {}
+        self.number_is_fixed = False
         self.launches = Launches()
 
     def add(self, measurement: Measurement) -> None:
@@ -156,11 +157,17 @@ class _Track:
         claims = arm not in OUR_ARMS and float(np.median(log_ratios(self.launches, arm))) > audit.CLAIM
         return claims or audit.is_suspect(base, other)
 
+    def audit_size(self, arm: str) -> LaunchSize:
+        """The calls of one launch that checks an arm's clock."""
+        usual = tuple(self.launches.usable(arm).values())
+        limit_s = self.workload.timeout_s + START_ALLOWANCE_S
+        return audit.audit_size(self.sizes[arm], usual, limit_s, number_is_fixed=self.number_is_fixed)
+
     def undecided(self, arm: str) -> bool:
         """True while an audited arm's launches scatter too much to tell."""
         everything = [launch for launches in self.launches.by_arm.values() for launch in launches]
         found = audit.finding(everything, arm)
-        return arm in self.arms and found is not None and found[0] == "undecided"
+        return found is not None and found[0] == "undecided"
 
     def _hopeless(self, played: int) -> bool:
         """True where the host disturbs so many launches that the workload will end as an invalid measurement."""
@@ -208,6 +215,7 @@ class _Bench:
             return
         size = launch_size(track.workload, pace)
         track.sizes[BASE] = size
+        track.number_is_fixed = bool(pace.own_number)
         for arm in [arm for arm in track.arms if arm != BASE]:
             seen = self._launch(track, arm, CALIBRATING, WARM_UP_ROUND).pace(track.workload)
             if seen is not None:
@@ -227,12 +235,12 @@ class _Bench:
         """Launch the arms whose clock has to be checked, and base beside them, with and without their calls."""
         suspects = [arm for arm in track.arms if track.needs_audit(arm)] if BASE in track.arms else []
         for number in range(audit.MOST_AUDIT_LAUNCHES):
-            if number >= audit.AUDIT_LAUNCHES:
-                suspects = [arm for arm in suspects if track.undecided(arm)]
+            enough = number >= audit.AUDIT_LAUNCHES
+            suspects = [arm for arm in suspects if arm in track.arms and (not enough or track.undecided(arm))]
             if not suspects:
                 return
             for arm in (BASE, *suspects):
-                size = _longer(track, arm)
+                size = track.audit_size(arm)
                 self._launch(track, arm, size, audit.FULL_ROUND)
                 self._launch(track, arm, size, audit.EMPTY_ROUND, call=False)
 
@@ -259,11 +267,3 @@ class _Bench:
             done = len(self._made)
             self._progress(Progress(done, max(done, self._expected), number, track.workload.id))
         return launched
-
-
-def _longer(track: _Track, arm: str) -> LaunchSize:
-    """An audit launch's size: four times the calls, fewer where it would run into the time limit."""
-    size = track.sizes[arm]
-    longest = max(launch.wall_s for launch in track.launches.usable(arm).values())
-    factor = int(min(audit.AUDIT_FACTOR, max(1.0, (track.workload.timeout_s + START_ALLOWANCE_S) / (2.0 * longest))))
-    return replace(size, repeat=size.repeat * factor)

@@ -13,7 +13,7 @@ from datasmith.stats.bootstrap import MeanEstimate, hierarchical
 from datasmith.stats.multiple import benjamini_hochberg
 from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
-from datasmith.workloads.audit import finding
+from datasmith.workloads.audit import FULL_ROUND, finding
 from datasmith.workloads.base import BASE, CONTROL, Measurement
 from datasmith.workloads.launch import TAMPERED
 
@@ -43,15 +43,18 @@ class Launches:
     def reason(self, arm: str) -> str | None:
         """Why an arm has no ratio here, None where nothing speaks against one."""
         for name in (BASE, arm):
-            told = next((launch.reason for launch in self.by_arm.get(name, ()) if launch.reason), None)
-            if told:
-                return told if name == arm or told.startswith("skipped") else f"{BASE}: {told}"
+            failed = next((launch for launch in self.by_arm.get(name, ()) if launch.reason), None)
+            if failed is None or failed.reason is None:
+                continue
+            if name == arm and failed.round == FULL_ROUND and not failed.reason.startswith(TAMPERED):
+                return f"{TAMPERED}: where its clock was checked: {failed.reason}"
+            return failed.reason if name == arm or failed.reason.startswith("skipped") else f"{BASE}: {failed.reason}"
         everything = [launch for launches in self.by_arm.values() for launch in launches]
         audited = finding(everything, arm)
         if audited and audited[0] == "hidden":
             return f"{TAMPERED}: {audited[1]}"
         if audited and audited[0] == "undecided":
-            return f"{INVALID}: the machine is too noisy to check the arm's clock: {audited[1]}"
+            return f"{INVALID}: the arm's clock cannot be checked: {audited[1]}"
         rounds = len(self.usable(BASE).keys() & self.usable(arm).keys())
         if rounds >= FEWEST_ROUNDS:
             return None

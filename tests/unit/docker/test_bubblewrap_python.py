@@ -1,11 +1,11 @@
 """Interpreters: the best of each minor version, and nothing that only looks like one."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from datasmith.docker.bubblewrap_python import find_interpreters
+from datasmith.process import find_uv
 
 
 @pytest.fixture
@@ -62,9 +62,6 @@ def test_shims_environments_and_old_versions_are_left_out(tmp_path: Path, no_uv:
 
 def test_the_real_ones_can_be_found() -> None:
     """On this machine there is at least one, and each stands where it says."""
-    uv = shutil.which("uv")
-    if uv is None:
-        pytest.skip("uv is not on PATH")
-    found = find_interpreters(Path(uv), Path.home())
+    found = find_interpreters(find_uv(), Path.home())
     assert found and all(one.path.name == f"python{version}" for version, one in found.items())
     assert all(one.path.is_relative_to(one.prefix) for one in found.values())

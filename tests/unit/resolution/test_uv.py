@@ -2,7 +2,8 @@
 
 import os
 
-from datasmith.resolution.uv import find_uv, pins_of
+from datasmith.process import find_uv
+from datasmith.resolution.uv import pins_of
 
 LOCK = """--only-binary :all:
 

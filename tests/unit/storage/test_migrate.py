@@ -9,7 +9,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from datasmith.process import run
+from datasmith.process import find_uv, run
 from datasmith.storage import migrate
 from datasmith.storage.schema import REVISION, metadata
 
@@ -66,7 +66,7 @@ def test_migrations_can_be_written_as_sql() -> None:
 
 def test_the_wheel_has_the_migrations(tmp_path: Path) -> None:
     """An installed package can migrate: every file of the migrations is in the wheel."""
-    done = run(["uv", "build", "--wheel", "--out-dir", str(tmp_path), str(ROOT)], cwd=tmp_path, timeout=120)
+    done = run([str(find_uv()), "build", "--wheel", "--out-dir", str(tmp_path), str(ROOT)], cwd=tmp_path, timeout=120)
     assert done.ok, done.error_text
     (wheel,) = tmp_path.glob("*.whl")
     inside = {name for name in zipfile.ZipFile(wheel).namelist() if "/migrations/" in name}

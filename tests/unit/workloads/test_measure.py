@@ -1,5 +1,6 @@
 """What the host decides: order, number of rounds, who is launched again, who is not believed."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -169,6 +170,61 @@ def test_a_submission_that_claims_to_be_faster_is_always_audited() -> None:
     audited = {launch.arm for launch in measured.measurements if launch.round == FULL_ROUND}
     assert audited == {BASE, "agent:x"}
     assert measured.summaries["agent:x"].workloads[0].ratio == pytest.approx(1.25, rel=0.02)
+
+
+class ScatteredStart(SimulatedContainer):
+    """Starting scatters by 40 ms, as on a shared machine; with `honest_from` calls per sample it tells the truth."""
+
+    honest_from = 10**12
+
+    def exec(self, *args: object, **kwargs: object) -> ExecResult:
+        """See Container."""
+        source = np.random.default_rng(len(self.requests))
+        request = json.loads(args[0][-1])  # type: ignore[index]
+        told, self.claims = self.claims, 1.0 if request["number"] >= self.honest_from else self.claims
+        done = super().exec(*args, **kwargs)  # type: ignore[arg-type]
+        self.claims = told
+        return replace(done, wall_s=done.wall_s + float(source.uniform(0, 0.04)))
+
+
+@pytest.mark.parametrize("scale", [1.1, 2.0, 1000.0])
+def test_an_honest_arm_is_believed_however_fast_it_is(scale: float) -> None:
+    """What a thousandfold faster arm claims for base's calls is lost in the scatter: its audit makes more calls."""
+    fast = ScatteredStart(noisy(1e-3 / scale, 0.005, 4))
+    row = run(arms({"agent:x": fast, BASE: ScatteredStart(noisy(1e-3, 0.005, 1))})).summaries["agent:x"].workloads[0]
+    assert row.reason is None
+    assert row.ratio == pytest.approx(scale, rel=0.02)
+
+
+@pytest.mark.parametrize("scale", [1.5, 10.0, 1000.0])
+def test_a_liar_is_found_however_large_the_lie(scale: float) -> None:
+    """The larger the claim, the more calls it has to make under our own clock."""
+    liar = ScatteredStart(noisy(1e-3, 0.005, 4), claims=1 / scale)
+    row = run(arms({"agent:x": liar, BASE: ScatteredStart(noisy(1e-3, 0.005, 1))})).summaries["agent:x"].workloads[0]
+    assert (row.reason or "").startswith("tampered_or_unreliable: ")
+
+
+def test_an_audit_that_runs_into_the_time_limit_is_a_lie() -> None:
+    """By its own claim half a second was asked for."""
+
+    def late(request: Request) -> ExecResult | None:
+        calls = int(str(request["number"])) * int(str(request["repeat"]))
+        return ExecResult(-9, b"", b"", 70.0, 70.0, timed_out=True) if request["call"] and calls > 10**6 else None
+
+    liar = SimulatedContainer(noisy(1e-3, 0.005, 4), claims=1e-5, reply=late)
+    row = run(arms({"agent:x": liar})).summaries["agent:x"].workloads[0]
+    assert row.reason == "tampered_or_unreliable: where its clock was checked: timed out after 70 s"
+
+
+def test_an_arm_that_is_honest_only_where_it_is_checked_has_no_ratio() -> None:
+    """It tells an audit from a round by the number of calls; its pace is another one there."""
+    sly = ScatteredStart(noisy(1e-3, 0.0, 4), claims=0.5)
+    sly.honest_from = 30
+    row = run(arms({"agent:x": sly}, scatter=0.0)).summaries["agent:x"].workloads[0]
+    assert row.reason == (
+        "invalid_measurement: the arm's clock cannot be checked: "
+        "calls take 2.00 times as long as in the rounds once they are checked"
+    )
 
 
 def test_disturbed_launches_are_repeated_kept_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
