@@ -16,7 +16,7 @@ fc-data --forge git --repo "$place/samplelib" --start-date 2026-02-01 --end-date
 
 echo "== 3. Three agents on the tasks"
 fc-eval run --dataset "$place/data/dataset/tasks" --config examples/agents/demo.json \
-    --runs-dir "$place/runs" --run-id demo --n-concurrent "$(nproc)" --max-rounds 10
+    --runs-dir "$place/runs" --run-id demo --n-concurrent "$(nproc)" --max-rounds 8
 
 echo "report: $(cd "$place" && pwd)/runs/demo/report.html"
 echo "wall time: $(($(date +%s) - started)) s"

@@ -1,12 +1,14 @@
 """Inside against outside: an arm has to claim the seconds that our own clock saw pass.
 
 The clock inside is read by the process that is measured, so it proves nothing. What passed outside includes starting,
-importing and setting up. So an arm that claims a speed-up, or spends more time outside its calls than base does, is
-launched a few times more, in two ways as different as can be: with all its calls, and with all its calls left out (the
-same launch, but the timed function does nothing). Wall time that is not claimed in the first and was not needed in the
-second was hidden. How many calls an audit launch makes follows from its own claim: by that they take half a second, so
-that they outweigh the scatter of starting a process. Who claims a thousandfold speed makes thousands of calls for
-each one of base, and can hide none of them.
+importing and setting up. So an arm that claims a speed-up beyond its noise, or spends more time outside its calls than
+base does, is launched a few times more, in two ways as different as can be: with all its calls, and with all its calls
+left out (the same launch, but the timed function does nothing). Wall time that is not claimed in the first and was not
+needed in the second was hidden.
+
+How many calls an audit launch makes follows from the arm's own claim: by that they take 0.3 seconds, so that they
+outweigh the scatter of starting a process. Who claims a thousandfold speed makes thousands of calls for each one of
+base, and can hide none of them.
 
 Only the wall clock is compared, within one launch at a time: the claim is wall time, too, so whatever others take from
 the core stretches both sides and cancels. The cpu counter must not be asked instead: on a core that is shared by two, a
@@ -19,6 +21,11 @@ from dataclasses import dataclass, replace
 from statistics import median, stdev
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from datasmith.stats.bootstrap import hierarchical
+from datasmith.stats.paired import interval
 from datasmith.workloads.base import BASE, Measurement
 from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.launch import MOST_SAMPLES
@@ -30,18 +37,25 @@ FULL_ROUND = -2
 EMPTY_ROUND = -3
 """Round of an audit launch that leaves its calls out."""
 AUDIT_LAUNCHES = 4
-MOST_AUDIT_LAUNCHES = 12
+MOST_AUDIT_LAUNCHES = 8
 """Audit launches of each of the two sorts, for base and for the arm; more of them while they scatter too much."""
-AUDIT_TIMED_S = 0.5
+AUDIT_TIMED_S = 0.3
 """An audit launch makes so many calls that, by the arm's own claim, they take this long (or its usual number)."""
+AUDIT_WALL_S = 1.0
+"""... or fewer, so that a launch with all its set-up is over by then (or takes no longer than its usual ones)."""
 CLAIM = 0.02
-"""An agent's arm that claims to be faster by this much, as ln ratio, is audited in any case."""
+"""A submission that claims to be faster by this much, as ln ratio, and not by chance, is audited in any case."""
 SUSPECT_S = 0.005
 SUSPECT_SHARE = 0.03
 """Audit an arm that spends this many seconds, plus this share of base's timed seconds, more than base outside calls."""
 TOLERANCE = 0.05
 TOLERANCE_S = 0.010
-"""An arm may leave this share of what its calls took, and these seconds, unclaimed beyond the share that base does."""
+"""An arm that certainly leaves more than this share of what its calls took, and these seconds, unclaimed hides them.
+
+What base leaves unclaimed is allowed on top.
+"""
+BELIEVED = 0.15
+"""An arm that certainly leaves less than this share, and TOLERANCE_S, is believed; in between nothing is known."""
 DRIFT = math.log(1.25)
 """An arm that is slower than this in the audit, against what it claims in the rounds, knows which of them it is in."""
 MEDIAN_ERROR = 2.0 * 1.25
@@ -72,28 +86,43 @@ def unclaimed_seconds(measurement: Measurement) -> float:
     return measurement.wall_s - timed_seconds(measurement)
 
 
+def claims(rounds: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> frozenset[str]:
+    """The workloads whose log ratios, round by round, claim a speed-up that has to be checked.
+
+    Those are faster whose own interval is above 1; and, where the arm is faster in the mean over all of them, each that
+    had a part in it.
+    """
+    usable = {name: ratios for name, ratios in rounds.items() if len(ratios) >= 2}
+    faster = {name for name, ratios in usable.items() if float(np.median(ratios)) > CLAIM}
+    if not faster or hierarchical(list(usable.values()), rng=rng).low > 1.0:
+        return frozenset(faster)
+    return frozenset(name for name in faster if interval(usable[name], rng=rng)[0] > 1.0)
+
+
 def is_suspect(base: Mapping[int, Measurement], arm: Mapping[int, Measurement]) -> bool:
-    """True where launches of `arm` (by round) spend so much more time than base's outside their calls to be audited."""
+    """True where launches of `arm` (by round) certainly spend so much more time than base's outside their calls."""
     shared = sorted(base.keys() & arm.keys())
-    if not shared:
+    if len(shared) < 2:
         return False
-    excess = median(unclaimed_seconds(arm[number]) - unclaimed_seconds(base[number]) for number in shared)
-    return excess > SUSPECT_S + SUSPECT_SHARE * median(timed_seconds(base[number]) for number in shared)
+    excess = [unclaimed_seconds(arm[number]) - unclaimed_seconds(base[number]) for number in shared]
+    return median(excess) - _error(excess) > SUSPECT_S + SUSPECT_SHARE * median(
+        timed_seconds(base[number]) for number in shared
+    )
 
 
 def audit_size(size: LaunchSize, usual: Sequence[Measurement], limit_s: float, *, number_is_fixed: bool) -> LaunchSize:
     """The calls of an audit launch of an arm, from its `usual` launches of `size`.
 
-    More calls per sample; more samples where the benchmark fixes the calls of one. No more than fit into half of the
-    time limit.
+    More calls per sample; more samples where the benchmark fixes the calls of one.
     """
     claimed_s = median(map(timed_seconds, usual))
     around_s = median(map(unclaimed_seconds, usual))
     wanted = AUDIT_TIMED_S / max(claimed_s, 1e-9)
+    longest_s = min(AUDIT_WALL_S, limit_s / 2.0)
     if number_is_fixed:
-        room = min(limit_s / 2.0 / max(claimed_s + around_s, 1e-9), MOST_SAMPLES / size.repeat)
+        room = min(longest_s / max(claimed_s + around_s, 1e-9), MOST_SAMPLES / size.repeat)
         return replace(size, repeat=int(size.repeat * max(1.0, min(wanted, room))))
-    room = (limit_s / 2.0 - around_s) / max(claimed_s, 1e-9)
+    room = (longest_s - around_s) / max(claimed_s, 1e-9)
     return replace(size, number=int(size.number * max(1.0, min(wanted, room))))
 
 
@@ -109,14 +138,13 @@ def finding(measurements: Sequence[Measurement], arm: str) -> tuple[Finding, str
     if base is None:
         return "undecided", "base has no audit launches to compare with"
     usual = max(0.0, base.hidden_s) / max(base.seen_s, 1e-9) * other.seen_s
-    allowed = usual + TOLERANCE * other.seen_s + TOLERANCE_S
     error = math.hypot(other.error_s, base.error_s)
     figures = (
         f"{other.claimed_s:.3f} s are claimed of {other.seen_s:.3f} s (+-{error:.3f} s) that the calls took outside"
     )
-    if other.hidden_s - error > allowed:
+    if other.hidden_s - error > usual + TOLERANCE * other.seen_s + TOLERANCE_S:
         return "hidden", figures
-    if other.hidden_s + error > allowed:
+    if other.hidden_s + error > usual + BELIEVED * other.seen_s + TOLERANCE_S:
         return "undecided", figures
     if (drift := _drift(measurements, arm)) > DRIFT:
         return "undecided", f"calls take {math.exp(drift):.2f} times as long as in the rounds once they are checked"

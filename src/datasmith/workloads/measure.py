@@ -1,7 +1,7 @@
 """Measure arms against base: paired rounds, launched, clocked and stopped by the host."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -114,8 +114,9 @@ def measure(
         bench.expect(active, plan.max_rounds - number)
         for track in active:
             bench.play(track, number)
+    claimed = bench.claimed(tracks)
     for track in tracks:
-        bench.audit(track)
+        bench.audit(track, claimed)
     return bench.result(time.monotonic() - started)
 
 
@@ -149,13 +150,9 @@ class _Track:
             return False
         return all(self._precise(arm, plan) for arm in self.arms if arm != BASE)
 
-    def needs_audit(self, arm: str) -> bool:
-        """True where an arm's clock has to be checked: it looks odd, or an agent's code claims to be faster."""
-        base, other = self.launches.usable(BASE), self.launches.usable(arm)
-        if arm in {BASE, CONTROL} or not base.keys() & other.keys():
-            return False
-        claims = arm not in OUR_ARMS and float(np.median(log_ratios(self.launches, arm))) > audit.CLAIM
-        return claims or audit.is_suspect(base, other)
+    def looks_odd(self, arm: str) -> bool:
+        """True where an arm that is not base's own code spends more time than base outside its calls."""
+        return arm not in {BASE, CONTROL} and audit.is_suspect(self.launches.usable(BASE), self.launches.usable(arm))
 
     def audit_size(self, arm: str) -> LaunchSize:
         """The calls of one launch that checks an arm's clock."""
@@ -231,9 +228,23 @@ class _Bench:
                 if not self._launch(track, arm, track.sizes[arm], number).measurement.noisy:
                     break
 
-    def audit(self, track: _Track) -> None:
-        """Launch the arms whose clock has to be checked, and base beside them, with and without their calls."""
-        suspects = [arm for arm in track.arms if track.needs_audit(arm)] if BASE in track.arms else []
+    def claimed(self, tracks: Iterable[_Track]) -> frozenset[tuple[str, str]]:
+        """(arm, workload) of each speed-up that a submission claims."""
+        standing = [track for track in tracks if BASE in track.arms]
+        found: set[tuple[str, str]] = set()
+        for arm in self._arms.keys() - OUR_ARMS:
+            rounds = {track.workload.id: log_ratios(track.launches, arm) for track in standing if arm in track.arms}
+            faster = audit.claims(rounds, generator(self._plan.seed, arm, "claims"))
+            found |= {(arm, workload) for workload in faster}
+        return frozenset(found)
+
+    def audit(self, track: _Track, claimed: Collection[tuple[str, str]]) -> None:
+        """Launch the arms whose clock has to be checked, and base beside them, with and without their calls.
+
+        That is: what claims a speed-up, and what looks odd.
+        """
+        standing = track.arms if BASE in track.arms else []
+        suspects = [arm for arm in standing if (arm, track.workload.id) in claimed or track.looks_odd(arm)]
         for number in range(audit.MOST_AUDIT_LAUNCHES):
             enough = number >= audit.AUDIT_LAUNCHES
             suspects = [arm for arm in suspects if arm in track.arms and (not enough or track.undecided(arm))]

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from datasmith.workloads.audit import EMPTY_ROUND, FULL_ROUND, finding, is_suspect
+from datasmith.workloads.audit import EMPTY_ROUND, FULL_ROUND, claims, finding, is_suspect
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 
 from .launches import launch
@@ -100,3 +101,24 @@ def test_time_outside_the_calls_is_suspect_where_base_does_not_spend_it(extra_s:
     arm = {number: launch(EXPERT, number, wall_s=0.25 + extra_s) for number in range(8)}
     assert is_suspect(base, arm) == suspect
     assert not is_suspect({}, arm)
+
+
+def claimed(scatter: float, **faster: float) -> frozenset[str]:
+    """What ten workloads of twelve rounds claim, those named being faster by the given share."""
+    source = np.random.default_rng(5)
+    names = [*faster, *(f"w{at}" for at in range(10 - len(faster)))]
+    rounds = {name: np.log1p(faster.get(name, 0.0)) + source.normal(0, scatter, 12) for name in names}
+    return claims({**rounds, "short": np.array([9.0])}, np.random.default_rng(6))
+
+
+def test_only_a_speed_up_that_is_no_noise_is_a_claim() -> None:
+    """The same code under 10 % of scatter claims nothing, a workload that is 30 % faster is one claim."""
+    assert claimed(0.1) == frozenset()
+    assert claimed(0.1, one=0.3) >= {"one"}
+    assert claimed(0.005, one=0.01) == frozenset()
+
+
+def test_many_small_claims_are_claims_together() -> None:
+    """Each of ten is lost in its noise; their mean is not, and then each that is faster is checked."""
+    everywhere = dict.fromkeys("abcdefghij", 0.06)
+    assert len(claimed(0.08, **everywhere)) >= 7

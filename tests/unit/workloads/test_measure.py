@@ -219,7 +219,7 @@ def test_an_audit_that_runs_into_the_time_limit_is_a_lie() -> None:
 def test_an_arm_that_is_honest_only_where_it_is_checked_has_no_ratio() -> None:
     """It tells an audit from a round by the number of calls; its pace is another one there."""
     sly = ScatteredStart(noisy(1e-3, 0.0, 4), claims=0.5)
-    sly.honest_from = 30
+    sly.honest_from = 20
     row = run(arms({"agent:x": sly}, scatter=0.0)).summaries["agent:x"].workloads[0]
     assert row.reason == (
         "invalid_measurement: the arm's clock cannot be checked: "
