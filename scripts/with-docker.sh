@@ -20,6 +20,7 @@ daemon=$!
 stop() {
     kill "$daemon" 2>/dev/null || true
     wait "$daemon" 2>/dev/null || true
+    umount "$place/exec/netns/default" 2>/dev/null || true
     rm -rf "$place" || true
 }
 trap stop EXIT

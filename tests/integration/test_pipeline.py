@@ -1,6 +1,7 @@
 """The pipeline on real histories: samplelib through stages 1 to 4, a project of one module through all six."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -83,7 +84,10 @@ def test_samplelib_up_to_its_environments(settings: Settings, tmp_path: Path) ->
 
 
 def test_one_pull_request_becomes_a_task_and_the_others_have_reasons(settings: Settings, tmp_path: Path) -> None:
-    """Few rounds are enough for one workload; a second run keeps the answers; the task is in order and sealed."""
+    """Few rounds are enough for one workload; a second run keeps the answers; the task is in order and sealed.
+
+    A pull request that could not be measured for noise has failed, not been refused: it is resumed, as a user would.
+    """
     clone = Clone(tmp_path / "calc", TREE)
     clone.merge(2, "Speed up total with a wrong formula", {"calc.py": WRONG})
     clone.merge(3, "Revert the wrong formula", {"calc.py": SLOW})
@@ -93,10 +97,10 @@ def test_one_pull_request_becomes_a_task_and_the_others_have_reasons(settings: S
     base = request(clone.path, "2026-02-01", "2026-03-01")
     asked = Request(base.window, "git", (clone.path,), plan=plan)
     found = run(settings, asked)
+    for _ in range(3):
+        if found.stages[3].failed:
+            found = run(settings, replace(asked, resume=True))
     reasons = " ".join(reason for _, reason, _ in found.stages[3].reasons)
-    if "were disturbed" in reasons:
-        assert found.stages[3].failed, found
-        pytest.skip(f"this machine is too busy to measure on: {reasons}")
     assert (found.stages[-1].stage, found.stages[-1].passed) == (6, 1), found
     assert "breaks 1 tests: tests.test_calc::test_total" in reasons and "no workload changed" in reasons
     (task,) = load_dataset(str(settings.data_dir / "dataset/tasks")).select(())

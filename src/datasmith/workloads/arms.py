@@ -9,7 +9,7 @@ from datasmith.errors import ContainerError, EngineUnavailable, MeasurementFaile
 from datasmith.workloads.base import Workload
 from datasmith.workloads.inside.suite import FAILED
 from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
-from datasmith.workloads.mounts import INSIDE_HOME, SCRIPT_ENV, inside_mounts, script
+from datasmith.workloads.mounts import ASV_PATH, COMPILED_HOME, INSIDE_HOME, SCRIPT_ENV, inside_mounts, script
 
 COMPILE_TIMEOUT_S = 600.0
 _COMPILED = re.compile(
@@ -78,15 +78,22 @@ def run_rebuild(container: Container, script_text: str, build_args: Mapping[str,
 
 
 def prepare(container: Container, workloads: Sequence[Workload], benchmark_dir: str) -> Container:
-    """Run every setup_cache once, compile the tree to byte code, and freeze: nothing can be kept between launches.
+    """Run every setup_cache once, compile to byte code, and freeze: nothing can be kept between launches.
+
+    What is compiled is the tree, and a copy of our scripts and asv_runner: a launch of the arm's interpreter would
+    otherwise compile them again each time.
 
     A setup_cache that fails or runs into its benchmarks' time limit leaves a reason, which the launches of its
     workloads then report.
 
     Raises:
-        MeasurementFailed: a setup_cache left something where its reason has to be written.
+        MeasurementFailed: a setup_cache left something where its reason has to be written, or the disk is full.
         EngineUnavailable: the engine is gone; says nothing about the arm.
     """
+    words = ["sh", "-c", 'mkdir "$1" && cp -R "$2" "$3" "$1"', "copy", COMPILED_HOME, f"{INSIDE_HOME}/inside", ASV_PATH]
+    copied = container.exec(words, timeout=COMPILE_TIMEOUT_S)
+    if not copied.ok:
+        raise MeasurementFailed(f"the scripts of a launch cannot be copied: {_tail(copied, COMPILE_TIMEOUT_S)}")
     for key, users in _by_key(workloads).items():
         request = {"suite": suite_path(benchmark_dir), "name": users[0].benchmark, "cache": cache_path(key)}
         limit = max(workload.timeout_s for workload in users) + START_ALLOWANCE_S
@@ -95,9 +102,8 @@ def prepare(container: Container, workloads: Sequence[Workload], benchmark_dir: 
         if not result.ok:
             _note(container, f"{cache_path(key)}/{FAILED}", _tail(result, limit))
     # -I and -S: no code of the tree runs while its files are compiled. Files that do not parse are not our concern.
-    container.exec(
-        ["python", "-I", "-S", "-m", "compileall", "-q", "-x", r"/\.git/", WORKDIR], timeout=COMPILE_TIMEOUT_S
-    )
+    words = ["python", "-I", "-S", "-m", "compileall", "-q", "-x", r"/\.git/", WORKDIR, COMPILED_HOME]
+    container.exec(words, timeout=COMPILE_TIMEOUT_S)
     return container.freeze()
 
 

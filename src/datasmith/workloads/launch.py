@@ -9,7 +9,7 @@ from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ExecResult
 from datasmith.workloads.base import SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize, Pace
 from datasmith.workloads.guard import disturbance, read_core
-from datasmith.workloads.mounts import INSIDE_HOME, SCRIPT_ENV, script
+from datasmith.workloads.mounts import COMPILED_ENV, COMPILED_HOME, script
 
 START_ALLOWANCE_S = 10.0
 """Added to a benchmark's own time limit: starting the sandbox and the interpreter is not the benchmark's fault."""
@@ -73,7 +73,7 @@ def cache_path(setup_cache_key: str) -> str:
 
 
 def launch(container: Container, workload: Workload, size: LaunchSize, order: Order) -> Launched:
-    """Run one workload once in a fresh process, timed and watched from outside.
+    """Run one workload once in a fresh process of a prepared arm, timed and watched from outside.
 
     Raises:
         EngineUnavailable: the engine is gone; says nothing about the workload.
@@ -82,8 +82,8 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
     result = container.exec(
         script("launch", _request(workload, size, order)),
         timeout=workload.timeout_s + START_ALLOWANCE_S,
-        env=SCRIPT_ENV,
-        cwd=INSIDE_HOME,
+        env=COMPILED_ENV,
+        cwd=COMPILED_HOME,
         cpus=() if order.cpu is None else (order.cpu,),
     )
     disturbed = disturbance(before, read_core(order.cpu), result.wall_s, result.cpu_s)

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.engine import ExecResult
+from datasmith.docker.engine import WORKDIR, ExecResult
 from datasmith.errors import ContainerError, EngineUnavailable, MeasurementFailed
 from datasmith.workloads import inside
 from datasmith.workloads.arms import prepare, touches_compiled
 from datasmith.workloads.base import Workload
 from datasmith.workloads.launch import cache_path
+from datasmith.workloads.mounts import COMPILED_HOME
 
 from .simulated import SimulatedContainer
 
@@ -58,7 +59,7 @@ class Preparing(SimulatedContainer):
         """See Container."""
         assert isinstance(argv, list)
         self.commands.append(argv)
-        return self.ends
+        return DONE if argv[0] == "sh" else self.ends
 
     def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """See Container."""
@@ -67,14 +68,17 @@ class Preparing(SimulatedContainer):
         self.written[path] = data
 
 
+DONE = ExecResult(0, b"", b"", 0.1, 0.1, timed_out=False)
 LATE = ExecResult(-9, b"", b"", 70.0, 70.0, timed_out=True)
 
 
 def test_setup_cache_runs_once_for_all_that_share_it() -> None:
-    """Two workloads with one key: one run, then the tree is compiled without running anything of it."""
-    container = Preparing(ExecResult(0, b"", b"", 0.1, 0.1, timed_out=False))
+    """Two workloads with one key: one run, then the tree and our scripts are compiled without running any of it."""
+    container = Preparing(DONE)
     prepare(container, CACHED, "benchmarks")
-    assert [words[2] if words[1] == "-m" else words[1] for words in container.commands] == ["inside.setup_cache", "-I"]
+    copying, caching, compiling = container.commands
+    assert COMPILED_HOME in copying and caching[2] == "inside.setup_cache"
+    assert compiling[1:3] == ["-I", "-S"] and {WORKDIR, COMPILED_HOME} <= set(compiling)
     assert container.written == {}
 
 
