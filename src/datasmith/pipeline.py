@@ -29,11 +29,13 @@ from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.synthesize_images import SynthesizeImagesRunner
 from datasmith.settings import Settings
+from datasmith.stats.multiple import rounds_needed
 from datasmith.storage import open_store
 from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store
 from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
-FEWEST_ROUNDS = 5
+FEWEST_ROUNDS = rounds_needed(1, FALSE_DISCOVERY_RATE)
 """With fewer rounds no test of pairs can call anything changed."""
 
 Show = Callable[[str, int, int, str], None]

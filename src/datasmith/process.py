@@ -17,6 +17,8 @@ from datasmith.errors import ConfigError
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE")
 """What a child sees of our environment unless the caller gives another one: never a secret."""
 
+LOG_BYTES = 50_000_000
+"""At most this much of one child's output goes to its log: what mined code prints must not fill the disk."""
 KEPT_BYTES = 2_000_000
 """At most this much of each output stream is kept: the beginning and the end."""
 
@@ -145,7 +147,7 @@ class _Streams:
         self._outputs = {stream.fileno(): _Kept(kept_bytes) for stream in (child.stdout, child.stderr)}
         self._input = child.stdin
         self._waiting = memoryview(stdin)
-        self._log = log
+        self._log = _Log(log) if log else None
         self._selector = selectors.DefaultSelector()
         for descriptor in self._outputs:
             os.set_blocking(descriptor, False)
@@ -189,7 +191,24 @@ class _Streams:
         return out.value(), err.value()
 
 
-def _drain(descriptor: int, kept: _Kept, log: IO[bytes] | None) -> bool:
+class _Log:
+    """A log file that takes so much of a child's output, and then a note."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._left = LOG_BYTES
+
+    def add(self, chunk: bytes) -> None:
+        if self._left <= 0:
+            return
+        self._file.write(chunk[: self._left])
+        self._left -= len(chunk)
+        if self._left <= 0:
+            self._file.write(b"\n[the rest of the output is left out]\n")
+        self._file.flush()
+
+
+def _drain(descriptor: int, kept: _Kept, log: _Log | None) -> bool:
     """Take what is there to read now; False once the other end is closed."""
     for _ in range(64):
         try:
@@ -200,8 +219,7 @@ def _drain(descriptor: int, kept: _Kept, log: IO[bytes] | None) -> bool:
             return False
         kept.add(chunk)
         if log:
-            log.write(chunk)
-            log.flush()
+            log.add(chunk)
     return True
 
 

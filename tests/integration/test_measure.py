@@ -205,12 +205,26 @@ def test_a_planted_slow_down_is_found_and_the_same_code_is_not(planted: Planted,
     assert len(control.changed) <= 1
 
 
+def test_a_setup_cache_that_changes_the_benchmarks_spoils_its_arm(planted: Planted) -> None:
+    """The package's own code runs in setup_cache: what it makes of the suite is never launched."""
+    vandal = patch(
+        "FACTOR = 100",
+        "FACTOR = 100; import pathlib; _suite = pathlib.Path('/workspace/repo/benchmarks/plain.py'); "
+        "_suite.write_text(_suite.read_text() + '#')",
+    )
+    with pytest.raises(MeasurementFailed, match="changed the benchmarks"):
+        planted.arm(vandal)
+
+
 @pytest.mark.parametrize("change", [HALVED_CLOCK, FAKED_SAMPLES], ids=["clock", "samples"])
 def test_an_arm_that_lies_about_time_is_found_by_the_clock_outside(
     planted: Planted, base: Container, change: str
 ) -> None:
-    """Half the seconds, or a third of them: never a ratio; on a machine too noisy to tell, no accusation either."""
-    measured = compare(planted, base, {CONTROL: "", "agent:liar": change}, ("plain.time_work",), rounds=5)
+    """Half the seconds, or a third of them: never a ratio; on a machine too noisy to tell, no accusation either.
+
+    Eight rounds: with fewer, on cores that others share, even a factor of two can be lost in the scatter.
+    """
+    measured = compare(planted, base, {CONTROL: "", "agent:liar": change}, ("plain.time_work",), rounds=8)
     (row,) = measured.summaries["agent:liar"].workloads
     assert row.ratio is None
     assert (row.reason or "").startswith(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from datasmith import process
 from datasmith.process import clean_environment, run
 
 STOPPED_COMMAND = """
@@ -119,6 +120,14 @@ def test_the_log_gets_everything(tmp_path: Path) -> None:
     run(["sh", "-c", "head -c 300000 /dev/zero; echo err >&2"], log=log, kept_bytes=100)
     data = log.read_bytes()
     assert data.startswith(b"before\n") and b"err\n" in data and data.count(b"\0") == 300_000
+
+
+def test_a_log_does_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with a note; the child goes on, and what is kept of its output is still its end."""
+    monkeypatch.setattr(process, "LOG_BYTES", 1000)
+    done = run(["sh", "-c", "yes | head -c 100000; echo end"], log=tmp_path / "log")
+    assert done.ok and done.text.endswith("end\n")
+    assert (tmp_path / "log").stat().st_size < 1100 and "left out" in (tmp_path / "log").read_text()
 
 
 def test_times_are_the_childs_own() -> None:

@@ -57,7 +57,7 @@ def run(
     n_concurrent: Annotated[int, typer.Option(min=1, help="Tasks at once, each on a core of its own.")] = 1,
     engine: Annotated[str, typer.Option(help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Intervals of ±1 % within 96 rounds.")] = False,
-    max_rounds: Annotated[int | None, typer.Option(min=5, help="At most this many rounds per workload.")] = None,
+    max_rounds: Annotated[int | None, typer.Option(min=6, help="At most this many rounds per workload.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the rounds' order.")] = 0,
     timeout: Annotated[float, typer.Option(min=1.0, help="Seconds an agent may work on a task.")] = 3600.0,
     policy: PolicyOption = "floor",

@@ -3,10 +3,16 @@
 import os
 import shutil
 import tarfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 from datasmith.errors import ContainerError
+
+MOST_BYTES = 5_000_000_000
+"""An archive that unpacks to more than this is a bomb."""
+MEMBER_BYTES = 4096
+"""What a member weighs beside its content: a million empty files fill a disk, too."""
 
 
 def unpack(
@@ -18,20 +24,31 @@ def unpack(
     their executable bit, nothing else of owners, times and modes is taken over. `wanted` chooses by path.
 
     Raises:
-        ContainerError: a member leads out of `target`.
+        ContainerError: a member leads out of `target`, the archive is damaged, or it holds more than MOST_BYTES.
     """
-    with tarfile.open(archive) as tar:
-        for member in tar:
-            path = member.name.removeprefix("./").rstrip("/")
-            if path in {"", "."} or not wanted(path):
-                continue
-            place = _place(target, path)
-            if member.isdir():
-                place.mkdir(exist_ok=True)
-            elif member.issym() and links:
-                place.symlink_to(member.linkname)
-            elif member.isfile():
-                _write(tar, member, place)
+    try:
+        with tarfile.open(archive) as tar:
+            _unpack(tar, target, wanted, links)
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise ContainerError(f"{archive}: damaged: {error}") from error
+
+
+def _unpack(tar: tarfile.TarFile, target: Path, wanted: Callable[[str], bool], links: bool) -> None:
+    held = 0
+    for member in tar:
+        held += MEMBER_BYTES + member.size
+        if held > MOST_BYTES:
+            raise ContainerError(f"the archive holds more than {MOST_BYTES} bytes")
+        path = member.name.removeprefix("./").rstrip("/")
+        if path in {"", "."} or not wanted(path):
+            continue
+        place = _place(target, path)
+        if member.isdir():
+            place.mkdir(exist_ok=True)
+        elif member.issym() and links:
+            place.symlink_to(member.linkname)
+        elif member.isfile():
+            _write(tar, member, place)
 
 
 def _place(target: Path, path: str) -> Path:

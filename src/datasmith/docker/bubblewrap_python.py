@@ -44,10 +44,15 @@ def prefix_of(python: Path) -> Path:
 
 
 def find_interpreters(uv: Path, home: Path, system: Path = Path("/usr")) -> Mapping[str, Interpreter]:
-    """The best interpreter of each minor version, among those of the system, of uv, of PATH and of pyenv."""
+    """The best interpreter of each minor version, among those of the system, of uv, of PATH and of pyenv.
+
+    None whose installation is the home directory or holds it: a sandbox would be shown all of that.
+    """
     found: dict[str, Interpreter] = {}
     for path, patch in _candidates(uv, home, system):
         interpreter = _look_at(path, patch, system)
+        if interpreter and home.resolve().is_relative_to(interpreter.prefix):
+            continue
         if interpreter and (interpreter.version not in found or interpreter > found[interpreter.version]):
             found[interpreter.version] = interpreter
     return found

@@ -29,11 +29,15 @@ class Slot:
         return self._path.name
 
     def release(self) -> None:
-        """Delete the directory and give the name back; a second call does nothing."""
+        """Delete the directory and give the name back; a second call does nothing.
+
+        Where it cannot be deleted now, its lock stays for the next sweep to find.
+        """
         if self._lock.closed:
             return
         remove_tree(self._path)
-        Path(self._lock.name).unlink(missing_ok=True)
+        if not self._path.exists():
+            Path(self._lock.name).unlink(missing_ok=True)
         self._lock.close()
 
 

@@ -26,7 +26,7 @@ from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.folder import TEST_TIMEOUT_S
 from datasmith.tasks.policy import GuardVerdict, check_patch
 from datasmith.tasks.task import Task
-from datasmith.workloads.arms import prepare, start_arm
+from datasmith.workloads.arms import prepare, start_arm, suite_digest
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Workload, agent_arm
 from datasmith.workloads.discover import discover
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
@@ -117,10 +117,15 @@ class Grader:
                 endings[submission.key] = ending
         timed = [submission for submission in submissions if submission.key not in endings]
         try:
-            measured = self._measure(timed)
+            measured, broken = self._measure(timed)
         except MeasurementFailed as error:
             failed = Ending("invalid_measurement", str(error))
             return Graded(None, {submission.key: failed for submission in timed} | endings)
+        for submission in timed:
+            if submission.arm in broken:
+                facts = TestFacts(built=False, expected=len(self._task.passing_tests), problem=broken[submission.arm])
+                endings[submission.key] = self._tested(submission, facts) or Ending("failed_tests", facts.problem)
+        timed = [submission for submission in timed if submission.arm not in broken]
         session = self._store(measured, timed)
         ratios = {submission.key: measured.summaries[submission.arm] for submission in timed}
         for submission in timed:
@@ -132,7 +137,9 @@ class Grader:
         ending = before_tests(submission.facts, submission.patch, verdict)
         if ending:
             return ending
-        facts = self._tests(submission.patch)
+        return self._tested(submission, self._tests(submission.patch))
+
+    def _tested(self, submission: Submission, facts: TestFacts) -> Ending | None:
         self._check()
         write_record(self._folder.trial(submission.key) / "tests.json", facts)
         return before_timing(facts)
@@ -160,26 +167,45 @@ class Grader:
             timeout=REBUILD_TIMEOUT_S,
         )
 
-    def _measure(self, timed: Sequence[Submission]) -> Measured:
-        patches = {BASE: "", CONTROL: "", EXPERT: self._task.expert_patch}
-        patches |= {submission.arm: submission.patch for submission in timed}
-        directory = self._task.benchmark_dir
+    def _measure(self, timed: Sequence[Submission]) -> tuple[Measured, Mapping[str, str]]:
+        """Time base, base2, expert and the submissions; also the submissions' arms that cannot be set up, and why."""
         with ExitStack() as stack:
-            workloads: Sequence[Workload] = ()
-            arms: dict[str, Container] = {}
-            for name, patch in patches.items():
-                self._say(f"prepare {name}", len(arms), len(patches))
-                writable = stack.enter_context(self._arm(patch))
-                workloads = workloads or self._workloads(writable)
-                arms[name] = stack.enter_context(prepare(writable, workloads, directory))
-            return measure(
+            workloads, arms, broken = self._arms(stack, timed)
+            measured = measure(
                 arms,
                 workloads,
                 self._plan(),
-                benchmark_dir=directory,
+                benchmark_dir=self._task.benchmark_dir,
                 sink=lambda _launch: self._check(),
                 progress=self._told,
             )
+            return measured, broken
+
+    def _arms(
+        self, stack: ExitStack, timed: Sequence[Submission]
+    ) -> tuple[Sequence[Workload], dict[str, Container], dict[str, str]]:
+        """The workloads, the prepared arms, and why others have none.
+
+        A tree that was built for its tests and cannot be built or prepared again spoils its own trial, and no other.
+        """
+        shared = {BASE: "", CONTROL: "", EXPERT: self._task.expert_patch}
+        directory = self._task.benchmark_dir
+        workloads: Sequence[Workload] = ()
+        suite: str | None = None
+        arms: dict[str, Container] = {}
+        broken: dict[str, str] = {}
+        for name, patch in (shared | {submission.arm: submission.patch for submission in timed}).items():
+            self._say(f"prepare {name}", len(arms), len(shared) + len(timed))
+            try:
+                writable = stack.enter_context(self._arm(patch))
+                workloads = workloads or self._workloads(writable)
+                suite = suite or suite_digest(writable, directory)
+                arms[name] = stack.enter_context(prepare(writable, workloads, directory, suite=suite))
+            except MeasurementFailed as error:
+                if name in shared:
+                    raise
+                broken[name] = str(error)
+        return workloads, arms, broken
 
     def _told(self, progress: Progress) -> None:
         step = f"round {progress.round + 1}" if progress.round >= 0 else "audit of the clocks"
@@ -187,14 +213,14 @@ class Grader:
 
     def _workloads(self, base: Container) -> list[Workload]:
         """The task's workloads as base has them."""
-        wanted = set(self._task.workloads)
+        task, wanted = self._task, set(self._task.workloads)
         found = [
             workload
-            for workload in discover(base, self._task.benchmark_dir).workloads
+            for workload in discover(base, task.benchmark_dir, default_timeout_s=task.benchmark_timeout_s).workloads
             if workload.id in wanted and workload.kind in SCORED_KINDS
         ]
         if not found:
-            raise MeasurementFailed(f"{self._task.task_id}: none of its workloads is found at base")
+            raise MeasurementFailed(f"{task.task_id}: none of its workloads is found at base")
         return found
 
     def _plan(self) -> MeasurePlan:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict
 from datasmith.workloads.launch import TAMPERED
-from datasmith.workloads.summary import INVALID
+from datasmith.workloads.summary import INVALID, UNCHECKED
 
 Outcome = Literal[
     "measured",
@@ -103,12 +103,16 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
 
     A workload that yields a time in base, base2 and expert, and none after the patch, is broken by the patch: were it
     left out, breaking the slow ones would pay. One that only noise took away is left out; where noise took most of
-    them, nothing can be said.
+    them, nothing can be said. Nor can it where a clock could not be checked: a patch can make noise of its own in the
+    workloads that it would rather not show.
     """
     reasons = {row.workload: row.reason or "no usable rounds" for row in agent.workloads if row.ratio is None}
     tampered = [name for name, reason in reasons.items() if reason.startswith(TAMPERED)]
     if tampered:
         return Ending("tampered_or_unreliable", f"{named(tampered)}: {reasons[tampered[0]]}")
+    unchecked = [name for name, reason in reasons.items() if reason.startswith(UNCHECKED)]
+    if unchecked:
+        return Ending("invalid_measurement", f"{named(unchecked)}: {reasons[unchecked[0]]}")
     healthy = {row.workload for row in expert.valid} & {row.workload for row in control.valid}
     if not healthy:
         return Ending("invalid_measurement", "no workload yields a time in base, base2 and expert")

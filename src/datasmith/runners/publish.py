@@ -3,7 +3,7 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -70,7 +70,9 @@ class PublishRunner(BaseRunner[PR, Path]):
         rows = self.store.stage_items(self.window)
         with needing_room(self._dataset):
             self._dataset.mkdir(parents=True, exist_ok=True)
-            for name in withdrawn(rows):
+            published = self.store.select("stage_items", {"stage": max(STAGES), "state": "passed"})
+            elsewhere = {str(row["item"]) for row in published if row["window"] != self.window}
+            for name in withdrawn(rows, elsewhere):
                 take_away(self._dataset / "tasks" / name)
             tasks = [read_task(path.parent) for path in sorted(self._dataset.glob("tasks/*/task.toml"))]
             write_parquet(tasks, self._dataset / "tasks.parquet")
@@ -79,11 +81,14 @@ class PublishRunner(BaseRunner[PR, Path]):
             draft.rename(self._dataset / f"funnel-{self.window}.json")
 
 
-def withdrawn(rows: Sequence[StageItem]) -> list[str]:
-    """Task ids of the pull requests that the ledger's rows of a window do not let into the dataset (any more)."""
+def withdrawn(rows: Sequence[StageItem], elsewhere: Collection[str] = ()) -> list[str]:
+    """Task ids of the pull requests that the ledger's rows of a window do not let into the dataset (any more).
+
+    `elsewhere` are items that another window has published: they stay.
+    """
     known = {row.item for row in rows if row.kind == "pull_request"}
     stay = {row.item for row in rows if row.stage == max(STAGES) and row.state != "refused"}
-    return sorted(task_id(*split_key(item)) for item in known - stay)
+    return sorted(task_id(*split_key(item)) for item in known - stay - set(elsewhere))
 
 
 def _without_certificate(folder: Path) -> tuple[str, ...]:

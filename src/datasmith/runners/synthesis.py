@@ -26,7 +26,7 @@ from datasmith.tasks.gitdiff import MalformedDiff
 from datasmith.tasks.ids import task_id
 from datasmith.tasks.policy import solution_part
 from datasmith.tasks.task import BuildInputs, Task
-from datasmith.workloads.arms import prepare, start_arm
+from datasmith.workloads.arms import prepare, start_arm, suite_digest
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.certify import certify
 from datasmith.workloads.discover import discover
@@ -59,6 +59,7 @@ class Order:
     resolution: Resolution
     licence: str | None
     benchmark_dir: str
+    benchmark_timeout_s: float
     clone: Path
     pretend_version: str | None
 
@@ -188,7 +189,7 @@ class Synthesis:
             )
             if not report.ok:
                 return Refusal(f"not sealed: {'; '.join(report.problems)}")
-            found = discover(container, order.benchmark_dir)
+            found = discover(container, order.benchmark_dir, default_timeout_s=order.benchmark_timeout_s)
             if not found.workloads:
                 return Refusal(f"no benchmarks found at base: {'; '.join(found.errors) or 'the suite is empty'}")
             base = run_tests(container, TEST_COMMAND, timeout=TEST_TIMEOUT_S)
@@ -239,9 +240,13 @@ class Synthesis:
         target.parent.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
             arms: dict[str, Container] = {}
+            suite: str | None = None
             for name, patch in patches.items():
                 writable = stack.enter_context(self._arm(sealed, patch, order, core))
-                arms[name] = stack.enter_context(prepare(writable, verified.workloads, order.benchmark_dir))
+                suite = suite or suite_digest(writable, order.benchmark_dir)
+                arms[name] = stack.enter_context(
+                    prepare(writable, verified.workloads, order.benchmark_dir, suite=suite)
+                )
             with target.open("w", encoding="utf-8") as file:
                 measured = measure(
                     arms,
@@ -382,6 +387,7 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         test_command=TEST_COMMAND,
         passing_tests=verified.passing,
         compiled=order.resolution.compiled,
+        benchmark_timeout_s=order.benchmark_timeout_s,
         difficulty=order.classification.difficulty,
         category=order.classification.category,
         licence=order.licence,

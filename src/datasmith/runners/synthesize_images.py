@@ -108,6 +108,7 @@ class SynthesizeImagesRunner(BaseRunner[PR, Task]):
             resolution=resolution,
             licence=stated_licence(tree.texts, resolution.project_root),
             benchmark_dir=suite.benchmark_dir,
+            benchmark_timeout_s=suite.default_benchmark_timeout_s,
             clone=clone,
             pretend_version=pretend_version(tree, pr.repository, suite.install_command),
         )

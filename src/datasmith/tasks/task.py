@@ -43,6 +43,8 @@ class Task(BaseModel):
     image_digest: str
     benchmark_dir: str
     """The asv suite's directory in the tree, relative to its root."""
+    benchmark_timeout_s: float = 60.0
+    """Time limit of benchmarks that name none (asv's default_benchmark_timeout)."""
     workloads: tuple[str, ...]
     """Workload ids: benchmark name, with `(p1, p2)` appended where it has parameters."""
     test_command: tuple[str, ...]

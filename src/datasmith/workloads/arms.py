@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.errors import ContainerError, EngineUnavailable, MeasurementFailed
+from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.workloads.base import Workload
 from datasmith.workloads.inside.suite import FAILED
 from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
@@ -14,15 +15,23 @@ from datasmith.workloads.mounts import ASV_PATH, COMPILED_HOME, INSIDE_HOME, SCR
 COMPILE_TIMEOUT_S = 600.0
 _COMPILED = re.compile(
     r"\.(c|cc|cpp|cxx|cu|h|hh|hpp|hxx|inc|pyx|pxd|pxi|pyx\.in|pxd\.in|pxi\.in|tp|f|for|f90|f95|rs|go|s|asm|cmake|build)$"
-    r"|(^|/)(setup\.py|CMakeLists\.txt|Cargo\.(toml|lock)|Makefile|meson\.options|meson_options\.txt)$",
+    r"|(^|/)(setup\.py|CMakeLists\.txt|Cargo\.(toml|lock)|Makefile|pyproject\.toml|meson\.options|meson_options\.txt)$",
     re.IGNORECASE,
 )
-_HEADER = re.compile(r'^(?:--- |\+\+\+ |rename (?:from|to) |copy (?:from|to) )"?(?:[ab]/)?([^"\t\n]+)', re.MULTILINE)
+_DIGEST = (
+    'cd -- "$1" && /usr/bin/find . -type f ! -path "*/__pycache__/*" -print0 | /usr/bin/sort -z '
+    "| /usr/bin/xargs -0 /usr/bin/sha256sum | /usr/bin/sha256sum"
+)
+_COPY = '/bin/mkdir "$1" && /bin/cp -R "$2" "$3" "$1"'
 
 
 def touches_compiled(patch: str) -> bool:
     """True where a git diff changes a file that a build turns into machine code, or a build description."""
-    return any(_COMPILED.search(path.strip()) for path in _HEADER.findall(patch))
+    try:
+        changes = parse_diff(patch)
+    except MalformedDiff:
+        return True
+    return any(_COMPILED.search(path) for change in changes for path in change.paths)
 
 
 def start_arm(
@@ -77,23 +86,38 @@ def run_rebuild(container: Container, script_text: str, build_args: Mapping[str,
     return None if result.ok else f"the patched tree does not build: {_tail(result, timeout)}"
 
 
-def prepare(container: Container, workloads: Sequence[Workload], benchmark_dir: str) -> Container:
+def suite_digest(container: Container, benchmark_dir: str) -> str:
+    """What tells the files of a suite from others, read by programs that no arm can change.
+
+    Raises:
+        MeasurementFailed: they cannot be read.
+        EngineUnavailable: the engine is gone.
+    """
+    words = ["/bin/sh", "-c", _DIGEST, "digest", suite_path(benchmark_dir)]
+    result = container.exec(words, timeout=COMPILE_TIMEOUT_S, env={"LC_ALL": "C"})
+    if not result.ok:
+        raise MeasurementFailed(f"the benchmarks cannot be read: {_tail(result, COMPILE_TIMEOUT_S)}")
+    return result.text.split()[0]
+
+
+def prepare(
+    container: Container, workloads: Sequence[Workload], benchmark_dir: str, *, suite: str | None = None
+) -> Container:
     """Run every setup_cache once, compile to byte code, and freeze: nothing can be kept between launches.
 
     What is compiled is the tree, and a copy of our scripts and asv_runner: a launch of the arm's interpreter would
-    otherwise compile them again each time.
+    otherwise compile them again each time. The copy is made, and the suite is looked at, after the last code of the
+    arm has run: `suite` is the digest that its files must still have (None: the one that they have now).
 
     A setup_cache that fails or runs into its benchmarks' time limit leaves a reason, which the launches of its
     workloads then report.
 
     Raises:
-        MeasurementFailed: a setup_cache left something where its reason has to be written, or the disk is full.
+        MeasurementFailed: a build or a setup_cache of the arm changed a benchmark, or left something where our files
+            have to go; or the disk is full.
         EngineUnavailable: the engine is gone; says nothing about the arm.
     """
-    words = ["sh", "-c", 'mkdir "$1" && cp -R "$2" "$3" "$1"', "copy", COMPILED_HOME, f"{INSIDE_HOME}/inside", ASV_PATH]
-    copied = container.exec(words, timeout=COMPILE_TIMEOUT_S)
-    if not copied.ok:
-        raise MeasurementFailed(f"the scripts of a launch cannot be copied: {_tail(copied, COMPILE_TIMEOUT_S)}")
+    expected = suite or suite_digest(container, benchmark_dir)
     for key, users in _by_key(workloads).items():
         request = {"suite": suite_path(benchmark_dir), "name": users[0].benchmark, "cache": cache_path(key)}
         limit = max(workload.timeout_s for workload in users) + START_ALLOWANCE_S
@@ -101,8 +125,15 @@ def prepare(container: Container, workloads: Sequence[Workload], benchmark_dir: 
         result = container.exec(words, timeout=limit, env=SCRIPT_ENV, cwd=INSIDE_HOME)
         if not result.ok:
             _note(container, f"{cache_path(key)}/{FAILED}", _tail(result, limit))
-    # -I and -S: no code of the tree runs while its files are compiled. Files that do not parse are not our concern.
-    words = ["python", "-I", "-S", "-m", "compileall", "-q", "-x", r"/\.git/", WORKDIR, COMPILED_HOME]
+    if suite_digest(container, benchmark_dir) != expected:
+        raise MeasurementFailed("its own code changed the benchmarks after they were sealed")
+    words = ["/bin/sh", "-c", _COPY, "copy", COMPILED_HOME, f"{INSIDE_HOME}/inside", ASV_PATH]
+    copied = container.exec(words, timeout=COMPILE_TIMEOUT_S)
+    if not copied.ok:
+        raise MeasurementFailed(f"the scripts of a launch cannot be copied: {_tail(copied, COMPILE_TIMEOUT_S)}")
+    # -f: byte code that the arm's own code left is not believed. -I and -S: nothing of the tree runs while it is
+    # compiled. Files that do not parse are not our concern.
+    words = ["python", "-I", "-S", "-m", "compileall", "-q", "-f", "-x", r"/\.git/", WORKDIR, COMPILED_HOME]
     container.exec(words, timeout=COMPILE_TIMEOUT_S)
     return container.freeze()
 

@@ -45,6 +45,8 @@ AUDIT_WALL_S = 1.0
 """... or fewer, so that a launch with all its set-up is over by then (or takes no longer than its usual ones)."""
 CLAIM = 0.02
 """A submission that claims to be faster by this much, as ln ratio, and not by chance, is audited in any case."""
+LARGE_CLAIM = math.log(1.1)
+"""A claim that speaks for itself, and says nothing of an arm's other workloads."""
 SUSPECT_S = 0.005
 SUSPECT_SHARE = 0.03
 """Audit an arm that spends this many seconds, plus this share of base's timed seconds, more than base outside calls."""
@@ -56,7 +58,7 @@ What base leaves unclaimed is allowed on top.
 """
 BELIEVED = 0.15
 """An arm that certainly leaves less than this share, and TOLERANCE_S, is believed; in between nothing is known."""
-DRIFT = math.log(1.25)
+DRIFT = math.log(1.15)
 """An arm that is slower than this in the audit, against what it claims in the rounds, knows which of them it is in."""
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
@@ -89,14 +91,16 @@ def unclaimed_seconds(measurement: Measurement) -> float:
 def claims(rounds: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> frozenset[str]:
     """The workloads whose log ratios, round by round, claim a speed-up that has to be checked.
 
-    Those are faster whose own interval is above 1; and, where the arm is faster in the mean over all of them, each that
-    had a part in it.
+    Those are faster whose own interval is above 1; and, where all but the large ones of them are faster in their mean,
+    each workload that has a part in it.
     """
     usable = {name: ratios for name, ratios in rounds.items() if len(ratios) >= 2}
     faster = {name for name, ratios in usable.items() if float(np.median(ratios)) > CLAIM}
-    if not faster or hierarchical(list(usable.values()), rng=rng).low > 1.0:
-        return frozenset(faster)
-    return frozenset(name for name in faster if interval(usable[name], rng=rng)[0] > 1.0)
+    certain = {name for name in faster if interval(usable[name], rng=rng)[0] > 1.0}
+    large = {name for name in certain if float(np.median(usable[name])) > LARGE_CLAIM}
+    others = [ratios for name, ratios in usable.items() if name not in large]
+    together = bool(others) and hierarchical(others, rng=rng).low > 1.0
+    return frozenset(faster if together else certain)
 
 
 def is_suspect(base: Mapping[int, Measurement], arm: Mapping[int, Measurement]) -> bool:

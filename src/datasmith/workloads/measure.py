@@ -14,7 +14,7 @@ from datasmith.stats.paired import interval
 from datasmith.tasks.certificate import ArmSummary, Cost
 from datasmith.workloads import audit
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
-from datasmith.workloads.calibrate import CALIBRATING, LaunchSize, launch_size, slowed_down
+from datasmith.workloads.calibrate import CALIBRATING, LaunchSize, Pace, launch_size, slowed_down
 from datasmith.workloads.launch import START_ALLOWANCE_S, Launched, Order, launch
 from datasmith.workloads.summary import FALSE_DISCOVERY_RATE, Launches, generator, log_ratios, summarise
 
@@ -131,10 +131,15 @@ class _Track:
         self.launches = Launches()
 
     def add(self, measurement: Measurement) -> None:
-        """Keep a launch; an arm that gave a reason leaves the track."""
+        """Keep a launch; an arm that gave a reason leaves the track, unless the host disturbed it meanwhile."""
         self.launches.by_arm.setdefault(measurement.arm, []).append(measurement)
-        if measurement.reason is not None and measurement.arm in self.arms:
-            self.arms.remove(measurement.arm)
+        if measurement.reason is not None and not measurement.noisy:
+            self.give_up(measurement.arm)
+
+    def give_up(self, arm: str) -> None:
+        """Launch an arm no more."""
+        if arm in self.arms:
+            self.arms.remove(arm)
 
     @property
     def compares(self) -> bool:
@@ -206,17 +211,26 @@ class _Bench:
 
     def warm_up(self, track: _Track) -> None:
         """One discarded launch of each arm, base first; base's pace decides how many calls every arm makes."""
-        first = self._launch(track, BASE, CALIBRATING, WARM_UP_ROUND)
-        pace = first.pace(track.workload)
+        pace = self._pace(track, BASE)
         if pace is None:
             return
         size = launch_size(track.workload, pace)
         track.sizes[BASE] = size
         track.number_is_fixed = bool(pace.own_number)
         for arm in [arm for arm in track.arms if arm != BASE]:
-            seen = self._launch(track, arm, CALIBRATING, WARM_UP_ROUND).pace(track.workload)
+            seen = self._pace(track, arm)
             if seen is not None:
                 track.sizes[arm] = slowed_down(size, pace.call_s, seen.call_s, track.workload.timeout_s)
+
+    def _pace(self, track: _Track, arm: str) -> Pace | None:
+        """What a warm-up launch shows; an arm that shows nothing, however often it is tried, leaves the track."""
+        for _ in range(1 + self._plan.retries):
+            launched = self._launch(track, arm, CALIBRATING, WARM_UP_ROUND)
+            if launched.reply is not None or not launched.measurement.noisy:
+                break
+        if launched.reply is None:
+            track.give_up(arm)
+        return launched.pace(track.workload)
 
     def play(self, track: _Track, number: int) -> None:
         """One round: every arm once, back to back, in an order drawn at random."""

@@ -24,6 +24,8 @@ FEWEST_ROUNDS = 5
 """With fewer undisturbed rounds a workload has a reason instead of a ratio."""
 INVALID = "invalid_measurement"
 """A reason that begins with this blames the machine, not the arm."""
+UNCHECKED = f"{INVALID}: the arm's clock cannot be checked"
+"""... and with this: nobody knows whom to blame, so nothing of the arm is believed."""
 
 
 @dataclass(slots=True)
@@ -43,7 +45,8 @@ class Launches:
     def reason(self, arm: str) -> str | None:
         """Why an arm has no ratio here, None where nothing speaks against one."""
         for name in (BASE, arm):
-            failed = next((launch for launch in self.by_arm.get(name, ()) if launch.reason), None)
+            launches = (launch for launch in self.by_arm.get(name, ()) if not launch.noisy)
+            failed = next((launch for launch in launches if launch.reason), None)
             if failed is None or failed.reason is None:
                 continue
             if name == arm and failed.round == FULL_ROUND and not failed.reason.startswith(TAMPERED):
@@ -54,7 +57,7 @@ class Launches:
         if audited and audited[0] == "hidden":
             return f"{TAMPERED}: {audited[1]}"
         if audited and audited[0] == "undecided":
-            return f"{INVALID}: the arm's clock cannot be checked: {audited[1]}"
+            return f"{UNCHECKED}: {audited[1]}"
         rounds = len(self.usable(BASE).keys() & self.usable(arm).keys())
         if rounds >= FEWEST_ROUNDS:
             return None

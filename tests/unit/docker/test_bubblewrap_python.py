@@ -48,6 +48,14 @@ def test_the_newest_patch_wins(tmp_path: Path, no_uv: Path) -> None:
     assert {version: one.path for version, one in found.items()} == {"3.9": newest}
 
 
+def test_an_interpreter_installed_into_the_home_directory_is_left_out(tmp_path: Path, no_uv: Path) -> None:
+    """Showing its installation would show everything in there."""
+    install(tmp_path / "usr", "3.12")
+    assert "3.12" in find_interpreters(no_uv, tmp_path / "home", tmp_path / "usr")
+    (tmp_path / "usr/people/me").mkdir(parents=True)
+    assert find_interpreters(no_uv, tmp_path / "usr/people/me", tmp_path / "usr") == {}
+
+
 def test_shims_environments_and_old_versions_are_left_out(tmp_path: Path, no_uv: Path) -> None:
     """A script named like an interpreter, a virtual environment, and Python 3.6 are none to build with."""
     (tmp_path / "usr/local/bin").mkdir(parents=True)

@@ -49,6 +49,18 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     mine.release()
 
 
+def test_what_cannot_be_deleted_now_is_found_by_the_next_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The programs that delete it may be killed, as by Ctrl-C: its lock stays."""
+    slot = Slots(tmp_path).take()
+    (slot.path / "file").touch()
+    with monkeypatch.context() as killed:
+        killed.setattr("datasmith.docker.bubblewrap_slots.remove_tree", lambda _path: None)
+        slot.release()
+    assert slot.path.is_dir()
+    Slots(tmp_path).sweep(lambda _name: None)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """The error names the directory."""
     (tmp_path / "file").touch()

@@ -83,6 +83,13 @@ def test_clocks_that_disagree_are_never_a_score() -> None:
     assert ending.outcome == "tampered_or_unreliable"
 
 
+def test_a_clock_that_cannot_be_checked_leaves_nothing_to_score() -> None:
+    """Not even the other workloads: which ones are noisy may be the patch's choice."""
+    unchecked = "invalid_measurement: the arm's clock cannot be checked: x"
+    expert, control = arm(a=2.0, b=2.0, c=2.0), arm(a=1.0, b=1.0, c=1.0)
+    assert after_timing(arm(a=2.0, b=unchecked, c=2.0), expert, control).outcome == "invalid_measurement"
+
+
 def test_a_session_without_times_says_nothing() -> None:
     """Where even base2 and expert have nothing, the agent is not to blame."""
     assert (

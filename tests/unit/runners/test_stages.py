@@ -312,6 +312,18 @@ def test_a_task_that_is_refused_later_leaves_the_dataset(store: SqlStore, clone:
     assert funnel(KEY, store.stage_items(KEY)).breaches == ()
 
 
+def test_a_task_of_an_overlapping_window_stays(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """This window's sample leaves it out; the window that published it does not."""
+    forge = entered(store, clone, 5)
+    synthesised(store, forge, tmp_path, made)
+    done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
+    store.record("2026-01-01..2026-06-01", 6, [("acme/calc:5", "pull_request", "passed", "")], NOW)
+    store.record(KEY, 5, [("acme/calc:5", "pull_request", "pending", "")], NOW)
+    synthesised(store, forge, tmp_path, lambda _: Refusal("not faster here"))
+    done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
+    assert tasks_of(tmp_path / "dataset/tasks") == ["acme_calc_2", "acme_calc_5"]
+
+
 def test_a_task_folder_that_is_gone_is_a_failure(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
     """Nothing is decided about the pull request; a broken one, or one without certificate, is refused."""
     forge = entered(store, clone, 5)

@@ -25,14 +25,14 @@ def diff(path: str) -> str:
 @pytest.mark.parametrize(
     "path",
     ["src/_native.c", "a/b.pyx", "x.pxd", "lib.cpp", "core.hpp", "solver.f90", "src/lib.rs", "Cargo.toml", "setup.py",
-     "meson.build", "numpy/x.c.src.pyx", "CMakeLists.txt", "UPPER.C"],
+     "meson.build", "pyproject.toml", "numpy/x.c.src.pyx", "CMakeLists.txt", "UPPER.C"],
 )  # fmt: skip
 def test_sources_that_are_compiled_ask_for_a_build(path: str) -> None:
     """Sources of extensions and descriptions of their build."""
     assert touches_compiled(diff(path))
 
 
-@pytest.mark.parametrize("path", ["src/a.py", "README.md", "docs/c.txt", "a.c/readme.txt", "pyproject.toml", "x.pyi"])
+@pytest.mark.parametrize("path", ["src/a.py", "README.md", "docs/c.txt", "a.c/readme.txt", "x.pyi"])
 def test_other_files_do_not(path: str) -> None:
     """Python files are used in place; lines of the diff that look like a name of a source do not count."""
     assert not touches_compiled(diff(path))
@@ -40,10 +40,22 @@ def test_other_files_do_not(path: str) -> None:
 
 def test_deleted_renamed_and_new_sources_count() -> None:
     """Either side of a change may be the compiled one."""
-    assert touches_compiled("diff --git a/x.c b/x.c\ndeleted file mode 100644\n--- a/x.c\n+++ /dev/null\n")
+    deleted = "deleted file mode 100644\nindex 7898192..0000000\n"
+    assert touches_compiled(f"diff --git a/x.c b/x.c\n{deleted}--- a/x.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n")
     assert touches_compiled("diff --git a/x.pyx b/x.py\nsimilarity index 100%\nrename from x.pyx\nrename to x.py\n")
-    assert touches_compiled("--- /dev/null\n+++ b/new.cc\n")
     assert not touches_compiled("")
+
+
+def test_a_source_that_is_no_text_counts() -> None:
+    """A comment in another encoding makes git write the file as a binary one: it is compiled all the same."""
+    patch = "index 1f..2e 100644\nGIT binary patch\nliteral 2\nJcmZQz00000\n\nliteral 2\nJcmZQz00000\n\n"
+    assert touches_compiled(f"diff --git a/x.c b/x.c\n{patch}")
+    assert not touches_compiled(f"diff --git a/x.dat b/x.dat\n{patch.replace('1f..2e', '1f1f..2e2e')}")
+
+
+def test_what_git_does_not_write_is_built() -> None:
+    """Who knows what is in it."""
+    assert touches_compiled("--- /dev/null\n+++ b/new.py\n")
 
 
 class Preparing(SimulatedContainer):
@@ -59,7 +71,7 @@ class Preparing(SimulatedContainer):
         """See Container."""
         assert isinstance(argv, list)
         self.commands.append(argv)
-        return DONE if argv[0] == "sh" else self.ends
+        return DONE if argv[0] == "/bin/sh" else self.ends
 
     def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """See Container."""
@@ -68,7 +80,7 @@ class Preparing(SimulatedContainer):
         self.written[path] = data
 
 
-DONE = ExecResult(0, b"", b"", 0.1, 0.1, timed_out=False)
+DONE = ExecResult(0, b"0123 -", b"", 0.1, 0.1, timed_out=False)
 LATE = ExecResult(-9, b"", b"", 70.0, 70.0, timed_out=True)
 
 
@@ -76,7 +88,7 @@ def test_setup_cache_runs_once_for_all_that_share_it() -> None:
     """Two workloads with one key: one run, then the tree and our scripts are compiled without running any of it."""
     container = Preparing(DONE)
     prepare(container, CACHED, "benchmarks")
-    copying, caching, compiling = container.commands
+    _, caching, _, copying, compiling = container.commands
     assert COMPILED_HOME in copying and caching[2] == "inside.setup_cache"
     assert compiling[1:3] == ["-I", "-S"] and {WORKDIR, COMPILED_HOME} <= set(compiling)
     assert container.written == {}

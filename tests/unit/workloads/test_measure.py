@@ -245,6 +245,26 @@ def test_disturbed_launches_are_repeated_kept_and_not_used(monkeypatch: pytest.M
     assert measured.cost.launches > 3 * 9
 
 
+@pytest.mark.parametrize("at", [1, 6], ids=["warm-up", "round"])
+def test_a_launch_that_failed_while_the_core_was_stolen_is_no_failure(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ran into its limit because the machine stood still: it is made again, and the arm keeps its ratio."""
+    readings: list[int] = []
+
+    def core(_cpu: int | None) -> CoreTimes:
+        readings.append(0)
+        return CoreTimes(0.0, 50.0 if len(readings) > 2 * at + 1 else 0.0)
+
+    def late(_request: Request) -> ExecResult | None:
+        stolen = len(readings) == 2 * at + 1
+        return ExecResult(-9, b"", b"", 70.0, 70.0, timed_out=True) if stolen else None
+
+    monkeypatch.setattr("datasmith.workloads.launch.read_core", core)
+    containers = {name: SimulatedContainer(noisy(1e-3, 0.005, 1), reply=late) for name in (BASE, CONTROL, EXPERT)}
+    measured = run(containers)
+    assert [launch.noisy for launch in measured.measurements].count(True) == 1
+    assert all(summary.workloads[0].reason is None for summary in measured.summaries.values())
+
+
 def test_a_host_that_is_never_quiet_ends_as_an_invalid_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     """Given up after six rounds; the machine is blamed, not the arm."""
     readings = iter(range(10**6))
