@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,13 @@ KILLS = 6
 LONG = 60.0
 
 
-def killed_at(cache: Path, after_s: float) -> None:
-    """Start a build in a process of its own and kill it after a while."""
+def killed_at(cache: Path, after_s: float, ready: Callable[[], object] = lambda: True) -> None:
+    """Start a build in a process of its own and kill it after a while, but not before it is `ready`."""
     child = subprocess.Popen([sys.executable, "-m", "tests.faults.bubblewrap_child", str(cache)])
     time.sleep(after_s)
+    deadline = time.monotonic() + 30
+    while not ready() and time.monotonic() < deadline:
+        time.sleep(0.05)
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
 
@@ -59,7 +63,7 @@ def test_sandboxes_die_with_the_process_that_started_them(tmp_path: Path) -> Non
     embedded_engine(tmp_path / "probe")
     cache = tmp_path / "cache"
     build(cache)
-    killed_at(cache, 2.5)
+    killed_at(cache, 0.1, lambda: any(shown_in_processes(name) for name in slots(cache)))
     (name,) = slots(cache)
     deadline = time.monotonic() + 10
     while shown_in_processes(name) and time.monotonic() < deadline:

@@ -32,6 +32,7 @@ FAKED_SAMPLES = patch(
     "import asv_runner.benchmarks.time as _t; _real = _t.TimeBenchmark.run; FACTOR = 100; _t.TimeBenchmark.run = "
     "lambda *a: (lambda r: dict(r, samples=[s / 3 for s in r['samples']]))(_real(*a))",
 )
+ADDED_SOURCE = "diff --git a/x.c b/x.c\nnew file mode 100644\n--- /dev/null\n+++ b/x.c\n@@ -0,0 +1 @@\n+int x;\n"
 TIMED = ("plain.time_work", "sub.deep.time_deep")
 
 
@@ -171,11 +172,43 @@ def test_a_patch_that_does_not_apply_is_told(planted: Planted) -> None:
 )
 def test_a_patch_that_does_not_build_is_told(planted: Planted, script: str, said: str) -> None:
     """A compiled source was added, and the build fails or takes too long."""
-    added = "diff --git a/x.c b/x.c\nnew file mode 100644\n--- /dev/null\n+++ b/x.c\n@@ -0,0 +1 @@\n+int x;\n"
     with pytest.raises(MeasurementFailed, match=said):
         start_arm(
-            planted.engine, planted.image, patch=added, rebuild_script=script, build_args={}, limits=None, timeout=2
+            planted.engine,
+            planted.image,
+            patch=ADDED_SOURCE,
+            rebuild_script=script,
+            build_args={},
+            limits=None,
+            timeout=2,
         )
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("rm $FC_ENV/bin/python && cp /bin/true $FC_ENV/bin/python", "bin/python"),
+        ("touch $(echo $FC_ENV/lib/python3*/site-packages)/evil.pth", "evil.pth"),
+        ("mkdir -p $FC_WORKDIR/tests; echo 'def test_it(): pass' > $FC_WORKDIR/tests/test_it.py", "the tests"),
+    ],
+)
+def test_a_build_that_changes_more_than_its_package_is_told(planted: Planted, script: str, said: str) -> None:
+    """Code of the patch runs while it builds: no other interpreter, start-up file or test comes out of that."""
+    with pytest.raises(MeasurementFailed, match=f"changed what is not its own: .*{said}"):
+        start_arm(
+            planted.engine, planted.image, patch=ADDED_SOURCE, rebuild_script=script, build_args={}, limits=None,
+            timeout=60,
+        )  # fmt: skip
+
+
+def test_a_build_may_change_its_package(planted: Planted) -> None:
+    """Its extension, and what its installation notes."""
+    script = "cd $FC_ENV/lib/python3*/site-packages && touch planted.abi3.so __editable__.x; mkdir p-2.dist-info"
+    started = start_arm(
+        planted.engine, planted.image, patch=ADDED_SOURCE, rebuild_script=script,
+        build_args={"FC_IMPORT_NAMES": "planted"}, limits=None, timeout=60,
+    )  # fmt: skip
+    started.stop()
 
 
 def compare(

@@ -55,7 +55,8 @@ class Slots:
         """
         name = os.urandom(8).hex()
         try:
-            self._root.mkdir(parents=True, exist_ok=True)
+            # For us alone: a sandbox of root's can leave set-uid files in there.
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
             while True:
                 lock = _locked(self._root / f"{name}.lock")
                 if lock:

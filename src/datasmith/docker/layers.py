@@ -170,7 +170,7 @@ class LayerStore:
     @contextmanager
     def _lock(self, key: str, *, wait: bool = True) -> Iterator[bool]:
         """Be the only one at work on a layer; yields False where another one is and `wait` is not set."""
-        self._root.mkdir(parents=True, exist_ok=True)
+        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._root / f".{key}.lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

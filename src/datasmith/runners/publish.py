@@ -48,7 +48,7 @@ class PublishRunner(BaseRunner[PR, Path]):
     def _publish(self, pr: PR) -> Outcome[Path]:
         source = self._made / task_id(pr.owner, pr.repo, pr.issue_number)
         if not source.is_dir():
-            raise TaskError(f"{source} is gone (make it again with --stage 5 --force, or without --resume)")
+            raise TaskError(f"{source} is gone (make it again with --stage 5 --force)")
         problems = check_task(source) or _without_certificate(source)
         if problems:
             return Outcome("refused", f"its folder breaks the contract: {'; '.join(problems)}")

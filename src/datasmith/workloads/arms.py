@@ -1,37 +1,22 @@
 """Arms: containers of one image with a patch applied, rebuilt where it must be, prepared and then frozen."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 
-from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ContainerEngine, ExecResult, ImageRef, Limits
+from datasmith.docker.engine import WORKDIR, Container, ContainerEngine, ImageRef, Limits
 from datasmith.errors import ContainerError, EngineUnavailable, MeasurementFailed
-from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.workloads.base import Workload
 from datasmith.workloads.inside.suite import FAILED
 from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
 from datasmith.workloads.mounts import ASV_PATH, COMPILED_HOME, INSIDE_HOME, SCRIPT_ENV, inside_mounts, script
+from datasmith.workloads.rebuild import rebuild, told, touches_compiled
 
 COMPILE_TIMEOUT_S = 600.0
-_COMPILED = re.compile(
-    r"\.(c|cc|cpp|cxx|cu|h|hh|hpp|hxx|inc|pyx|pxd|pxi|pyx\.in|pxd\.in|pxi\.in|tp|f|for|f90|f95|rs|go|s|asm|cmake|build)$"
-    r"|(^|/)(setup\.py|CMakeLists\.txt|Cargo\.(toml|lock)|Makefile|pyproject\.toml|meson\.options|meson_options\.txt)$",
-    re.IGNORECASE,
-)
 _DIGEST = (
     'cd -- "$1" && /usr/bin/find . -type f ! -path "*/__pycache__/*" -print0 | /usr/bin/sort -z '
     "| /usr/bin/xargs -0 /usr/bin/sha256sum | /usr/bin/sha256sum"
 )
 _COPY = '/bin/mkdir "$1" && /bin/cp -R "$2" "$3" "$1"'
-
-
-def touches_compiled(patch: str) -> bool:
-    """True where a git diff changes a file that a build turns into machine code, or a build description."""
-    try:
-        changes = parse_diff(patch)
-    except MalformedDiff:
-        return True
-    return any(_COMPILED.search(path) for change in changes for path in change.paths)
 
 
 def start_arm(
@@ -53,12 +38,12 @@ def start_arm(
         MeasurementFailed: the patch does not apply, or does not build; the message says which. The container is gone.
         EngineUnavailable: the engine is gone; says nothing about the patch.
     """
-    rebuild = rebuild_script is not None and touches_compiled(patch)
-    container = engine.start(image, limits=limits, mounts=inside_mounts(), writable_env=rebuild)
+    builds = rebuild_script is not None and touches_compiled(patch)
+    container = engine.start(image, limits=limits, mounts=inside_mounts(), writable_env=builds)
     try:
         problem = apply_patch(container, patch, timeout=timeout)
-        if problem is None and rebuild and rebuild_script is not None:
-            problem = run_rebuild(container, rebuild_script, build_args, timeout=timeout)
+        if problem is None and builds and rebuild_script is not None:
+            problem = rebuild(container, rebuild_script, build_args, timeout=timeout)
         if problem is not None:
             raise MeasurementFailed(problem)
     except BaseException:
@@ -76,14 +61,7 @@ def apply_patch(container: Container, patch: str, *, timeout: float) -> str | No
         timeout=timeout,
         stdin=patch.encode("utf-8", "surrogateescape"),
     )
-    return None if result.ok else f"the patch does not apply: {_tail(result, timeout)}"
-
-
-def run_rebuild(container: Container, script_text: str, build_args: Mapping[str, str], *, timeout: float) -> str | None:
-    """Build the package again as the image's pr tier did; the reason where that fails."""
-    env = {**build_args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, "UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
-    result = container.exec(["bash", "-c", script_text], timeout=timeout, env=env)
-    return None if result.ok else f"the patched tree does not build: {_tail(result, timeout)}"
+    return None if result.ok else f"the patch does not apply: {told(result, timeout)}"
 
 
 def suite_digest(container: Container, benchmark_dir: str) -> str:
@@ -96,7 +74,7 @@ def suite_digest(container: Container, benchmark_dir: str) -> str:
     words = ["/bin/sh", "-c", _DIGEST, "digest", suite_path(benchmark_dir)]
     result = container.exec(words, timeout=COMPILE_TIMEOUT_S, env={"LC_ALL": "C"})
     if not result.ok:
-        raise MeasurementFailed(f"the benchmarks cannot be read: {_tail(result, COMPILE_TIMEOUT_S)}")
+        raise MeasurementFailed(f"the benchmarks cannot be read: {told(result, COMPILE_TIMEOUT_S)}")
     return result.text.split()[0]
 
 
@@ -124,13 +102,13 @@ def prepare(
         words = script("setup_cache", json.dumps(request))
         result = container.exec(words, timeout=limit, env=SCRIPT_ENV, cwd=INSIDE_HOME)
         if not result.ok:
-            _note(container, f"{cache_path(key)}/{FAILED}", _tail(result, limit))
+            _note(container, f"{cache_path(key)}/{FAILED}", told(result, limit))
     if suite_digest(container, benchmark_dir) != expected:
         raise MeasurementFailed("its own code changed the benchmarks after they were sealed")
     words = ["/bin/sh", "-c", _COPY, "copy", COMPILED_HOME, f"{INSIDE_HOME}/inside", ASV_PATH]
     copied = container.exec(words, timeout=COMPILE_TIMEOUT_S)
     if not copied.ok:
-        raise MeasurementFailed(f"the scripts of a launch cannot be copied: {_tail(copied, COMPILE_TIMEOUT_S)}")
+        raise MeasurementFailed(f"the scripts of a launch cannot be copied: {told(copied, COMPILE_TIMEOUT_S)}")
     # -f: byte code that the arm's own code left is not believed. -I and -S: nothing of the tree runs while it is
     # compiled. Files that do not parse are not our concern.
     words = ["python", "-I", "-S", "-m", "compileall", "-q", "-f", "-x", r"/\.git/", WORKDIR, COMPILED_HOME]
@@ -153,10 +131,3 @@ def _by_key(workloads: Sequence[Workload]) -> dict[str, list[Workload]]:
         if workload.setup_cache_key is not None:
             found.setdefault(workload.setup_cache_key, []).append(workload)
     return found
-
-
-def _tail(result: ExecResult, timeout: float) -> str:
-    if result.timed_out:
-        return f"not done after {timeout:g} s"
-    said = " ".join((result.error_text.strip() or result.text.strip()).split())
-    return "".join(char if char.isprintable() else " " for char in said)[-300:] or f"exit code {result.rc}"

@@ -8,10 +8,11 @@ import pytest
 from datasmith.docker.engine import WORKDIR, ExecResult
 from datasmith.errors import ContainerError, EngineUnavailable, MeasurementFailed
 from datasmith.workloads import inside
-from datasmith.workloads.arms import prepare, touches_compiled
+from datasmith.workloads.arms import prepare
 from datasmith.workloads.base import Workload
 from datasmith.workloads.launch import cache_path
 from datasmith.workloads.mounts import COMPILED_HOME
+from datasmith.workloads.rebuild import touches_compiled
 
 from .simulated import SimulatedContainer
 

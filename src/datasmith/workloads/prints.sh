@@ -1,0 +1,22 @@
+#!/bin/sh
+# Print a digest of each entry of an environment (programs, packages) and one of the tree's tests.
+# Arguments: the environment, the tree. Only programs of the system are used: no arm can have changed them.
+export LC_ALL=C
+print_of() {
+    {
+        /usr/bin/find "$1" -type f ! -path "*/__pycache__/*" -print0 | /usr/bin/sort -z |
+            /usr/bin/xargs -0 -r /usr/bin/sha256sum
+        /usr/bin/find "$1" -type l -printf '%p %l\0' | /usr/bin/sort -z
+    } | /usr/bin/sha256sum | /usr/bin/cut -c1-64
+}
+
+cd -- "$1" || exit 1
+for entry in pyvenv.cfg bin/* lib/*/site-packages/* lib/*/site-packages/.[!.]*; do
+    printf '%s %s\n' "$(print_of "$entry")" "$entry"
+done
+
+cd -- "$2" || exit 1
+tests=$(/usr/bin/find . -name '*.py' -type f ! -path './.git/*' \
+    \( -path '*/test/*' -o -path '*/tests/*' -o -name 'test_*' -o -name '*_test.py' -o -name conftest.py \) -print0 |
+    /usr/bin/sort -z | /usr/bin/xargs -0 -r /usr/bin/sha256sum | /usr/bin/sha256sum | /usr/bin/cut -c1-64)
+printf '%s the tests\n' "$tests"
