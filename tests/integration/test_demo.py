@@ -42,15 +42,26 @@ def test_a_task_shows_nothing_of_its_solution(demo: Demo) -> None:
 
 
 def test_oracle_is_faster_than_nop(demo: Demo) -> None:
-    """There is a trial of each agent on each task, and wherever both were measured the expert's patch is faster."""
+    """There is a trial of each agent on each task; where both were measured, the expert's patch shows where it should.
+
+    That is in the workload with the expert's largest effect: in the mean over all of them, noise is as large as some.
+    """
     trials = {}
     for path in (demo.place / "runs/demo/trials").glob("*/*/*/trial.json"):
         trials[path.parts[-4], path.parts[-3]] = json.loads(path.read_text())
     assert trials.keys() == {(task, agent) for task in TASKS for agent in ("nop", "oracle", "command")}
-    measured = {key: trial["ratios"]["speedup"] for key, trial in trials.items() if trial["outcome"] == "measured"}
+    measured = {key: ratios(trial["ratios"]) for key, trial in trials.items() if trial["outcome"] == "measured"}
     both = [task for task in TASKS if {(task, "nop"), (task, "oracle")} <= measured.keys()]
-    assert len(both) >= 3
-    assert all(measured[task, "oracle"] > measured[task, "nop"] for task in both)
+    assert len(both) >= 3, {key: trial["reason"] for key, trial in trials.items()}
+    for task in both:
+        expert = ratios(json.loads((task_folders(demo)[task] / "certificate.json").read_text())["expert"])
+        largest = max(expert, key=lambda name: expert[name])
+        assert measured[task, "oracle"][largest] > measured[task, "nop"][largest]
+
+
+def ratios(summary: dict[str, list[dict[str, float | None]]]) -> dict[str, float]:
+    """Workload -> ratio, where there is one."""
+    return {str(row["workload"]): row["ratio"] for row in summary["workloads"] if row["ratio"]}
 
 
 def test_the_demo_says_where_the_report_is(demo: Demo) -> None:
