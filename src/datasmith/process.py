@@ -18,7 +18,7 @@ PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_
 """What a child sees of our environment unless the caller gives another one: never a secret."""
 
 LOG_BYTES = 50_000_000
-"""At most this much of one child's output goes to its log: what mined code prints must not fill the disk."""
+"""By default at most this much of one child's output goes to its log."""
 KEPT_BYTES = 2_000_000
 """At most this much of each output stream is kept: the beginning and the end."""
 
@@ -92,6 +92,7 @@ def run(
     timeout: float | None = None,
     stdin: bytes = b"",
     log: Path | None = None,
+    log_bytes: int = LOG_BYTES,
     kept_bytes: int = KEPT_BYTES,
     pass_fds: Sequence[int] = (),
 ) -> Completed:
@@ -99,7 +100,7 @@ def run(
 
     `env` is the child's complete environment (default: `clean_environment()`). After `timeout` seconds, and on any
     exception here (Ctrl-C included), the child's whole process group is killed. `log` gets both streams appended,
-    as they come.
+    as they come, `log_bytes` of them at most: what mined code prints must not fill the disk.
 
     Raises:
         FileNotFoundError: the program does not exist.
@@ -119,7 +120,7 @@ def run(
     deadline = None if timeout is None else started + timeout
     log_file = log.open("ab") if log else None
     try:
-        streams = _Streams(child, stdin, kept_bytes, log_file)
+        streams = _Streams(child, stdin, kept_bytes, _Log(log_file, log_bytes) if log_file else None)
         timed_out = not streams.follow(child.pid, deadline)
         kill_group(child.pid)
         out, err = streams.rest()
@@ -142,12 +143,12 @@ def run(
 class _Streams:
     """The three pipes of a child: feeds one, drains two."""
 
-    def __init__(self, child: "subprocess.Popen[bytes]", stdin: bytes, kept_bytes: int, log: IO[bytes] | None) -> None:
+    def __init__(self, child: "subprocess.Popen[bytes]", stdin: bytes, kept_bytes: int, log: "_Log | None") -> None:
         assert child.stdout and child.stderr
         self._outputs = {stream.fileno(): _Kept(kept_bytes) for stream in (child.stdout, child.stderr)}
         self._input = child.stdin
         self._waiting = memoryview(stdin)
-        self._log = _Log(log) if log else None
+        self._log = log
         self._selector = selectors.DefaultSelector()
         for descriptor in self._outputs:
             os.set_blocking(descriptor, False)
@@ -194,9 +195,9 @@ class _Streams:
 class _Log:
     """A log file that takes so much of a child's output, and then a note."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
-        self._left = LOG_BYTES
+        self._left = size
 
     def add(self, chunk: bytes) -> None:
         if self._left <= 0:

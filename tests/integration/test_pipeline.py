@@ -36,6 +36,8 @@ TREE = {
     "benchmarks/__init__.py": "",
     "benchmarks/bench.py": BENCH,
     "tests/test_calc.py": TEST,
+    "old.py": "HELP = 1\n",
+    "tests/test_old.py": "from old import HELP\n\n\ndef test_help():\n    assert HELP\n",
 }
 
 
@@ -86,12 +88,15 @@ def test_samplelib_up_to_its_environments(settings: Settings, tmp_path: Path) ->
 def test_one_pull_request_becomes_a_task_and_the_others_have_reasons(settings: Settings, tmp_path: Path) -> None:
     """Few rounds are enough for one workload; a second run keeps the answers; the task is in order and sealed.
 
+    The fast one deletes a module with its test: the test that cannot be imported any more takes no other away.
+
     A pull request that could not be measured for noise has failed, not been refused: it is resumed, as a user would.
     """
     clone = Clone(tmp_path / "calc", TREE)
     clone.merge(2, "Speed up total with a wrong formula", {"calc.py": WRONG})
     clone.merge(3, "Revert the wrong formula", {"calc.py": SLOW})
     clone.merge(4, "perf: less work in total", {"calc.py": SLOW + "# nothing is faster here, this is a comment\n"})
+    clone.git("rm", "-q", "old.py", "tests/test_old.py")
     clone.merge(5, "perf: use the closed form for all sums", {"calc.py": FAST})
     plan = MeasurePlan(min_rounds=6, max_rounds=8, retries=3)
     base = request(clone.path, "2026-02-01", "2026-03-01")
@@ -106,6 +111,7 @@ def test_one_pull_request_becomes_a_task_and_the_others_have_reasons(settings: S
     # A comment changes nothing. One test in twenty calls it changed all the same: by too little, or for the worse.
     assert any(words in reasons for words in ("no workload changed", "no workload improved", "too small")), reasons
     (task,) = load_dataset(str(settings.data_dir / "dataset/tasks")).select(())
+    assert task.passing_tests == ("tests.test_calc::test_total",)
     folder = settings.data_dir / "dataset/tasks/acme_calc_5"
     assert check_task(folder) == () and task == read_task(folder)
     assert (task.licence, task.workloads, task.compiled) == ("MIT", ("bench.time_total",), False)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from datasmith import process
 from datasmith.process import clean_environment, run
 
 STOPPED_COMMAND = """
@@ -122,10 +121,9 @@ def test_the_log_gets_everything(tmp_path: Path) -> None:
     assert data.startswith(b"before\n") and b"err\n" in data and data.count(b"\0") == 300_000
 
 
-def test_a_log_does_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_does_not_fill_the_disk(tmp_path: Path) -> None:
     """It ends with a note; the child goes on, and what is kept of its output is still its end."""
-    monkeypatch.setattr(process, "LOG_BYTES", 1000)
-    done = run(["sh", "-c", "yes | head -c 100000; echo end"], log=tmp_path / "log")
+    done = run(["sh", "-c", "yes | head -c 100000; echo end"], log=tmp_path / "log", log_bytes=1000)
     assert done.ok and done.text.endswith("end\n")
     assert (tmp_path / "log").stat().st_size < 1100 and "left out" in (tmp_path / "log").read_text()
 

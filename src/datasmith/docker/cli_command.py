@@ -40,6 +40,7 @@ class Cli:
         timeout: float = _SHORT_S,
         stdin: bytes = b"",
         log: Path | None = None,
+        log_bytes: int = process.LOG_BYTES,
         kept_bytes: int = process.KEPT_BYTES,
         env: Mapping[str, str] | None = None,
     ) -> process.Completed:
@@ -54,6 +55,7 @@ class Cli:
                 timeout=timeout,
                 stdin=stdin,
                 log=log,
+                log_bytes=log_bytes,
                 kept_bytes=kept_bytes,
                 env={**self._environment, **(env or {})},
             )

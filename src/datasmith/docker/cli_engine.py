@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from datasmith.docker.archive import MOST_BYTES
 from datasmith.docker.cli_build import KEY_LABEL, LABEL, build_failure, dockerfile, write_context
 from datasmith.docker.cli_command import Cli
 from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
@@ -220,7 +221,7 @@ class CliEngine:
         target.unlink(missing_ok=True)
         try:
             # The tar is the only thing the program prints where it succeeds, so the log of its output is the tar.
-            done = self._cli.run(["cp", f"{identity}:{path}/.", "-"], timeout=_LONG_S, log=target)
+            done = self._cli.run(["cp", f"{identity}:{path}/.", "-"], timeout=_LONG_S, log=target, log_bytes=MOST_BYTES)
         finally:
             self._cli.run(["rm", "--force", "--volumes", identity])
         if not done.ok or done.stderr:
