@@ -14,6 +14,7 @@ from datasmith.docker.cli_build import KEY_LABEL, LABEL, build_failure, dockerfi
 from datasmith.docker.cli_command import Cli
 from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
 from datasmith.docker.cli_limits import kept_by
+from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import HOME
 from datasmith.docker.layers import tier_key
@@ -53,6 +54,10 @@ class CliEngine:
         self._local = not re.match(r"(?:tcp|ssh|https?)://", (environment or {}).get("DOCKER_HOST", ""))
         self._uv = uv
 
+    @functools.cached_property
+    def _owner(self) -> str:
+        return f"{OWNER_LABEL}={owner()}"
+
     @property
     def name(self) -> str:
         """The program's name."""
@@ -63,6 +68,7 @@ class CliEngine:
         done = self._cli.run(["version"], timeout=30)
         if not done.ok:
             raise EngineUnavailable(str(self._cli.failure(done)))
+        sweep(self._cli)
 
     def limits(self) -> LimitReport:
         """See ContainerEngine."""
@@ -206,7 +212,7 @@ class CliEngine:
         words += ["--pids-limit", str(limits.pids), "--memory", memory, "--memory-swap", memory]
         words += ["--cpuset-cpus", _listed(limits.cpus)] if limits.cpus else []
         words += ["--tmpfs", f"/tmp:{tmpfs}", "--tmpfs", f"{HOME}:{tmpfs}", "--shm-size", "256m"]
-        words += ["--ulimit", "core=0", "--log-driver", "none", "--label", LABEL]
+        words += ["--ulimit", "core=0", "--log-driver", "none", "--label", LABEL, "--label", self._owner]
         words += [*options, "--entrypoint", "/bin/sh", image, "-c", program_text("container_keep.sh")]
         return self._cli.ask(words, timeout=_LONG_S).splitlines()[-1]
 
@@ -217,7 +223,8 @@ class CliEngine:
 
     def export(self, image: ImageRef, path: str, target: Path) -> None:
         """See ContainerEngine."""
-        identity = self._cli.ask(["create", "--network", "none", "--label", LABEL, image.digest, "/bin/true"])
+        labels = ["--label", LABEL, "--label", self._owner]
+        identity = self._cli.ask(["create", "--network", "none", *labels, image.digest, "/bin/true"])
         target.unlink(missing_ok=True)
         try:
             # The tar is the only thing the program prints where it succeeds, so the log of its output is the tar.

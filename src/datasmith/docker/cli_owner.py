@@ -1,0 +1,51 @@
+"""Whose a container is: what a killed process left behind is deleted, what another one works with is not."""
+
+import os
+from pathlib import Path
+
+from datasmith.docker.cli_command import Cli
+
+OWNER_LABEL = "org.formulacode.owner"
+"""On every container, and by `commit` on the images made of them."""
+_PROC = Path("/proc")
+
+
+def owner() -> str:
+    """This process as no other one was or will be named: machine's start, process namespace, process id, its start."""
+    return f"{_here()}.{os.getpid()}.{_started(os.getpid())}"
+
+
+def is_gone(name: str) -> bool:
+    """True where the process with this name ran here and has ended; False also where that cannot be known."""
+    here, _, rest = name.partition(".")
+    pid, _, started = rest.partition(".")
+    return here == _here() and pid.isdigit() and _started(int(pid)) != started
+
+
+def sweep(cli: Cli) -> None:
+    """Delete the containers, and then the images made of them, of processes that are gone."""
+    for kind, listing, delete in (
+        ("container", ["ps", "--all"], ["rm", "--force", "--volumes"]),
+        ("image", ["images"], ["rmi", "--force"]),
+    ):
+        words = [*listing, "--no-trunc", "--quiet", "--filter", f"label={OWNER_LABEL}"]
+        found = cli.run(words).text.split()
+        shown = f'{{{{.Id}}}} {{{{index .Config.Labels "{OWNER_LABEL}"}}}}'
+        told = cli.run([kind, "inspect", "--format", shown, *found]).text if found else ""
+        for identity, _, name in (line.partition(" ") for line in told.splitlines()):
+            if is_gone(name):
+                cli.run([*delete, identity])
+
+
+def _here() -> str:
+    boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    return f"{boot}-{(_PROC / 'self/ns/pid').stat().st_ino}"
+
+
+def _started(pid: int) -> str:
+    """When a process started, in the kernel's ticks; empty where there is none."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+    return stat.rpartition(")")[2].split()[19]
