@@ -204,11 +204,11 @@ def test_a_build_that_changes_more_than_its_package_is_told(planted: Planted, sc
 def test_a_build_may_change_its_package(planted: Planted) -> None:
     """Its extension, and what its installation notes."""
     script = "cd $FC_ENV/lib/python3*/site-packages && touch planted.abi3.so __editable__.x; mkdir p-2.dist-info"
-    started = start_arm(
+    with start_arm(
         planted.engine, planted.image, patch=ADDED_SOURCE, rebuild_script=script,
         build_args={"FC_IMPORT_NAMES": "planted"}, limits=None, timeout=60,
-    )  # fmt: skip
-    started.stop()
+    ) as built:  # fmt: skip
+        assert built.exec(["sh", "-c", "ls /opt/env/lib/python3*/site-packages/planted.abi3.so"], timeout=60).ok
 
 
 def compare(
