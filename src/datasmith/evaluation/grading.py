@@ -152,7 +152,8 @@ class Grader:
                 report = run_tests(container, self._task.test_command, timeout=TEST_TIMEOUT_S)
         except MeasurementFailed as error:
             return TestFacts(built=False, expected=len(expected), problem=str(error))
-        failed = tuple(name for name in expected if name not in report.passed)
+        passed = report.passed
+        failed = tuple(name for name in expected if name not in passed)
         return TestFacts(built=True, expected=len(expected), failed=failed, timed_out=report.timed_out)
 
     def _arm(self, patch: str) -> Container:
