@@ -1,10 +1,12 @@
 """What a sandbox says about its suite is data to be checked."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from datasmith.workloads.discover import MOST_WORKLOADS, Discovery, read_discovery
+from datasmith.workloads.inside.discover import describe
 
 
 def entry(**changes: object) -> dict[str, object]:
@@ -110,3 +112,15 @@ def test_texts_are_made_printable() -> None:
     found = read(entry(params=[["a\x1b[31m\n", "\ud800"]]), errors=["x\x00y"])
     assert all(workload.id.isprintable() for workload in found.workloads)
     assert found.errors == ("x y",)
+
+
+def test_a_parameter_of_megabytes_hides_no_other_workload() -> None:
+    """Inside it is cut to what the host refuses by name, and the others arrive."""
+    large = SimpleNamespace(name="m.time_large", params=[["x" * 5_000_000]], timeout=60.0)
+    small = SimpleNamespace(name="m.time_small", params=[["a"]], timeout=60.0)
+    rows = [{**describe(each), "kind": "time"} for each in (large, small)]
+    said = json.dumps({"benchmarks": rows, "errors": []}).encode()
+    assert len(said) < 5000
+    found = read_discovery(said, 60.0)
+    assert [workload.benchmark for workload in found.workloads] == ["m.time_small"]
+    assert [name for name, _ in found.refused] == ["m.time_large"]
