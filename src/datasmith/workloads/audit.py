@@ -6,7 +6,7 @@ base does, is launched a few times more, in two ways as different as can be: wit
 left out (the same launch, but the timed function does nothing). Wall time that is not claimed in the first and was not
 needed in the second was hidden.
 
-How many calls an audit launch makes follows from the arm's own claim: by that they take 0.3 seconds, so that they
+How many calls an audit launch makes follows from the arm's own claim: by that they take 0.6 seconds, so that they
 outweigh the scatter of starting a process. Who claims a thousandfold speed makes thousands of calls for each one of
 base, and can hide none of them.
 
@@ -39,9 +39,9 @@ EMPTY_ROUND = -3
 AUDIT_LAUNCHES = 4
 MOST_AUDIT_LAUNCHES = 8
 """Audit launches of each of the two sorts, for base and for the arm; more of them while they scatter too much."""
-AUDIT_TIMED_S = 0.3
+AUDIT_TIMED_S = 0.6
 """An audit launch makes so many calls that, by the arm's own claim, they take this long (or its usual number)."""
-AUDIT_WALL_S = 1.0
+AUDIT_WALL_S = 1.5
 """... or fewer, so that a launch with all its set-up is over by then (or takes no longer than its usual ones)."""
 CLAIM = 0.02
 """A submission that claims to be faster by this much, as ln ratio, and not by chance, is audited in any case."""
