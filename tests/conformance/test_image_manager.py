@@ -40,17 +40,10 @@ def lock(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Locked wheels, with hashes, of what the package needs to be built and tested."""
     place = tmp_path_factory.mktemp("lock")
     (place / "in.txt").write_text("setuptools==80.9.0\npytest==8.4.2\n")
-    words = [
-        str(process.find_uv()),
-        "pip",
-        "compile",
-        "--quiet",
-        "--generate-hashes",
-        "--only-binary",
-        ":all:",
-        "--no-header",
-    ]
-    done = process.run([*words, "--python-version", "3.11", "in.txt", "-o", "lock.txt"], cwd=place, timeout=120)
+    words = [str(process.find_uv()), "pip", "compile", "--quiet", "--generate-hashes", "--only-binary=:all:"]
+    done = process.run(
+        [*words, "--no-header", "--python-version", "3.11", "in.txt", "-o", "lock.txt"], cwd=place, timeout=120
+    )
     assert done.ok, done.error_text
     return (place / "lock.txt").read_text()
 

@@ -49,6 +49,7 @@ def test_oracle_is_faster_than_nop(demo: Demo) -> None:
     trials = {}
     for path in (demo.place / "runs/demo/trials").glob("*/*/*/trial.json"):
         trials[path.parts[-4], path.parts[-3]] = json.loads(path.read_text())
+    assert list((demo.place / "runs/demo").glob("*.html"))
     assert trials.keys() == {(task, agent) for task in TASKS for agent in ("nop", "oracle", "command")}
     measured = {key: ratios(trial["ratios"]) for key, trial in trials.items() if trial["outcome"] == "measured"}
     both = [task for task in TASKS if {(task, "nop"), (task, "oracle")} <= measured.keys()]

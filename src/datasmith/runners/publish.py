@@ -81,7 +81,7 @@ class PublishRunner(BaseRunner[PR, Path]):
             draft.rename(self._dataset / f"funnel-{self.window}.json")
 
 
-def withdrawn(rows: Sequence[StageItem], elsewhere: Collection[str] = ()) -> list[str]:
+def withdrawn(rows: Sequence[StageItem], elsewhere: Collection[str]) -> list[str]:
     """Task ids of the pull requests that the ledger's rows of a window do not let into the dataset (any more).
 
     `elsewhere` are items that another window has published: they stay.

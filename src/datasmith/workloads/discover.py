@@ -10,12 +10,12 @@ from typing import get_args
 
 from datasmith.docker.engine import Container
 from datasmith.workloads.base import Workload, WorkloadKind
+from datasmith.workloads.inside.discover import LONGEST_ID
 from datasmith.workloads.launch import suite_path
 from datasmith.workloads.mounts import INSIDE_HOME, SCRIPT_ENV, script
 
 MOST_WORKLOADS = 20_000
 MOST_ERRORS = 200
-LONGEST_ID = 1000
 LONGEST_TIMEOUT_S = 3600.0
 DEFAULT_TIMEOUT_S = 60.0
 """asv's own default for a benchmark."""

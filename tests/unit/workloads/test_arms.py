@@ -44,6 +44,9 @@ def test_deleted_renamed_and_new_sources_count() -> None:
     deleted = "deleted file mode 100644\nindex 7898192..0000000\n"
     assert touches_compiled(f"diff --git a/x.c b/x.c\n{deleted}--- a/x.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n")
     assert touches_compiled("diff --git a/x.pyx b/x.py\nsimilarity index 100%\nrename from x.pyx\nrename to x.py\n")
+    added = "new file mode 100644\nindex 0000000..7898192\n--- /dev/null\n+++ b/new.cc\n@@ -0,0 +1 @@\n+a\n"
+    assert touches_compiled(f"diff --git a/new.cc b/new.cc\n{added}")
+    assert touches_compiled("--- /dev/null\n+++ b/new.cc\n")
     assert not touches_compiled("")
 
 

@@ -205,7 +205,7 @@ def test_a_liar_is_found_however_large_the_lie(scale: float) -> None:
 
 
 def test_an_audit_that_runs_into_the_time_limit_is_a_lie() -> None:
-    """By its own claim half a second was asked for."""
+    """By its own claim it would have been over long before."""
 
     def late(request: Request) -> ExecResult | None:
         calls = int(str(request["number"])) * int(str(request["repeat"]))

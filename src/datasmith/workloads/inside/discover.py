@@ -23,8 +23,8 @@ KINDS = {
     "MemBenchmark": "mem",
     "TrackBenchmark": "track",
 }
-LONGEST_PARAMETER = 1001
-"""The host refuses a workload whose parameter is this long; a longer one would push the others out of the reply."""
+LONGEST_ID = 1000
+"""The host refuses longer ones by name; a parameter is cut just above it, and pushes no other out of the reply."""
 
 
 def describe(benchmark: object) -> dict[str, object]:
@@ -38,7 +38,7 @@ def describe(benchmark: object) -> dict[str, object]:
     return {
         "name": str(benchmark.name),  # type: ignore[attr-defined]
         "kind": KINDS.get(type(benchmark).__name__, "other"),
-        "params": [[str(value)[:LONGEST_PARAMETER] for value in axis] for axis in benchmark.params],  # type: ignore[attr-defined]
+        "params": [[str(value)[: LONGEST_ID + 1] for value in axis] for axis in benchmark.params],  # type: ignore[attr-defined]
         "unit": str(plain("unit", "unit")),
         "timeout": plain("timeout", None),
         "setup_cache_key": plain("setup_cache_key", None),
