@@ -26,7 +26,7 @@ from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.folder import TEST_TIMEOUT_S
 from datasmith.tasks.policy import GuardVerdict, check_patch
 from datasmith.tasks.task import Task
-from datasmith.workloads.arms import prepare, start_arm, suite_digest
+from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Workload, agent_arm
 from datasmith.workloads.discover import discover
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
@@ -200,7 +200,7 @@ class Grader:
             try:
                 writable = stack.enter_context(self._arm(patch))
                 workloads = workloads or self._workloads(writable)
-                suite = suite or suite_digest(writable, directory)
+                suite = suite or suite_print(writable, directory)
                 arms[name] = stack.enter_context(prepare(writable, workloads, directory, suite=suite))
             except MeasurementFailed as error:
                 if name in shared:

@@ -26,7 +26,7 @@ from datasmith.tasks.gitdiff import MalformedDiff
 from datasmith.tasks.ids import task_id
 from datasmith.tasks.policy import solution_part
 from datasmith.tasks.task import BuildInputs, Task
-from datasmith.workloads.arms import prepare, start_arm, suite_digest
+from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.certify import certify
 from datasmith.workloads.discover import discover
@@ -247,7 +247,7 @@ class Synthesis:
             suite: str | None = None
             for name, patch in patches.items():
                 writable = stack.enter_context(self._arm(sealed, patch, order, core))
-                suite = suite or suite_digest(writable, order.benchmark_dir)
+                suite = suite or suite_print(writable, order.benchmark_dir)
                 arms[name] = stack.enter_context(
                     prepare(writable, verified.workloads, order.benchmark_dir, suite=suite)
                 )

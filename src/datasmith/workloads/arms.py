@@ -9,13 +9,10 @@ from datasmith.workloads.base import Workload
 from datasmith.workloads.inside.suite import FAILED
 from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
 from datasmith.workloads.mounts import ASV_PATH, COMPILED_HOME, INSIDE_HOME, SCRIPT_ENV, inside_mounts, script
-from datasmith.workloads.rebuild import rebuild, told, touches_compiled
+from datasmith.workloads.prints import directory_print, told
+from datasmith.workloads.rebuild import rebuild, touches_compiled
 
 COMPILE_TIMEOUT_S = 600.0
-_DIGEST = (
-    'cd -- "$1" && /usr/bin/find . -type f ! -path "*/__pycache__/*" -print0 | /usr/bin/sort -z '
-    "| /usr/bin/xargs -0 /usr/bin/sha256sum | /usr/bin/sha256sum"
-)
 _COPY = '/bin/mkdir "$1" && /bin/cp -R "$2" "$3" "$1"'
 
 
@@ -64,18 +61,9 @@ def apply_patch(container: Container, patch: str, *, timeout: float) -> str | No
     return None if result.ok else f"the patch does not apply: {told(result, timeout)}"
 
 
-def suite_digest(container: Container, benchmark_dir: str) -> str:
-    """What tells the files of a suite from others, read by programs that no arm can change.
-
-    Raises:
-        MeasurementFailed: they cannot be read.
-        EngineUnavailable: the engine is gone.
-    """
-    words = ["/bin/sh", "-c", _DIGEST, "digest", suite_path(benchmark_dir)]
-    result = container.exec(words, timeout=COMPILE_TIMEOUT_S, env={"LC_ALL": "C"})
-    if not result.ok:
-        raise MeasurementFailed(f"the benchmarks cannot be read: {told(result, COMPILE_TIMEOUT_S)}")
-    return result.text.split()[0]
+def suite_print(container: Container, benchmark_dir: str) -> str:
+    """See `directory_print`: that of the suite."""
+    return directory_print(container, suite_path(benchmark_dir))
 
 
 def prepare(
@@ -85,7 +73,7 @@ def prepare(
 
     What is compiled is the tree, and a copy of our scripts and asv_runner: a launch of the arm's interpreter would
     otherwise compile them again each time. The copy is made, and the suite is looked at, after the last code of the
-    arm has run: `suite` is the digest that its files must still have (None: the one that they have now).
+    arm has run: `suite` is the print that its files must still have (None: the one that they have now).
 
     A setup_cache that fails or runs into its benchmarks' time limit leaves a reason, which the launches of its
     workloads then report.
@@ -95,7 +83,7 @@ def prepare(
             have to go; or the disk is full.
         EngineUnavailable: the engine is gone; says nothing about the arm.
     """
-    expected = suite or suite_digest(container, benchmark_dir)
+    expected = suite or suite_print(container, benchmark_dir)
     for key, users in _by_key(workloads).items():
         request = {"suite": suite_path(benchmark_dir), "name": users[0].benchmark, "cache": cache_path(key)}
         limit = max(workload.timeout_s for workload in users) + START_ALLOWANCE_S
@@ -103,7 +91,7 @@ def prepare(
         result = container.exec(words, timeout=limit, env=SCRIPT_ENV, cwd=INSIDE_HOME)
         if not result.ok:
             _note(container, f"{cache_path(key)}/{FAILED}", told(result, limit))
-    if suite_digest(container, benchmark_dir) != expected:
+    if suite_print(container, benchmark_dir) != expected:
         raise MeasurementFailed("its own code changed the benchmarks after they were sealed")
     words = ["/bin/sh", "-c", _COPY, "copy", COMPILED_HOME, f"{INSIDE_HOME}/inside", ASV_PATH]
     copied = container.exec(words, timeout=COMPILE_TIMEOUT_S)

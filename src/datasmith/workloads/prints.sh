@@ -1,6 +1,7 @@
 #!/bin/sh
-# Print a digest of each entry of an environment (programs, packages) and one of the tree's tests.
-# Arguments: the environment, the tree. Only programs of the system are used: no arm can have changed them.
+# Print a digest and a name for each entry of an environment (programs, packages) and for a tree's tests; or, where only
+# a directory is given, its digest. Only programs of the system are used: no arm can have changed them.
+# Arguments: DIRECTORY, or ENVIRONMENT TREE.
 export LC_ALL=C
 print_of() {
     {
@@ -11,6 +12,10 @@ print_of() {
 }
 
 cd -- "$1" || exit 1
+if [ "$#" -eq 1 ]; then
+    print_of .
+    exit
+fi
 for entry in pyvenv.cfg bin/* lib/*/site-packages/* lib/*/site-packages/.[!.]*; do
     printf '%s %s\n' "$(print_of "$entry")" "$entry"
 done

@@ -2,17 +2,16 @@
 
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 
-from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ExecResult
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
+from datasmith.workloads.prints import environment_prints, told
 
 _COMPILED = re.compile(
     r"\.(c|cc|cpp|cxx|cu|h|hh|hpp|hxx|inc|pyx|pxd|pxi|pyx\.in|pxd\.in|pxi\.in|tp|f|for|f90|f95|rs|go|s|asm|cmake|build)$"
     r"|(^|/)(setup\.py|CMakeLists\.txt|Cargo\.(toml|lock)|Makefile|pyproject\.toml|meson\.options|meson_options\.txt)$",
     re.IGNORECASE,
 )
-_PRINTS_TIMEOUT_S = 600.0
 
 
 def touches_compiled(patch: str) -> bool:
@@ -30,23 +29,16 @@ def rebuild(container: Container, script: str, build_args: Mapping[str, str], *,
     The build runs code of the patch in an environment that it can write to. It may put the package there and nothing
     else: not another interpreter, start-up file or test runner, and not other tests.
     """
-    before = _prints(container)
+    before = environment_prints(container)
     env = {**build_args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, "UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
     result = container.exec(["/bin/bash", "-c", script], timeout=timeout, env=env)
     if not result.ok:
         return f"the patched tree does not build: {told(result, timeout)}"
-    after = _prints(container)
+    after = environment_prints(container)
     own = build_args.get("FC_IMPORT_NAMES", "").split()
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     foreign = sorted(name for name in changed if not _is_own(name, own))
     return f"its build changed what is not its own: {', '.join(foreign[:5])}" if foreign else None
-
-
-def _prints(container: Container) -> dict[str, str]:
-    text = files("datasmith.workloads").joinpath("prints.sh").read_text(encoding="utf-8")
-    result = container.exec(["/bin/sh", "-c", text, "prints", ENV_PREFIX, WORKDIR], timeout=_PRINTS_TIMEOUT_S)
-    pairs = (line.partition(" ") for line in result.text.splitlines())
-    return {name: digest for digest, _, name in pairs} if result.ok else {"the environment": told(result, 0.0)}
 
 
 def _is_own(entry: str, import_names: list[str]) -> bool:
@@ -56,11 +48,3 @@ def _is_own(entry: str, import_names: list[str]) -> bool:
         return False
     top = name.split(".")[0]
     return top in import_names or name.startswith("__editable__") or name.endswith((".dist-info", ".egg-link"))
-
-
-def told(result: ExecResult, timeout: float) -> str:
-    """The end of what a command said, on one line; or that it took too long."""
-    if result.timed_out:
-        return f"not done after {timeout:g} s"
-    said = " ".join((result.error_text.strip() or result.text.strip()).split())
-    return "".join(char if char.isprintable() else " " for char in said)[-300:] or f"exit code {result.rc}"
