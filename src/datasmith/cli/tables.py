@@ -24,8 +24,7 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
         out.print(table)
     control, cost = report.control, report.cost
     for line in (
-        f"A/A false positives: {control.false_positives} of {control.workloads} workloads ({percent(control.rate)}); "
-        f"median interval half-width ±{percent(control.half_width, 2)}",
+        f"A/A false positives: {control.said}; median interval half-width ±{percent(control.half_width, 2)}",
         f"measuring: {cost.launches} launches, {seconds(cost.wall_s)} wall, {seconds(cost.cpu_s)} cpu, "
         f"{percent(cost.overhead_share)} outside timed calls",
         f"{report.n_complete} of {report.n_expected} trials complete; page: {page}",

@@ -15,6 +15,7 @@ from datasmith.metrics.score import FailurePolicy, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, valid_pairs
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads.base import agent_arm
+from datasmith.workloads.summary import aa_false_positives
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,9 @@ class AgentReport:
 
 @dataclass(frozen=True, slots=True)
 class ControlReport:
-    """What the A/A arm says of the measuring itself: `false_positives` are base2 workloads called changed.
+    """What the A/A arm says of the measuring itself: `false_positives` of its `workloads` are called changed.
+
+    Only those count that had rounds enough to be called changed.
 
     half_width: the median half-width of the intervals of ln ratio over all arms; None where nothing was measured.
     """
@@ -55,6 +58,13 @@ class ControlReport:
     def rate(self) -> float | None:
         """False positives per workload."""
         return self.false_positives / self.workloads if self.workloads else None
+
+    @property
+    def said(self) -> str:
+        """The false positives in words."""
+        if self.rate is None:
+            return "not tested: too few rounds to call a workload changed"
+        return f"{self.false_positives} of {self.workloads} workloads ({100 * self.rate:.1f} %)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +193,10 @@ def _control(sessions: Sequence[SessionRecord], rows: Sequence[TrialRow]) -> Con
     arms = [session.control for session in sessions] + [session.expert for session in sessions]
     arms += [row.record.ratios for row in rows if row.record.ratios]
     widths = sorted(width for arm in arms for row in arm.workloads if (width := half_width(row)) is not None)
+    called = [aa_false_positives(session.control) for session in sessions]
     return ControlReport(
-        workloads=sum(len(session.control.valid) for session in sessions),
-        false_positives=sum(len(session.control.changed) for session in sessions),
+        workloads=sum(testable for _, testable in called),
+        false_positives=sum(changed for changed, _ in called),
         half_width=widths[len(widths) // 2] if widths else None,
     )
 

@@ -4,30 +4,28 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from datasmith.agents.classification import Classification
 from datasmith.docker import seal
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, ImageRef, Limits
+from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, Limits
 from datasmith.docker.images import BUILD_ARGS, ImageManager, ImagePlan, build_args_text
 from datasmith.docker.verifiers import TestReport, run_tests
 from datasmith.errors import BuildFailed, MeasurementFailed
 from datasmith.github.git import MAX_PATCH, Git
-from datasmith.github.models import PR
 from datasmith.github.render import render_instruction
 from datasmith.resolution.base import Resolution
+from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
 from datasmith.tasks.gitdiff import MalformedDiff
-from datasmith.tasks.ids import task_id
 from datasmith.tasks.policy import solution_part
 from datasmith.tasks.task import BuildInputs, Task
 from datasmith.workloads.arms import prepare, start_arm, suite_print
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
 from datasmith.workloads.certify import certify
 from datasmith.workloads.discover import discover
 from datasmith.workloads.machine import this_machine
@@ -45,58 +43,6 @@ SHOWN_TESTS = 3
 MEASURE_ATTEMPTS = 3
 """A measurement that a busy machine made invalid is taken this often before the item fails."""
 _VERSION_VARIABLES = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """A decision against a pull request, with the reason that the funnel shows."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What stage 5 is asked to make: a pull request with its class, environment and suite."""
-
-    pr: PR
-    classification: Classification
-    resolution: Resolution
-    licence: str | None
-    benchmark_dir: str
-    benchmark_timeout_s: float
-    clone: Path
-    pretend_version: str | None
-
-    @property
-    def task_id(self) -> str:
-        """The id of the task this may become."""
-        return task_id(self.pr.owner, self.pr.repo, self.pr.issue_number)
-
-
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """The sealed image of an order, with the inputs it was built from."""
-
-    image: ImageRef
-    inputs: BuildInputs
-    source: Path
-    expert_patch: str
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What was seen of the untouched tree: its workloads and tests; and of the tests with the expert's patch."""
-
-    workloads: tuple[Workload, ...]
-    base: TestReport
-    expert: TestReport
-    excused: frozenset[str] = frozenset()
-    """Tests that the expert's patch breaks, in files that its own pull request rewrites."""
-
-    @property
-    def passing(self) -> tuple[str, ...]:
-        """Ids that a patch has to keep passing."""
-        return tuple(sorted(self.base.passed & self.expert.passed))
 
 
 def source_path(data_dir: Path, task: str) -> Path:
@@ -205,6 +151,7 @@ class Synthesis:
         scored = tuple(workload for workload in found.workloads if workload.kind in SCORED_KINDS)
         if not scored:
             return Refusal("the suite has no timing benchmarks")
+        self._plan.check(len(scored))
         return _compared(order, Verified(scored, base, expert))
 
     def _expert_tests(self, order: Order, sealed: Sealed, core: int) -> TestReport | Refusal:

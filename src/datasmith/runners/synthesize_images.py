@@ -18,9 +18,10 @@ from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.disk import needing_room
 from datasmith.runners.licence import stated_licence
 from datasmith.runners.loop import RunOptions
+from datasmith.runners.order import Order, Refusal
 from datasmith.runners.resolve_packages import NO_SUITE_AT_BASE, read_suite, read_tree
 from datasmith.runners.rows import load_classification, load_pull_request, load_resolution
-from datasmith.runners.synthesis import Order, Refusal, Synthesis, source_path
+from datasmith.runners.synthesis import Synthesis, source_path
 from datasmith.storage.base import ItemKind, Row, Store
 from datasmith.tasks.folder import write_task
 from datasmith.tasks.ids import task_id

@@ -59,6 +59,15 @@ class MeasurePlan:
         """The first round after which a workload may stop: one effect among all of them must be able to show."""
         return min(self.max_rounds, max(self.min_rounds, rounds_needed(workloads, FALSE_DISCOVERY_RATE)))
 
+    def check(self, workloads: int) -> None:
+        """Raises ConfigError where the rounds are too few for one effect among so many workloads to show."""
+        needed = rounds_needed(workloads, FALSE_DISCOVERY_RATE)
+        if self.max_rounds < needed:
+            raise ConfigError(
+                f"--max-rounds {self.max_rounds}: no effect could be told from chance among {workloads} workloads"
+                f" in less than {needed} rounds (example: --max-rounds {needed})"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:

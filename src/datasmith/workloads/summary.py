@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasmith.stats.bootstrap import MeanEstimate, hierarchical
-from datasmith.stats.multiple import benjamini_hochberg
+from datasmith.stats.multiple import benjamini_hochberg, rounds_needed
 from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads.audit import FULL_ROUND, finding
@@ -117,8 +117,12 @@ def speedup_over(
 
 
 def aa_false_positives(control: ArmSummary) -> tuple[int, int]:
-    """(workloads of the A/A arm called changed, workloads of it that have a ratio)."""
-    return len(control.changed), len(control.valid)
+    """(workloads of the A/A arm called changed, workloads of it with rounds enough to be called that).
+
+    Where a single effect among all of them could not show, seeing none says nothing.
+    """
+    needed = rounds_needed(len(control.valid), FALSE_DISCOVERY_RATE)
+    return len(control.changed), sum(row.changed or row.rounds >= needed for row in control.valid)
 
 
 def _estimates(workloads: Mapping[str, Launches], arm: str, seed: int, confidence: float) -> dict[str, PairedEstimate]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.evaluation.report import Report, build_report
+from datasmith.evaluation.report import ControlReport, Report, build_report
 from datasmith.evaluation.run_folder import TrialKey, write_record
 from datasmith.evaluation.summary import as_json
 from datasmith.metrics.score import POLICIES, FailurePolicy
@@ -83,6 +83,8 @@ def test_the_control_arm_is_counted(tmp_path: Path) -> None:
     run = sample_run(tmp_path / "r")
     control = report_of(run).control
     assert (control.workloads, control.false_positives) == (6, 0)
+    assert control.said == "0 of 6 workloads (0.0 %)"
+    assert ControlReport(0, 0, None).said.startswith("not tested")
     assert control.half_width == pytest.approx(0.02, abs=0.001)
 
 

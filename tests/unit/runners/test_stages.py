@@ -21,11 +21,12 @@ from datasmith.resolution.base import AsvHints, Resolution, SourceTree
 from datasmith.resolution.resolver import Resolver
 from datasmith.runners.classify_prs import ClassifyPRsRunner
 from datasmith.runners.loop import RunOptions, StageSummary
+from datasmith.runners.order import Order, Refusal
 from datasmith.runners.publish import PublishRunner
 from datasmith.runners.resolve_packages import ResolvePackagesRunner
 from datasmith.runners.scrape_commits import GONE, ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import NO_SUITE, ScrapeReposRunner
-from datasmith.runners.synthesis import Order, Refusal, Synthesis, source_path
+from datasmith.runners.synthesis import Synthesis, source_path
 from datasmith.runners.synthesize_images import MADE, SynthesizeImagesRunner
 from datasmith.storage.sql import SqlStore
 from datasmith.tasks.task import Task

@@ -18,7 +18,8 @@ from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange
 from datasmith.resolution.base import Resolution
 from datasmith.runners import synthesis
-from datasmith.runners.synthesis import Order, Refusal, Sealed, Synthesis, Verified
+from datasmith.runners.order import Order, Refusal, Sealed, Verified
+from datasmith.runners.synthesis import Synthesis
 from datasmith.tasks.certificate import ArmSummary, Cost
 from datasmith.tasks.task import BuildInputs
 from datasmith.workloads.measure import Measured, MeasurePlan

@@ -107,10 +107,10 @@ def bomb() -> str:
 )
 def test_a_hostile_configuration_is_refused_at_once(text: str) -> None:
     """Too large, too deep, too many environments, or no configuration at all: one error, in less than a second."""
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(ConfigError, match=r"asv\.conf\.json"):
         AsvConfig.parse(text)
-    assert time.monotonic() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 def test_the_bomb_is_small() -> None:

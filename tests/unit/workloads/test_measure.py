@@ -76,6 +76,13 @@ def test_a_large_suite_takes_more_rounds_before_it_may_stop() -> None:
     assert PLAN.first_stop(10**9) == 24
 
 
+def test_too_few_rounds_for_a_suite_are_told_before_anything_is_measured() -> None:
+    """58 workloads need 12 rounds: a sixfold speed-up seen in six rounds would be called chance."""
+    PLAN.at_most(12).check(58)
+    with pytest.raises(ConfigError, match=r"--max-rounds 6: .* 58 workloads .* \(example: --max-rounds 12\)"):
+        PLAN.at_most(6).check(58)
+
+
 def test_every_arm_runs_once_per_round_in_an_order_drawn_by_the_seed() -> None:
     """Back to back, workload by workload; the same seed gives the same order."""
     first = run(arms(), X, Y)

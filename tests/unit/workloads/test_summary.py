@@ -42,6 +42,14 @@ def test_the_a_a_arm_raises_the_floor_of_others_and_not_its_own() -> None:
     assert aa_false_positives(summaries[CONTROL]) == (1, 1)
 
 
+def test_what_could_not_be_called_changed_is_no_evidence() -> None:
+    """Six rounds can show one effect in one workload, and none in two: then there is nothing to count."""
+    one = summarise(history({"m.time_x": 1.0}, rounds=6), seed=0)[CONTROL]
+    two = summarise(history({"m.time_x": 1.0, "m.time_y": 1.0}, rounds=6), seed=0)[CONTROL]
+    assert aa_false_positives(one) == (0, 1)
+    assert aa_false_positives(two) == (0, 0)
+
+
 def test_an_effect_below_half_a_percent_is_no_change() -> None:
     """However precisely it is known."""
     (row,) = summarise(history({"m.time_x": 1.003}, noise=0.0001, rounds=16), seed=0)[EXPERT].workloads
