@@ -44,7 +44,7 @@ AUDIT_TIMED_S = 0.6
 AUDIT_WALL_S = 1.5
 """... or fewer, so that a launch with all its set-up is over by then (or takes no longer than its usual ones)."""
 CLAIM = 0.02
-"""A submission that claims to be faster by this much, as ln ratio, and not by chance, is audited in any case."""
+"""A submission that claims to be faster by this much, as ln ratio, and not by chance, is audited."""
 LARGE_CLAIM = math.log(1.1)
 """A claim that speaks for itself, and says nothing of an arm's other workloads."""
 SUSPECT_S = 0.005
@@ -88,15 +88,19 @@ def unclaimed_seconds(measurement: Measurement) -> float:
     return measurement.wall_s - timed_seconds(measurement)
 
 
-def claims(rounds: Mapping[str, NDArray[np.float64]], rng: np.random.Generator) -> frozenset[str]:
+def claims(
+    rounds: Mapping[str, NDArray[np.float64]], floors: Mapping[str, float], rng: np.random.Generator
+) -> frozenset[str]:
     """The workloads whose log ratios, round by round, claim a speed-up that has to be checked.
 
-    Those are faster whose own interval is above 1; and, where all but the large ones of them are faster in their mean,
+    Those are faster whose own interval is above 1, and that by more than their noise floor (as ln ratio: what the
+    control, the same code, was seen to differ by); and, where all but the large ones of them are faster in their mean,
     each workload that has a part in it.
     """
     usable = {name: ratios for name, ratios in rounds.items() if len(ratios) >= 2}
     faster = {name for name, ratios in usable.items() if float(np.median(ratios)) > CLAIM}
-    certain = {name for name in faster if interval(usable[name], rng=rng)[0] > 1.0}
+    beyond = {name for name in faster if float(np.median(usable[name])) > floors.get(name, 0.0)}
+    certain = {name for name in beyond if interval(usable[name], rng=rng)[0] > 1.0}
     large = {name for name in certain if float(np.median(usable[name])) > LARGE_CLAIM}
     others = [ratios for name, ratios in usable.items() if name not in large]
     together = bool(others) and hierarchical(others, rng=rng).low > 1.0

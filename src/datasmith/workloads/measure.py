@@ -16,7 +16,14 @@ from datasmith.workloads import audit
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import CALIBRATING, LaunchSize, Pace, launch_size, slowed_down
 from datasmith.workloads.launch import START_ALLOWANCE_S, Launched, Order, launch
-from datasmith.workloads.summary import FALSE_DISCOVERY_RATE, Launches, generator, log_ratios, summarise
+from datasmith.workloads.summary import (
+    FALSE_DISCOVERY_RATE,
+    Launches,
+    generator,
+    log_ratios,
+    noise_floors,
+    summarise,
+)
 
 WARM_UP_ROUND = -1
 OUR_ARMS = frozenset({BASE, CONTROL, EXPERT})
@@ -254,10 +261,11 @@ class _Bench:
     def claimed(self, tracks: Iterable[_Track]) -> frozenset[tuple[str, str]]:
         """(arm, workload) of each speed-up that a submission claims."""
         standing = [track for track in tracks if BASE in track.arms]
+        floors = noise_floors({track.workload.id: track.launches for track in standing}, seed=self._plan.seed)
         found: set[tuple[str, str]] = set()
         for arm in self._arms.keys() - OUR_ARMS:
             rounds = {track.workload.id: log_ratios(track.launches, arm) for track in standing if arm in track.arms}
-            faster = audit.claims(rounds, generator(self._plan.seed, arm, "claims"))
+            faster = audit.claims(rounds, floors, generator(self._plan.seed, arm, "claims"))
             found |= {(arm, workload) for workload in faster}
         return frozenset(found)
 

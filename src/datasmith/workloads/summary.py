@@ -99,13 +99,18 @@ def summarise(
     seen = (arm for launches in workloads.values() for arm in launches.by_arm)
     others = [arm for arm in dict.fromkeys((*arms, *seen)) if arm != BASE]
     control = _estimates(workloads, CONTROL, seed, confidence)
-    floors = {name: max(LEAST_FLOOR, _reach(found)) for name, found in control.items()}
+    floors = _floors(control)
     summaries: dict[str, ArmSummary] = {}
     for arm in others:
         found = control if arm == CONTROL else _estimates(workloads, arm, seed, confidence)
         known = {} if arm == CONTROL else floors
         summaries[arm] = _summary(arm, workloads, found, known, generator(seed, arm), confidence)
     return summaries
+
+
+def noise_floors(workloads: Mapping[str, Launches], *, seed: int, confidence: float = 0.95) -> dict[str, float]:
+    """The noise floor of each workload where base2 has a ratio, as |ln ratio|."""
+    return _floors(_estimates(workloads, CONTROL, seed, confidence))
 
 
 def speedup_over(
@@ -133,8 +138,9 @@ def _estimates(workloads: Mapping[str, Launches], arm: str, seed: int, confidenc
     }
 
 
-def _reach(found: PairedEstimate) -> float:
-    return max(abs(math.log(found.low)), abs(math.log(found.high)))
+def _floors(control: Mapping[str, PairedEstimate]) -> dict[str, float]:
+    reach = {name: max(abs(math.log(found.low)), abs(math.log(found.high))) for name, found in control.items()}
+    return {name: max(LEAST_FLOOR, far) for name, far in reach.items()}
 
 
 def _summary(
