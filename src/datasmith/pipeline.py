@@ -17,6 +17,7 @@ from datasmith.executors.cores import CorePool, usable_cores
 from datasmith.github.base import Forge, Window
 from datasmith.github.forges import open_forge
 from datasmith.publish.funnel import Funnel, funnel
+from datasmith.redact import Redactor
 from datasmith.resolution.resolver import Resolver
 from datasmith.runners.agenda import Terms, abandoned, agenda, repository_of
 from datasmith.runners.base import default_worker
@@ -28,7 +29,7 @@ from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.synthesize_images import SynthesizeImagesRunner
-from datasmith.settings import Settings
+from datasmith.settings import Settings, environment, secrets_of
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage import open_store
 from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store
@@ -147,6 +148,7 @@ class Pipeline:
         self._window = request.window.key
         self._data_dir = settings.data_dir.absolute()
         self._engine: ContainerEngine | None = None
+        self._redact = Redactor(secrets_of(environment()))
 
     @classmethod
     def open(cls, settings: Settings, request: Request) -> Self:
@@ -237,7 +239,7 @@ class Pipeline:
         def progress(done: int, total: int, item: str, state: ItemState) -> None:
             show(STAGES[stage], done, total, f"{item} {state}")
 
-        return replace(options, progress=progress)
+        return replace(options, progress=progress, redact=self._redact)
 
     def engine(self) -> ContainerEngine:
         """The container engine, opened at its first use.

@@ -111,7 +111,7 @@ def _plan(settings: "Settings", request: "Request", as_json: bool) -> None:
 def _run(settings: "Settings", request: "Request", as_json: bool) -> None:
     import anyio
 
-    from datasmith.cli.common import set_up_logging
+    from datasmith.cli.logs import set_up_logging
     from datasmith.cli.progress import StageBars
     from datasmith.pipeline import Pipeline
 

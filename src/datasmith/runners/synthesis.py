@@ -19,6 +19,7 @@ from datasmith.errors import BuildFailed, MeasurementFailed
 from datasmith.github.git import MAX_PATCH, Git
 from datasmith.github.models import PR
 from datasmith.github.render import render_instruction
+from datasmith.redact import redact
 from datasmith.resolution.base import Resolution
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
@@ -360,10 +361,10 @@ def _module_of(test: str) -> str:
 
 
 def _last_line(text: str) -> str:
-    """What a program said last, in printable characters: it is shown on terminals."""
-    shown = ("".join(char if char.isprintable() else " " for char in line).strip() for line in text.splitlines())
-    lines = [line for line in shown if line]
-    return lines[-1][:200] if lines else "no output"
+    """What a program said last, without secrets and in printable characters: it is shown on terminals."""
+    lines = redact(text).splitlines()
+    shown = ("".join(char if char.isprintable() else " " for char in line).strip() for line in lines)
+    return ([line for line in shown if line] or ["no output"])[-1][:200]
 
 
 def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certificate) -> Task:
