@@ -28,16 +28,32 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "package index token": (("pypi-", "npm_"), _WORD + r"(?:pypi-AgE[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})"),
     "JSON web token": (("eyJ",), _WORD + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
     "private key": (("PRIVATE KEY",), r"(?s)-----BEGIN ([A-Z ]*)PRIVATE KEY-----.*?(?:-----END \1PRIVATE KEY-----|\Z)"),
-    "password in a URL": (("://",), r"(?<=://)[^\s/?#'\"<>@]*@(?=[^\s/])"),
-    "authorization header": (
-        ("earer ", "uthorization", "UTHORIZATION", "EARER "),
-        r"(?i)\b(?P<keep>(?:authorization['\"]?\s*[:=]\s*['\"]?(?:basic|bearer|token)|bearer)\s+)"
-        r"(?=\S*\d)[A-Za-z0-9._~+/=-]{12,}",
+    "password in a URL": (
+        ("://",),
+        r"(?<=://)(?:[^\s/?#'\"<>:@]*:[^\s/?#'\"<>]+|[A-Za-z0-9_-]{20,})@(?=[^\s/])",
     ),
+    "authorization header": (
+        ("uthorization", "UTHORIZATION"),
+        r"(?i)(?P<keep>authorization['\"]?\s*[:=,]\s*b?['\"]?(?:basic|bearer|token)\s+)[A-Za-z0-9._~+/=-]{8,}",
+    ),
+    "bearer token": (("earer ", "EARER "), r"(?i)\b(?P<keep>bearer\s+)(?=\S*\d)[A-Za-z0-9._~+/=-]{12,}"),
     "named value": (
-        ("TOKEN", "SECRET", "PASSWORD", "KEY", "token", "secret", "password", "key"),
-        r"(?i)(?<![A-Za-z0-9])(?P<keep>[A-Z0-9_]*(?:TOKENS?|SECRET|PASSWORD|API_?KEY|(?:ACCESS|SECRET|PRIVATE)_KEY)"
-        r"['\"]?\s*[:=]\s*['\"]?)(?=[^\s'\"]*\d)[A-Za-z0-9_/+=~!@#%^*-]{12,}(?![A-Za-z0-9_.(\[])",
+        (
+            "TOKEN",
+            "SECRET",
+            "PASSWORD",
+            "KEY",
+            "Token",
+            "Secret",
+            "Password",
+            "Key",
+            "token",
+            "secret",
+            "password",
+            "key",
+        ),
+        r"(?i)(?P<keep>(?:TOKENS?|SECRET|PASSWORD|(?:API|ACCESS|SECRET|PRIVATE)[_-]?KEY)['\"]?\s*[:=]\s*['\"]?)"
+        r"(?=[^\s'\"]*\d)(?=[^\s'\"]*[A-Za-z])[A-Za-z0-9/+=~!@#%^*-]{16,}(?![\w.(\[])",
     ),
 }
 """Kind -> texts one of which such a secret always holds (looked for first: that is fast), and its regular expression.

@@ -143,8 +143,11 @@ def environment() -> dict[str, str]:
 
 
 def secrets_of(variables: Mapping[str, str]) -> tuple[str, ...]:
-    """The values that must never be written or shown: those of variables named like a secret, ours or not, each part
-    of a list by itself, and every password in a URL."""
+    """The values that must never be written or shown.
+
+    Those of all variables that are named like a secret, ours or not, each part of a list by itself; and every
+    password in a URL.
+    """
     found: list[str] = []
     for name, value in variables.items():
         if _SECRET_NAME.search(name) and not _PUBLIC_NAME.search(name):

@@ -1,7 +1,6 @@
 """Logs of the commands: for people on standard error, as lines of JSON in a file; neither holds a secret."""
 
 import logging
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,10 @@ from datasmith.redact import Redactor
 if TYPE_CHECKING:
     from structlog.typing import EventDict, Processor, WrappedLogger
 
+    from datasmith.pipeline import Request
+
+OF_RUNS = "datasmith.run"
+"""What this logger says is for the file: on standard error a command has its own last line."""
 FILE_BYTES = 20_000_000
 FILES_KEPT = 10
 """A log file that would grow beyond FILE_BYTES becomes `.1`, and so on; this many old ones are kept."""
@@ -31,6 +34,7 @@ def set_up_logging(level: str, log_file: Path | None = None) -> None:
     clean = our_redactor()
     console = logging.StreamHandler()
     console.setLevel(logging.WARNING)
+    console.addFilter(lambda record: record.name != OF_RUNS)
     console.setFormatter(_CleanFormatter("%(asctime)s %(levelname)s %(name)s %(message)s", clean))
     handlers: list[logging.Handler] = [console]
     if log_file:
@@ -50,6 +54,17 @@ def our_redactor() -> Redactor:
         return Redactor()
 
 
+def log_run(request: "Request", what: str, error: BaseException | None = None, **facts: object) -> None:
+    """One line of the log's file about the run itself: what happened, to which window and stages."""
+    about = {"window": request.window.key, "asked": list(request.stages), "resume": request.resume, **facts}
+    if error is None:
+        logging.getLogger(OF_RUNS).info("run %s", what, extra=about)
+        return
+    about |= {"error": type(error).__name__, "says": str(error)}
+    trace = error if isinstance(error, Exception) else None
+    logging.getLogger(OF_RUNS).error("run %s", what, extra=about, exc_info=trace)
+
+
 class _CleanFormatter(logging.Formatter):
     """Lines for people."""
 
@@ -64,7 +79,9 @@ class _CleanFormatter(logging.Formatter):
 
 def _json_handler(path: Path, clean: Redactor) -> logging.Handler:
     """One JSON object a line: timestamp (UTC), level, logger, event, what the call added, exception."""
-    import structlog  # only a command that works needs it
+    from logging.handlers import RotatingFileHandler  # only a command that works needs these
+
+    import structlog
 
     def without_secrets(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "EventDict":
         cleaned = clean_value(dict(event), clean)

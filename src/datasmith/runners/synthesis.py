@@ -362,8 +362,7 @@ def _module_of(test: str) -> str:
 
 def _last_line(text: str) -> str:
     """What a program said last, without secrets and in printable characters: it is shown on terminals."""
-    lines = redact(text).splitlines()
-    shown = ("".join(char if char.isprintable() else " " for char in line).strip() for line in lines)
+    shown = ("".join(char if char.isprintable() else " " for char in row).strip() for row in redact(text).splitlines())
     return ([line for line in shown if line] or ["no output"])[-1][:200]
 
 
