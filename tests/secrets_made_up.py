@@ -1,4 +1,4 @@
-"""Secrets of every kind that redaction knows by its form: made up here, and put together so that no scanner finds them."""
+"""Secrets of every kind that redaction knows: made up, and put together here so that no scanner finds them."""
 
 LETTERS = "aB3dE5gH7jK9mN1pQ4rS6tU8vW0xY2zA"
 

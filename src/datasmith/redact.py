@@ -10,7 +10,7 @@ MASK = "***"
 SHORTEST = 8
 """A configured value with fewer characters ("local") is a word like any other: masking it would garble text."""
 
-_WORD = r"(?<![A-Za-z0-9_-])"
+_WORD = r"(?<![A-Za-z0-9])"
 """A token does not begin in the middle of another word."""
 _MIXED = r"(?=[A-Za-z0-9_-]*\d)"
 """A token holds a digit; the name of a package ("sk-learn-contrib-categories") does not."""

@@ -38,7 +38,17 @@ PLAIN = (
 def test_a_secret_is_known_by_its_form(kind: str) -> None:
     """Wherever it stands: alone, quoted, in a URL, in JSON, at an end of a line; nothing around it is lost."""
     secret = BY_FORM[kind]
-    for before, after in (("", ""), ("a ", " b"), ("'", "'"), ("x=", "\n"), ('{"k": "', '"}'), ("(", ")."), ("/", "/")):
+    for before, after in (
+        ("", ""),
+        ("a ", " b"),
+        ("'", "'"),
+        ("x=", "\n"),
+        ('{"k": "', '"}'),
+        ("(", ")."),
+        ("/", "/"),
+        ("--", "-"),
+        ("A_", "."),
+    ):
         assert redact(f"{before}{secret}{after}") == f"{before}{MASK}{after}"
 
 

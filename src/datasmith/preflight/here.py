@@ -82,9 +82,13 @@ def sqlite_file(settings: Settings) -> Path | None:
 
 def _to_be_made(path: Path) -> Answer:
     there = _existing(path.parent)
-    if os.access(there, os.W_OK):
+    if there.is_dir() and os.access(there, os.W_OK):
         return Answer("OK", f"{path} will be made by the first run")
-    return Answer("FAIL", f"{path} cannot be made: {there} is not writable", "set FC_DATA_DIR (example: ~/fc-data)")
+    return Answer(
+        "FAIL",
+        f"{path} cannot be made: {there} is not a directory we can write",
+        "set FC_DATA_DIR (example: ~/fc-data)",
+    )
 
 
 def _schema(error: SchemaMismatch) -> Answer:

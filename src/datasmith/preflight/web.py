@@ -82,6 +82,6 @@ def _opener(ca_bundle: Path | None) -> OpenerDirector:
 def _read(data: bytes) -> object:
     try:
         found: object = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found
