@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.runners.status import SILENT_AFTER, Status, per_minute, status
-from datasmith.storage.base import Row, Store, StageItem
+from datasmith.storage.base import Row, StageItem, Store
 from tests.conformance.stores import open_store
 from tests.unit.runners.numbers import NOW, WINDOW
 

@@ -33,7 +33,10 @@ from datasmith.storage.sql import SqlStore
 from datasmith.storage.window_lock import Holder, file_lock
 place, window = sys.argv[1:]
 me = Holder("elsewhere", os.getpid(), datetime.now(UTC))
-lock = SqlStore(place).hold(window, me, join=False) if "://" in place else file_lock(Path(place), window, me, join=False)
+if "://" in place:
+    lock = SqlStore(place).hold(window, me, join=False)
+else:
+    lock = file_lock(Path(place), window, me, join=False)
 with lock:
     print("held", flush=True)
     time.sleep(600)
