@@ -59,7 +59,7 @@ class ImagePlan:
 
 def short(*parts: str) -> str:
     """Twelve hex digits that stand for the given texts."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def repository_name(namespace: str, owner: str, repo: str) -> str:

@@ -103,8 +103,8 @@ def test_a_window_that_somebody_works_on_is_refused(capsys: pytest.CaptureFixtur
         for words in (run, (*run, "--resume"), (*run, "--join")):
             code, out, err = said(capsys, *words)
             assert (code, out, err.count("\n")) == (40, "", 1) and f"pid {os.getpid()}" in err
-        for words in ((*DATES, "--dry-run"), ("funnel", *DATES), ("status", *DATES)):
-            assert said(capsys, *words)[0] == 0
+        for asked in ((*DATES, "--dry-run"), ("funnel", *DATES), ("status", *DATES)):
+            assert said(capsys, *asked)[0] == 0
         assert said(capsys, "funnel", *DATES, "--json")[1] == before
         assert said(capsys, "--start-date", "2026-01-01", *run[2:])[0] == 0
     with file_lock(Path("work"), WINDOW, me, join=True):

@@ -1,6 +1,7 @@
 """Accounts elsewhere: asked for real, on loopback."""
 
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ from tests.unit.preflight.loopback import serving
 CORE = {"resources": {"core": {"remaining": 4998}}}
 
 
-def facts(forge: str = "git", **settings: object) -> Facts:
+def facts(**settings: object) -> Facts:
     """Facts with these settings and nothing else of this machine."""
-    return Facts(Settings.model_construct(**settings), {}, forge)  # type: ignore[arg-type]
+    return Facts(Settings.model_construct(**settings), {})  # type: ignore[arg-type]
 
 
 def closed_port() -> str:
@@ -47,7 +48,7 @@ def test_tokens_are_counted_and_each_is_tried() -> None:
 
 def test_a_forge_that_needs_a_token_says_so() -> None:
     """Mining clones needs none, the API does."""
-    found = accounts.github_tokens(facts(forge="github"))
+    found = accounts.github_tokens(replace(facts(), forge="github"))
     assert found.state == "FAIL" and "GH_TOKENS=" in found.todo and "--forge github" in found.detail
 
 

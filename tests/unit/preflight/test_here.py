@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.docker.engines import open_engine
 from datasmith.errors import EngineUnavailable, StoreError
 from datasmith.preflight import here
 from datasmith.preflight.base import Facts
@@ -131,4 +132,4 @@ def test_an_engine_that_cannot_be_used_is_a_failure_once(tmp_path: Path, monkeyp
     assert here.engine(asked).state == "FAIL" and "docker is not installed" in here.engine(asked).detail
     assert (here.pythons(asked).state, here.pythons(asked).detail) == ("SKIP", "no engine")
     with pytest.raises(EngineUnavailable):
-        here.open_engine(asked.settings)
+        open_engine(asked.settings)
