@@ -1,6 +1,7 @@
 """Logs of the commands: for people on standard error, as lines of JSON in a file; neither holds a secret."""
 
 import logging
+from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ from datasmith.errors import ConfigError
 from datasmith.redact import Redactor
 
 if TYPE_CHECKING:
-    from structlog.typing import EventDict, Processor, WrappedLogger
+    from structlog.typing import Processor
 
     from datasmith.pipeline import Request
 
@@ -83,7 +84,7 @@ def _json_handler(path: Path, clean: Redactor) -> logging.Handler:
 
     import structlog
 
-    def without_secrets(_logger: "WrappedLogger", _method: str, event: "EventDict") -> "EventDict":
+    def without_secrets(_logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
         cleaned = clean_value(dict(event), clean)
         assert isinstance(cleaned, dict)
         return cleaned

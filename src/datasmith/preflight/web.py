@@ -38,7 +38,7 @@ class _NoRedirect(HTTPRedirectHandler):
     """A redirect is an answer: the token that we send is meant for one address only."""
 
     def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+        self, _req: Request, _fp: IO[bytes], _code: int, _msg: str, _headers: HTTPMessage, _newurl: str
     ) -> None:
         """None of them is followed."""
 
