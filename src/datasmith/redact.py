@@ -12,8 +12,10 @@ SHORTEST = 8
 
 _WORD = r"(?<![A-Za-z0-9])"
 """A token does not begin in the middle of another word."""
-_MIXED = r"(?=[A-Za-z0-9_-]*\d)"
-"""A token holds a digit; the name of a package ("sk-learn-contrib-categories") does not."""
+_MIXED = r"(?=[A-Za-z0-9_-]{0,200}\d)"
+"""A token holds a digit early; the name of a package ("sk-learn-contrib-categories") holds none.
+
+No expression here looks ahead without a bound: megabytes are read in linear time."""
 
 KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "GitHub token": (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _WORD + r"gh[pousr]_[A-Za-z0-9]{20,}"),
@@ -26,7 +28,7 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
     "GitLab token": (("glpat-",), _WORD + r"glpat-[A-Za-z0-9_-]{20,}"),
     "Slack token": (("xox",), _WORD + r"xox[abeoprs]-[A-Za-z0-9-]{10,}"),
     "package index token": (("pypi-", "npm_"), _WORD + r"(?:pypi-AgE[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{36})"),
-    "JSON web token": (("eyJ",), _WORD + r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+    "JSON web token": (("eyJ",), _WORD + r"eyJ[A-Za-z0-9_-]{8,500}\.eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{8,}"),
     "private key": (("PRIVATE KEY",), r"(?s)-----BEGIN ([A-Z ]*)PRIVATE KEY-----.*?(?:-----END \1PRIVATE KEY-----|\Z)"),
     "password in a URL": (
         ("://",),
@@ -36,7 +38,7 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
         ("uthorization", "UTHORIZATION"),
         r"(?i)(?P<keep>authorization['\"]?\s*[:=,]\s*b?['\"]?(?:basic|bearer|token)\s+)[A-Za-z0-9._~+/=-]{8,}",
     ),
-    "bearer token": (("earer ", "EARER "), r"(?i)\b(?P<keep>bearer\s+)(?=\S*\d)[A-Za-z0-9._~+/=-]{12,}"),
+    "bearer token": (("earer ", "EARER "), r"(?i)\b(?P<keep>bearer\s+)(?=\S{0,200}\d)[A-Za-z0-9._~+/=-]{12,}"),
     "named value": (
         (
             "TOKEN",
@@ -53,7 +55,7 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
             "key",
         ),
         r"(?i)(?P<keep>(?:TOKENS?|SECRET|PASSWORD|(?:API|ACCESS|SECRET|PRIVATE)[_-]?KEY)['\"]?\s*[:=]\s*['\"]?)"
-        r"(?=[^\s'\"]*\d)(?=[^\s'\"]*[A-Za-z])[A-Za-z0-9/+=~!@#%^*-]{16,}(?![\w.(\[])",
+        r"(?=[^\s'\"]{0,200}\d)(?=[^\s'\"]{0,200}[A-Za-z])[A-Za-z0-9/+=~!@#%^*-]{16,}(?![\w.(\[])",
     ),
 }
 """Kind -> texts one of which such a secret always holds (looked for first: that is fast), and its regular expression.
