@@ -41,7 +41,7 @@ ESCAPES = (
     *("'; DROP TABLE stage_items; --", "1 OR 1=1", "<script>touch</script>", "javascript:alert(1)"),
 )
 HOSTILE = tuple(dict.fromkeys(RUNS + ESCAPES))
-HARMLESS = {"-u", "con", "aux.txt", "nul", "HEAD", ".git", "x" * 5000}
+HARMLESS = {"-u", "con", "aux.txt", "nul", "HEAD", ".git", "main..pwned", "x" * 5000}
 """Of these some are allowed as one half of a repository's name: they mean nothing there."""
 
 
