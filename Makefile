@@ -19,7 +19,7 @@ check:
 	$(RUN)mypy
 	$(RUN)lint-imports --no-logo
 	$(RUN)vulture src --exclude "*/base.py,*/engine.py" --ignore-names trace,error,kind
-	$(RUN)shellcheck scripts/*.sh examples/*.sh .ci/run $$(find src -name '*.sh')
+	$(RUN)shellcheck scripts/*.sh examples/*.sh examples/*/*.sh .ci/run $$(find src -name '*.sh')
 	$(RUN)python -m pytest tests/house
 
 test:

@@ -29,6 +29,7 @@ need python3-dev has_python_headers
 if [ "$wanted" = test ]; then
     need mmdebstrap command -v mmdebstrap
     need docker.io command -v dockerd
+    need systemd command -v systemd-analyze
     need postgresql sh -c 'ls /usr/lib/postgresql/*/bin/initdb'
 fi
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar
 
+from datasmith.redact import redact
+
 
 class DatasmithError(Exception):
     """Any failure that the user is told about in one line."""
@@ -74,6 +76,12 @@ class SchemaMismatch(StoreError):
         self.expected = expected
 
 
+class WindowTaken(StoreError):
+    """Another run works on this window; the message says who."""
+
+    exit_code = 40
+
+
 class ModelError(DatasmithError):
     """A language model gave no usable answer."""
 
@@ -140,10 +148,11 @@ class BuildFailed(ContainerError):
     exit_code = 31
 
     def __init__(self, stage: str, rc: int, log_tail: str) -> None:
-        super().__init__(f"build stage {stage!r} failed with exit code {rc}: {log_tail.strip()[-300:]}")
+        clean = redact(log_tail)
+        super().__init__(f"build stage {stage!r} failed with exit code {rc}: {clean.strip()[-300:]}")
         self.stage = stage
         self.rc = rc
-        self.log_tail = log_tail
+        self.log_tail = clean
 
 
 class CommandTimedOut(ContainerError):

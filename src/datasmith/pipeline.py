@@ -1,6 +1,8 @@
 """The six stages in their order: what a request means, what is done again, and what is left alone."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,6 +19,7 @@ from datasmith.executors.cores import CorePool, usable_cores
 from datasmith.github.base import Forge, Window
 from datasmith.github.forges import open_forge
 from datasmith.publish.funnel import Funnel, funnel
+from datasmith.redact import Redactor
 from datasmith.resolution.resolver import Resolver
 from datasmith.runners.agenda import Terms, abandoned, agenda, repository_of
 from datasmith.runners.base import default_worker
@@ -28,10 +31,11 @@ from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.synthesize_images import SynthesizeImagesRunner
-from datasmith.settings import Settings
+from datasmith.settings import Settings, environment, secrets_of
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage import open_store
 from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store
+from datasmith.storage.window_lock import Holder, file_lock
 from datasmith.workloads.measure import MeasurePlan
 from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
@@ -46,7 +50,8 @@ Show = Callable[[str, int, int, str], None]
 class Request:
     """What one call of fc-data asks for; `stages` are in order, `n_concurrent` None means one item a core.
 
-    `plan` says how stage 5 measures; its seed is also that of the sample.
+    `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
+    it implies `resume`, because what another has just decided must stay.
     """
 
     window: Window
@@ -55,6 +60,7 @@ class Request:
     stages: tuple[int, ...] = tuple(STAGES)
     resume: bool = False
     force: bool = False
+    join: bool = False
     n_concurrent: int | None = None
     tasks_per_repo: int | None = None
     plan: MeasurePlan = field(default_factory=MeasurePlan)
@@ -75,6 +81,7 @@ class Request:
         seed: int,
         precise: bool,
         max_rounds: int | None = None,
+        join: bool = False,
     ) -> Self:
         """Read the flags; stages given twice run once.
 
@@ -97,8 +104,9 @@ class Request:
             forge=forge,
             clones=clones,
             stages=tuple(sorted(set(stages))) or tuple(STAGES),
-            resume=resume,
+            resume=resume or join,
             force=force,
+            join=join,
             n_concurrent=n_concurrent,
             tasks_per_repo=tasks_per_repo,
             plan=plan if max_rounds is None else plan.at_most(max_rounds),
@@ -147,10 +155,12 @@ class Pipeline:
         self._window = request.window.key
         self._data_dir = settings.data_dir.absolute()
         self._engine: ContainerEngine | None = None
+        self._held = ExitStack()
+        self._redact = Redactor(secrets_of(environment()))
 
     @classmethod
     def open(cls, settings: Settings, request: Request) -> Self:
-        """Open the forge and the store.
+        """Open the forge and the store; entering the pipeline holds the window.
 
         Raises:
             ConfigError, ForgeError, StoreError: what cannot be opened.
@@ -159,12 +169,18 @@ class Pipeline:
         return cls(open_store(settings), forge, settings, request)
 
     def __enter__(self) -> Self:
+        me = Holder(gethostname(), os.getpid(), _now())
+        with ExitStack() as held:
+            held.callback(self._store.close)
+            held.enter_context(file_lock(self._data_dir, self._window, me, join=self._request.join))
+            held.enter_context(self._store.hold(self._window, me, join=self._request.join))
+            self._held = held.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._store.close()
+        self._held.close()
 
     def funnel(self) -> Funnel:
         """Where the window's pull requests are now."""
@@ -237,7 +253,7 @@ class Pipeline:
         def progress(done: int, total: int, item: str, state: ItemState) -> None:
             show(STAGES[stage], done, total, f"{item} {state}")
 
-        return replace(options, progress=progress)
+        return replace(options, progress=progress, redact=self._redact)
 
     def engine(self) -> ContainerEngine:
         """The container engine, opened at its first use.

@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import IO
 
 from datasmith.errors import ConfigError
+from datasmith.redact import redact
 
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE")
 """What a child sees of our environment unless the caller gives another one: never a secret."""
 
 LOG_BYTES = 50_000_000
 """By default at most this much of one child's output goes to its log."""
+LINE_BYTES = 65_536
+"""What has no end of line after so many bytes goes to the log as it is so far."""
 KEPT_BYTES = 2_000_000
 """At most this much of each output stream is kept: the beginning and the end."""
 
@@ -93,6 +96,7 @@ def run(
     stdin: bytes = b"",
     log: Path | None = None,
     log_bytes: int = LOG_BYTES,
+    log_is_text: bool = True,
     kept_bytes: int = KEPT_BYTES,
     pass_fds: Sequence[int] = (),
 ) -> Completed:
@@ -100,7 +104,8 @@ def run(
 
     `env` is the child's complete environment (default: `clean_environment()`). After `timeout` seconds, and on any
     exception here (Ctrl-C included), the child's whole process group is killed. `log` gets both streams appended,
-    as they come, `log_bytes` of them at most: what mined code prints must not fill the disk.
+    as they come, `log_bytes` of them at most: what mined code prints must not fill the disk. What has the form of a
+    secret does not get into it, unless `log_is_text` is False: then every byte stays.
 
     Raises:
         FileNotFoundError: the program does not exist.
@@ -120,7 +125,8 @@ def run(
     deadline = None if timeout is None else started + timeout
     log_file = log.open("ab") if log else None
     try:
-        streams = _Streams(child, stdin, kept_bytes, _Log(log_file, log_bytes) if log_file else None)
+        taker = _Log(log_file, log_bytes, log_is_text) if log_file else None
+        streams = _Streams(child, stdin, kept_bytes, taker)
         timed_out = not streams.follow(child.pid, deadline)
         kill_group(child.pid)
         out, err = streams.rest()
@@ -188,25 +194,56 @@ class _Streams:
         """What was kept of (stdout, stderr), with what still waits in the pipes."""
         for descriptor, kept in self._outputs.items():
             _drain(descriptor, kept, self._log)
+        if self._log:
+            self._log.finish()
         out, err = self._outputs.values()
         return out.value(), err.value()
 
 
 class _Log:
-    """A log file that takes so much of a child's output, and then a note."""
+    """A log file that takes so much of a child's output, line by line and without secrets, and then a note."""
 
-    def __init__(self, file: IO[bytes], size: int) -> None:
+    def __init__(self, file: IO[bytes], size: int, is_text: bool) -> None:
         self._file = file
         self._left = size
+        self._is_text = is_text
+        self._begun: dict[int, bytes] = {}
 
-    def add(self, chunk: bytes) -> None:
+    def add(self, chunk: bytes, stream: int) -> None:
+        """Write what is complete; a token that comes in two parts must be seen whole."""
         if self._left <= 0:
             return
-        self._file.write(chunk[: self._left])
-        self._left -= len(chunk)
+        if not self._is_text:
+            self._write(chunk)
+            return
+        waiting = self._begun.pop(stream, b"") + chunk
+        end = max(waiting.rfind(b"\n"), waiting.rfind(b"\r")) + 1
+        key = waiting.rfind(b"-----BEGIN")
+        if key >= 0 and b"-----END" not in waiting[key:]:
+            end = min(end, key)
+        if len(waiting) - end > LINE_BYTES:
+            end = len(waiting)
+        self._begun[stream] = waiting[end:]
+        self._write(_without_secrets(waiting[:end]))
+
+    def finish(self) -> None:
+        """Write what has no end of line."""
+        for rest in self._begun.values():
+            self._write(_without_secrets(rest))
+        self._begun.clear()
+
+    def _write(self, text: bytes) -> None:
+        if self._left <= 0:
+            return
+        self._file.write(text[: self._left])
+        self._left -= len(text)
         if self._left <= 0:
             self._file.write(b"\n[the rest of the output is left out]\n")
         self._file.flush()
+
+
+def _without_secrets(text: bytes) -> bytes:
+    return redact(text.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 def _drain(descriptor: int, kept: _Kept, log: _Log | None) -> bool:
@@ -220,7 +257,7 @@ def _drain(descriptor: int, kept: _Kept, log: _Log | None) -> bool:
             return False
         kept.add(chunk)
         if log:
-            log.add(chunk)
+            log.add(chunk, descriptor)
     return True
 
 

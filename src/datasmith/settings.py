@@ -1,12 +1,20 @@
 """The only reader of the environment and of tokens.env."""
 
+import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, get_args
+from urllib.parse import unquote, urlsplit
 
-from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
+from dotenv import dotenv_values
+from pydantic import AliasChoices, Field, SecretStr, TypeAdapter, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from datasmith.errors import ConfigError
+
+TOKENS_FILE = Path("tokens.env")
+"""Read beside the environment, from the working directory; the environment wins."""
 
 EngineName = Literal["auto", "docker", "podman", "bubblewrap"]
 
@@ -18,7 +26,7 @@ class Settings(BaseSettings):
     """
 
     model_config = SettingsConfigDict(
-        env_prefix="FC_", env_file="tokens.env", env_file_encoding="utf-8", extra="ignore", frozen=True
+        env_prefix="FC_", env_file=TOKENS_FILE, env_file_encoding="utf-8", extra="ignore", frozen=True
     )
 
     database_url: str = Field(default="", validation_alias=AliasChoices("DATABASE_URL", "FC_DATABASE_URL"))
@@ -47,6 +55,43 @@ class Settings(BaseSettings):
     disk_mb: int = 4096
     """Limits of one sandbox."""
     log_level: str = "INFO"
+
+    gh_tokens: SecretStr = Field(default=SecretStr(""), validation_alias=AliasChoices("GH_TOKENS", "FC_GH_TOKENS"))
+    """GitHub tokens, separated by commas."""
+    github_url: str = "https://api.github.com"
+    """Address of GitHub's API; of a GitHub Enterprise: `https://HOST/api/v3`."""
+    dspy_model: str = Field(default="", validation_alias=AliasChoices("DSPY_MODEL", "FC_DSPY_MODEL"))
+    """Language model that classifies and synthesizes, as in `openai/gpt-oss-120b`; empty means the rules alone."""
+    dspy_api_base: str = Field(default="", validation_alias=AliasChoices("DSPY_API_BASE", "FC_DSPY_API_BASE"))
+    """Address of the model's OpenAI-compatible API, as in `http://localhost:30000/v1`."""
+    dspy_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("DSPY_API_KEY", "FC_DSPY_API_KEY")
+    )
+    """Key of the model's API."""
+    dockerhub_username: str = Field(
+        default="", validation_alias=AliasChoices("DOCKERHUB_USERNAME", "FC_DOCKERHUB_USERNAME")
+    )
+    """Account of Docker Hub that images are pushed with."""
+    dockerhub_token: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("DOCKERHUB_TOKEN", "FC_DOCKERHUB_TOKEN")
+    )
+    """Access token of that account."""
+    dockerhub_url: str = "https://hub.docker.com"
+    """Address of Docker Hub's API."""
+    hf_token: SecretStr = Field(default=SecretStr(""), validation_alias=AliasChoices("HF_TOKEN", "FC_HF_TOKEN"))
+    """Hugging Face token that datasets are published with."""
+    hf_token_path: Path | None = Field(default=None, validation_alias=AliasChoices("HF_TOKEN_PATH", "FC_HF_TOKEN_PATH"))
+    """File that holds the token, where `HF_TOKEN` is not set."""
+    hf_endpoint: str = Field(
+        default="https://huggingface.co", validation_alias=AliasChoices("HF_ENDPOINT", "FC_HF_ENDPOINT")
+    )
+    """Address of the Hugging Face Hub."""
+
+    @property
+    def github_tokens(self) -> tuple[str, ...]:
+        """The GitHub tokens, each once."""
+        words = (word.strip() for word in self.gh_tokens.get_secret_value().split(","))
+        return tuple(dict.fromkeys(word for word in words if word))
 
 
 def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings:
@@ -78,3 +123,53 @@ _EXAMPLES = {"FC_ENGINE": "bubblewrap", "FC_DATA_DIR": "work", "FC_CA_BUNDLE": "
 def _variable(location: str) -> str:
     """The name of the variable that pydantic speaks of: a field's, or one of its aliases."""
     return location if location.isupper() else f"FC_{location.upper()}"
+
+
+_SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:TOKENS?|PAT|SECRET|PASSWORD|PASSWD|PASSPHRASE|KEY|CREDENTIALS?)$")
+_PUBLIC_NAME = re.compile(r"(?i)^(?:SSH_|GPG_|.*PUBLIC)")
+
+
+def environment() -> dict[str, str]:
+    """All variables of tokens.env and, going before them, of the environment.
+
+    Raises:
+        ConfigError: tokens.env is there and cannot be read.
+    """
+    try:
+        filed = dotenv_values(TOKENS_FILE) if TOKENS_FILE.is_file() else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{TOKENS_FILE} cannot be read: {error} (example: chmod 600 {TOKENS_FILE})") from error
+    return {name: value for name, value in filed.items() if value is not None} | dict(os.environ)
+
+
+def secrets_of(variables: Mapping[str, str]) -> tuple[str, ...]:
+    """The values that must never be written or shown.
+
+    Those of all variables that are named like a secret, ours or not, each part of a list by itself; and every
+    password in a URL.
+    """
+    found: list[str] = []
+    for name, value in variables.items():
+        if _SECRET_NAME.search(name) and not _PUBLIC_NAME.search(name):
+            found += [value, *value.split(",")]
+        if "://" in value and "@" in value:
+            found += _passwords(value)
+    return tuple(dict.fromkeys(word.strip() for word in found if word.strip()))
+
+
+def _passwords(url: str) -> list[str]:
+    try:
+        written = urlsplit(url).password
+    except ValueError:
+        return []
+    return [written, unquote(written)] if written else []
+
+
+def known_variables() -> frozenset[str]:
+    """The names of all variables that `Settings` reads."""
+    names: set[str] = set()
+    for name, setting in Settings.model_fields.items():
+        alias = setting.validation_alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else [f"FC_{name.upper()}"]
+        names |= {str(choice) for choice in choices}
+    return frozenset(names)

@@ -11,7 +11,7 @@ every_module = pytest.mark.parametrize("module", package_modules(), ids=lambda m
 
 READS_ENVIRONMENT = ("src/datasmith/settings.py", "src/datasmith/process.py")
 STARTS_PROGRAMS = ("src/datasmith/process.py",)
-PRINTS = ("src/datasmith/cli/", "src/datasmith/preflight.py")
+PRINTS = ("src/datasmith/cli/", "src/datasmith/preflight/__main__.py")
 CATCHES_ALL = ("src/datasmith/runners/base.py", "src/datasmith/cli/common.py")
 ENVIRONMENT = {"environ", "environb", "getenv", "putenv"}
 PROGRAMS = {"system", "popen", "fork", "forkpty", "execv", "execve", "execvp", "spawnv", "posix_spawn"}

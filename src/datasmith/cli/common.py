@@ -1,19 +1,18 @@
-"""What both commands share: an error becomes one line and an exit code; logging and progress are set up here only."""
+"""What both commands share: an error becomes one line without secrets, and an exit code."""
 
 import errno
-import logging
 import os
 import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 
 import typer
 from typer.exceptions import TyperException
 
 from datasmith import __version__, process
-from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
+from datasmith.cli.logs import our_redactor
+from datasmith.errors import DatasmithError, StoreUnavailable
 
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 INTERRUPTED = 130
@@ -31,7 +30,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return _stopped() if code == INTERRUPTED else code  # typer makes this code of Ctrl-C
     except DatasmithError as error:
-        return _say(one_line(str(error)), error.exit_code)
+        return _say(str(error), error.exit_code)
     except TyperException as error:
         return _usage(error)
     except (KeyboardInterrupt, typer.Abort):
@@ -52,9 +51,7 @@ def _stopped() -> int:
 def _surprise(error: Exception) -> int:
     """One line for what should not happen; what the disk refuses is no defect of ours."""
     if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
-        return _say(
-            one_line(f"cannot write {error.filename or 'a file'}: {error.strerror}"), StoreUnavailable.exit_code
-        )
+        return _say(f"cannot write {error.filename or 'a file'}: {error.strerror}", StoreUnavailable.exit_code)
     return _say(f"{type(error).__name__}: {one_line(str(error))} (a defect: {_keep_traceback()})", 1)
 
 
@@ -65,11 +62,12 @@ def one_line(text: str) -> str:
 
 def _usage(error: TyperException) -> int:
     say = getattr(error, "format_message", None)
-    return _say(one_line(say() if callable(say) else str(error)), int(getattr(error, "exit_code", 2)))
+    return _say(str(say()) if callable(say) else str(error), int(getattr(error, "exit_code", 2)))
 
 
 def _say(message: str, code: int) -> int:
-    print(f"error: {message}", file=sys.stderr)
+    """Print the one line; it is cut after its secrets are gone, so that no half of one is left."""
+    print(f"error: {one_line(our_redactor()(message))}", file=sys.stderr)
     return code
 
 
@@ -78,7 +76,7 @@ def _keep_traceback() -> str:
         with tempfile.NamedTemporaryFile(
             "w", prefix="fc-", suffix=".log", delete=False, encoding="utf-8", errors="backslashreplace"
         ) as file:
-            file.write(traceback.format_exc())
+            file.write(our_redactor()(traceback.format_exc()))
     except OSError as error:
         return f"its details could not be kept: {error.strerror}"
     return f"details in {file.name}"
@@ -89,31 +87,3 @@ def show_version(wanted: bool) -> None:
     if wanted:
         print(__version__)
         raise typer.Exit
-
-
-def set_up_logging(level: str, log_file: Path | None = None) -> None:
-    """Log to standard error (warnings and worse) and, where given, everything from `level` on to a file.
-
-    Raises:
-        ConfigError: `level` is no level, or the file cannot be written.
-    """
-    number = logging.getLevelNamesMapping().get(level.upper())
-    if number is None:
-        raise ConfigError(f"FC_LOG_LEVEL {level!r} is not a level (example: FC_LOG_LEVEL=INFO)")
-    logging.raiseExceptions = False  # a log that cannot be written says nothing on top of what made it fail
-    root = logging.getLogger("datasmith")
-    root.setLevel(number)
-    form = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
-    handlers: list[logging.Handler] = [logging.StreamHandler()]
-    handlers[0].setLevel(logging.WARNING)
-    if log_file:
-        try:
-            log_file.parent.mkdir(parents=True, exist_ok=True)
-            handlers.append(logging.FileHandler(log_file, encoding="utf-8"))
-        except OSError as error:
-            raise ConfigError(
-                f"cannot write the log {log_file}: {error.strerror} (example: --data-dir ./work)"
-            ) from error
-    for handler in handlers:
-        handler.setFormatter(form)
-    root.handlers = handlers

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line, run_app, show_version
+from datasmith.cli.data_preflight import preflight
+from datasmith.cli.data_status import status
+from datasmith.cli.options import DataDir, End, Json, Start
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,18 +28,16 @@ app = typer.Typer(
     "1 scrape_repos, 2 scrape_commits, 3 classify_prs, 4 resolve_packages, 5 synthesize_images, 6 publish.",
 )
 
-_Start = Annotated[str, typer.Option("--start-date", help="First day of the window (YYYY-MM-DD, UTC, inclusive).")]
-_End = Annotated[str, typer.Option("--end-date", help="Day after the window (YYYY-MM-DD, UTC, exclusive).")]
-_DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where results go (default: FC_DATA_DIR, ./work).")]
-_Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+app.command()(preflight)
+app.command()(status)
 
 
 @app.callback(invoke_without_command=True)
 def run(
     context: typer.Context,
     *,
-    start_date: _Start = "",
-    end_date: _End = "",
+    start_date: Start = "",
+    end_date: End = "",
     forge: Annotated[str, typer.Option("--forge", help="Where pull requests come from: git (local clones).")] = "git",
     repo: Annotated[
         list[Path] | None, typer.Option("--repo", help="A clone to mine, for --forge git; repeatable.")
@@ -44,6 +45,9 @@ def run(
     stage: Annotated[list[int] | None, typer.Option("--stage", help="Run only this stage (1-6); repeatable.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an earlier run ended: keep what is decided.")
+    ] = False,
+    join: Annotated[
+        bool, typer.Option("--join", help="Work beside other machines that run this with --join; implies --resume.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what each stage would do; change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build and measure again what stage 5 has decided.")] = False,
@@ -57,8 +61,8 @@ def run(
     engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
     max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,
-    data_dir: _DataDir = None,
-    as_json: _Json = False,
+    data_dir: DataDir = None,
+    as_json: Json = False,
     _version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -85,6 +89,7 @@ def run(
         seed=seed,
         precise=precise,
         max_rounds=max_rounds,
+        join=join,
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)
@@ -111,13 +116,19 @@ def _plan(settings: "Settings", request: "Request", as_json: bool) -> None:
 def _run(settings: "Settings", request: "Request", as_json: bool) -> None:
     import anyio
 
-    from datasmith.cli.common import set_up_logging
+    from datasmith.cli.logs import log_run, set_up_logging
     from datasmith.cli.progress import StageBars
     from datasmith.pipeline import Pipeline
 
     with Pipeline.open(settings, request) as pipeline, StageBars() as bars:
         set_up_logging(settings.log_level, settings.data_dir / "logs" / "fc-data.log")
-        summaries = anyio.run(pipeline.run, bars)
+        log_run(request, "began")
+        try:
+            summaries = anyio.run(pipeline.run, bars)
+        except BaseException as error:
+            log_run(request, "broke off", error)
+            raise
+        log_run(request, "ended", stages=[asdict(summary) for summary in summaries])
         funnel = pipeline.funnel()
     if as_json:
         print(json.dumps({"stages": [asdict(summary) for summary in summaries], "funnel": asdict(funnel)}))
@@ -141,10 +152,10 @@ def _summed_up(summary: "StageSummary") -> str:
 
 @app.command()
 def funnel(
-    start_date: _Start,
-    end_date: _End,
-    data_dir: _DataDir = None,
-    as_json: _Json = False,
+    start_date: Start,
+    end_date: End,
+    data_dir: DataDir = None,
+    as_json: Json = False,
 ) -> None:
     """Print where every pull request of a window ended, and why; exits with 1 where the counts do not add up."""
     from datasmith.github.base import Window

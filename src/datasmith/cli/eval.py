@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.common import run_app, set_up_logging, show_version
+from datasmith.cli.common import run_app, show_version
+from datasmith.cli.logs import set_up_logging
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -41,6 +41,7 @@ class Cli:
         stdin: bytes = b"",
         log: Path | None = None,
         log_bytes: int = process.LOG_BYTES,
+        log_is_text: bool = True,
         kept_bytes: int = process.KEPT_BYTES,
         env: Mapping[str, str] | None = None,
     ) -> process.Completed:
@@ -56,6 +57,7 @@ class Cli:
                 stdin=stdin,
                 log=log,
                 log_bytes=log_bytes,
+                log_is_text=log_is_text,
                 kept_bytes=kept_bytes,
                 env={**self._environment, **(env or {})},
             )

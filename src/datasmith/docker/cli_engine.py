@@ -228,7 +228,8 @@ class CliEngine:
         target.unlink(missing_ok=True)
         try:
             # The tar is the only thing the program prints where it succeeds, so the log of its output is the tar.
-            done = self._cli.run(["cp", f"{identity}:{path}/.", "-"], timeout=_LONG_S, log=target, log_bytes=MOST_BYTES)
+            words = ["cp", f"{identity}:{path}/.", "-"]
+            done = self._cli.run(words, timeout=_LONG_S, log=target, log_bytes=MOST_BYTES, log_is_text=False)
         finally:
             self._cli.run(["rm", "--force", "--volumes", identity])
         if not done.ok or done.stderr:

@@ -59,7 +59,7 @@ class ImagePlan:
 
 def short(*parts: str) -> str:
     """Twelve hex digits that stand for the given texts."""
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def repository_name(namespace: str, owner: str, repo: str) -> str:
@@ -74,7 +74,7 @@ def repository_name(namespace: str, owner: str, repo: str) -> str:
 
 def archive_tag(owner: str, repo: str, sha: str) -> str:
     """`pandas-dev-pandas-<sha>--final`, for one registry repository with all images; long ones end in a hash."""
-    tag = re.sub(r"[^a-z0-9_.-]", "-", f"{owner}-{repo}-{sha}--final".lower())
+    tag = re.sub(r"[^a-z0-9_.-]", "-", f"{owner}-{repo}-{sha}--final".lower()).lstrip("-.")
     return tag if len(tag) <= MAX_TAG else f"{tag[: MAX_TAG - 13]}-{short(tag)}"
 
 
@@ -176,7 +176,7 @@ class ImageManager:
         )
 
     def _log(self, given: Path | None, name: str) -> Path:
-        target = given or self._settings.data_dir / "logs" / f"{name}.build.log"
+        target = given or self._settings.data_dir / "logs" / f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)[:200]}.build.log"
         target.parent.mkdir(parents=True, exist_ok=True)
         return target
 

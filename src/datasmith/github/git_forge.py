@@ -12,10 +12,9 @@ from datasmith.github.base import Window
 from datasmith.github.git import Commit, Git
 from datasmith.github.git_diffs import BATCH, Change
 from datasmith.github.merges import MergedTitle, read_merge
-from datasmith.github.models import PR, Repository
+from datasmith.github.models import PR, Repository, is_full_name
 
 _log = logging.getLogger(__name__)
-_FULL_NAME = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 _REMOTE = re.compile(r"(?:[a-z+]+://[^/]+/|[^/:]+:)(?P<owner>[A-Za-z0-9._-]+)/(?P<repo>[A-Za-z0-9._-]+?)(?:\.git)?/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -111,12 +110,12 @@ def _pull_request(repository: Repository, merge: _Merge, change: Change) -> PR:
 def _identity(name: str | None, origin: str | None, clone: Path) -> tuple[str, str]:
     """(owner, repo): what the user says, else what the remote's URL says, else local/<directory>."""
     if name is not None:
-        if not _FULL_NAME.fullmatch(name):
+        if not is_full_name(name):
             raise ConfigError(f"--repo-name {name!r} is not of the form owner/repo (example: pypa/packaging)")
         owner, repo = name.split("/")
         return owner, repo
     remote = _REMOTE.fullmatch(origin or "")
-    if remote:
+    if remote and is_full_name(f"{remote['owner']}/{remote['repo']}"):
         return remote["owner"], remote["repo"]
     directory = clone.resolve().name.removesuffix(".git")
-    return "local", _NOT_IN_NAMES.sub("-", directory).strip("-.") or "repository"
+    return "local", _NOT_IN_NAMES.sub("-", directory).strip("-.")[:100] or "repository"

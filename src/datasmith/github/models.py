@@ -2,13 +2,18 @@
 
 import re
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from datasmith.tasks.ids import task_id
 
-_NAME = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._][A-Za-z0-9._-]{0,99}")
+
+
+def is_full_name(text: str) -> bool:
+    """True for "owner/repo" in the characters that forges allow: such a name is never an option or a path upwards."""
+    return bool(_NAME.fullmatch(text))
 
 
 class _Frozen(BaseModel):
@@ -25,6 +30,12 @@ class Repository(_Frozen):
     language: str = ""
     topics: tuple[str, ...] = ()
     licence: str | None = None
+
+    @model_validator(mode="after")
+    def _is_owner_slash_repo(self) -> Self:
+        if not is_full_name(self.full_name):
+            raise ValueError(f'{self.full_name!r} is not of the form "owner/repo" (example: "astropy/astropy")')
+        return self
 
     @property
     def full_name(self) -> str:
@@ -55,7 +66,7 @@ class Issue(_Frozen):
     @field_validator("repository")
     @classmethod
     def _is_owner_slash_repo(cls, value: str) -> str:
-        if not _NAME.fullmatch(value):
+        if not is_full_name(value):
             raise ValueError(f'{value!r} is not of the form "owner/repo" (example: "astropy/astropy")')
         return value
 

@@ -175,13 +175,14 @@ class BaseRunner(ABC, Generic[Item, Result]):
 
     def _failure(self, leased: StageItem, error: BaseException) -> Verdict:
         """A failed item, with its traceback for whoever looks for the cause."""
+        reason = one_line(error, self.options.redact)
         row: Row = {
             "runner_id": f"{self.name}:{self.window}:{self.options.worker}",
             "window": self.window,
             "stage": self.stage,
             "item": leased.item,
-            "reason": one_line(error),
-            "traceback": "".join(traceback.format_exception(error))[-TRACEBACK_CHARS:],
+            "reason": reason,
+            "traceback": self.options.redact("".join(traceback.format_exception(error)))[-TRACEBACK_CHARS:],
             "failed_at": self.options.now(),
         }
-        return Verdict(leased, "failed", one_line(error), (("runner_failures", row),))
+        return Verdict(leased, "failed", reason, (("runner_failures", row),))

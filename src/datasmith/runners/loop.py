@@ -25,6 +25,8 @@ from datasmith.errors import (
 from datasmith.executors.base import Executor
 from datasmith.executors.local import LocalExecutor, first_error
 from datasmith.process import kill_descendants
+from datasmith.redact import redact
+from datasmith.runners.secrets import without_secrets
 from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store, Verdict
 
 OUTAGES = (EngineUnavailable, IndexUnavailable, StoreUnavailable, ForgeUnavailable, RateLimited, ModelUnavailable)
@@ -44,9 +46,9 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def one_line(error: BaseException) -> str:
-    """An exception as a reason: its class and message on one line of at most 300 characters."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+def one_line(error: BaseException, clean: Callable[[str], str] = redact) -> str:
+    """An exception as a reason: its class and message, without secrets, on one line of at most 300 characters."""
+    return " ".join(clean(f"{type(error).__name__}: {error}").split())[:300]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,8 @@ class RunOptions:
     A worker's name must differ between processes. A lease lasts `lease_s` and is renewed while its item is under
     way; that of a killed process ends by itself. After each outage an item waits for the next of `outage_pauses_s`;
     when they are used up the stage stops. `stop_children` ends the programs that items have started: it is called
-    when the stage has to stop, until the threads that wait for them have returned.
+    when the stage has to stop, until the threads that wait for them have returned. What is written about an item
+    goes through `redact`.
     """
 
     worker: str
@@ -68,6 +71,7 @@ class RunOptions:
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     stop_children: Callable[[], None] = kill_descendants
+    redact: Callable[[str], str] = redact
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ class Loop:
             state = "finished"
         except BaseExceptionGroup as several:
             error = first_error(several)
-            reason = one_line(error)
+            reason = one_line(error, self._options.redact)
             raise error from several
         finally:
             with anyio.CancelScope(shield=True):
@@ -171,7 +175,7 @@ class Loop:
                     verdict = await self._through_outages(leased)
                 finally:
                     self._under_way -= 1
-                await self._post(verdict)
+                await self._post(without_secrets(verdict, self._options.redact))
         except BaseException:
             self._stopping.set()
             raise
@@ -235,7 +239,7 @@ class Loop:
         except StoreError as error:
             if len(verdicts) > 1:
                 return [pair for verdict in verdicts for pair in self._commit([verdict])]
-            verdicts = [Verdict(verdicts[0].item, "failed", one_line(error))]
+            verdicts = [Verdict(verdicts[0].item, "failed", one_line(error, self._options.redact))]
             held = self._store.finish_many(verdicts, self._options.now())
         return list(zip(verdicts, held, strict=True))
 

@@ -17,6 +17,7 @@ from datasmith.docker.verifiers import TestReport, run_tests
 from datasmith.errors import BuildFailed, MeasurementFailed
 from datasmith.github.git import MAX_PATCH, Git
 from datasmith.github.render import render_instruction
+from datasmith.redact import redact
 from datasmith.resolution.base import Resolution
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.tasks.certificate import Certificate
@@ -307,10 +308,9 @@ def _module_of(test: str) -> str:
 
 
 def _last_line(text: str) -> str:
-    """What a program said last, in printable characters: it is shown on terminals."""
-    shown = ("".join(char if char.isprintable() else " " for char in line).strip() for line in text.splitlines())
-    lines = [line for line in shown if line]
-    return lines[-1][:200] if lines else "no output"
+    """What a program said last, without secrets and in printable characters: it is shown on terminals."""
+    shown = ("".join(char if char.isprintable() else " " for char in row).strip() for row in redact(text).splitlines())
+    return ([line for line in shown if line] or ["no output"])[-1][:200]
 
 
 def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certificate) -> Task:

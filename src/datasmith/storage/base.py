@@ -4,7 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Protocol, Self
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from datasmith.storage.window_lock import Holder
 
 Value = str | int | float | bool | bytes | datetime | None | list["Value"] | dict[str, "Value"]
 Row = dict[str, Value]
@@ -128,6 +133,15 @@ class Store(Protocol):
 
     def count(self, window: str, stage: int) -> dict[ItemState, int]:
         """How many items of a stage are in each state (0 included)."""
+
+    def oldest(self, window: str, stage: int) -> tuple[str, datetime] | None:
+        """Of the items that are not decided, the one that has not moved for longest, and since when."""
+
+    def hold(self, window: str, me: "Holder", *, join: bool) -> "AbstractContextManager[None]":
+        """Keep other machines' runs off a window while the body runs; with `join`, only those that did not join.
+
+        Raises WindowTaken. A database that machines cannot share keeps nobody off: the data directory's lock does.
+        """
 
     def reopen(self, window: str, stage: int, states: Sequence[ItemState], now: datetime) -> int:
         """Make items in `states` (of leased: all of them) pending again; returns how many."""

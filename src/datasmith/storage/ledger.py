@@ -144,6 +144,16 @@ def count(connection: Connection, window: str, stage: int) -> dict[ItemState, in
     return {state: found.get(state, 0) for state in states}
 
 
+def oldest(connection: Connection, window: str, stage: int) -> tuple[str, datetime] | None:
+    """The undecided item that was last written longest ago, and when."""
+    open_now = (_C.window == window, _C.stage == stage, _C.state.in_(("pending", "leased")))
+    found = connection.execute(
+        select(_C.item, _C.updated_at).where(*open_now).order_by(_C.updated_at, _C.item).limit(1)
+    )
+    row = found.first()
+    return (row.item, row.updated_at) if row else None
+
+
 def funnel(connection: Connection, window: str) -> list[FunnelRow]:
     """Counts of pull requests by stage, state and reason."""
     columns = (_C.stage, _C.state, _C.reason)

@@ -39,3 +39,9 @@ def upgrade(connection: Connection) -> None:
 def newest() -> str:
     """The newest migration's revision: what schema.REVISION must be."""
     return str(ScriptDirectory.from_config(configuration()).get_current_head())
+
+
+def is_known(revision: str) -> bool:
+    """True where this version has a way from `revision` to its own."""
+    script = ScriptDirectory.from_config(configuration())
+    return revision in {step.revision for step in script.walk_revisions()}

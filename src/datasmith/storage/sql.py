@@ -21,6 +21,7 @@ from datasmith.errors import ConfigError, SchemaMismatch, StoreError, StoreUnava
 from datasmith.storage import ledger
 from datasmith.storage.base import Entry, FunnelRow, ItemKind, ItemState, Row, StageItem, Value, Verdict
 from datasmith.storage.schema import REVISION, clean_row, metadata
+from datasmith.storage.window_lock import Holder, advisory_lock
 
 BUSY_S = 60.0
 """How long a writer waits for another process's transaction on the same SQLite file."""
@@ -149,6 +150,25 @@ class SqlStore:
         """See Store."""
         with self._transaction() as connection:
             return ledger.count(connection, window, stage)
+
+    def oldest(self, window: str, stage: int) -> tuple[str, datetime] | None:
+        """See Store."""
+        with self._transaction() as connection:
+            return ledger.oldest(connection, window, stage)
+
+    @contextmanager
+    def hold(self, window: str, me: Holder, *, join: bool) -> Iterator[None]:
+        """See Store; on SQLite this does nothing."""
+        if self._sqlite:
+            yield
+            return
+        try:
+            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                with advisory_lock(connection, window, me, join=join):
+                    yield
+                connection.invalidate()  # its name in the server's list is the lock's
+        except (exc.SQLAlchemyError, sqlite3.Error) as error:
+            raise self._in_our_words(error) from error
 
     def reopen(self, window: str, stage: int, states: Sequence[ItemState], now: datetime) -> int:
         """See Store."""

@@ -46,6 +46,8 @@ _REQUIRED = (
     "tests/expected.json",
     "provenance.json",
 )
+MAX_NAME = 220
+"""Characters of a file name that leave room for what stands around it in a draft."""
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -59,7 +61,8 @@ def write_task(task: Task, root: Path, *, source: Path, provenance: Mapping[str,
     Raises:
         InvalidTask: a name in it cannot be a file's, or a text holds what no text file can.
     """
-    names = [name for name in (task.task_id, *task.build.files) if not _FILE_NAME.fullmatch(name)]
+    given = (task.task_id, *task.build.files)
+    names = [name[:100] for name in given if len(name) > MAX_NAME or not _FILE_NAME.fullmatch(name)]
     if names:
         raise InvalidTask([f"{task.task_id}: {name!r} cannot be the name of a file" for name in names])
     root.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,112 @@
+"""Checks of accounts elsewhere: each asks the service itself; without an account there is a hint, and no failure."""
+
+from pathlib import Path
+
+from datasmith.errors import ConfigError
+from datasmith.preflight.base import Answer, Facts
+from datasmith.preflight.web import Reply, ask
+
+_UNREACHABLE = "check the network and the proxy, and set {name} if the service is elsewhere"
+
+
+def github_tokens(facts: Facts) -> Answer:
+    """How many tokens there are."""
+    count = len(facts.settings.github_tokens)
+    if count:
+        return Answer("OK", f"{count} token(s)")
+    todo = "GH_TOKENS=github_pat_...,github_pat_... (make them at https://github.com/settings/tokens)"
+    if facts.forge == "git":
+        return Answer("SKIP", "not set; local clones need none", todo)
+    return Answer("FAIL", f"not set, and --forge {facts.forge} needs one", todo)
+
+
+def github_calls(facts: Facts) -> Answer:
+    """Every token is accepted, and how many calls all of them together have left."""
+    settings = facts.settings
+    if not settings.github_tokens:
+        return Answer("SKIP", "no token")
+    left = 0
+    for number, token in enumerate(settings.github_tokens, 1):
+        address = f"{settings.github_url.rstrip('/')}/rate_limit"
+        reply = ask(address, token=token, ca_bundle=settings.ca_bundle)
+        remaining = reply.at("resources", "core", "remaining")
+        if not reply.ok or not isinstance(remaining, int):
+            which = f"token {number} of {len(settings.github_tokens)}"
+            return _refused(reply, which, "remove it from GH_TOKENS, or make a new one", "FC_GITHUB_URL")
+        left += remaining
+    if left:
+        return Answer("OK", f"remaining={left}")
+    return Answer("FAIL", "remaining=0", "wait for the next full hour, or add a token to GH_TOKENS")
+
+
+def model(facts: Facts) -> Answer:
+    """The model's address answers and accepts the key."""
+    settings = facts.settings
+    if not settings.dspy_model:
+        todo = "DSPY_MODEL=openai/gpt-oss-120b, DSPY_API_BASE=http://localhost:30000/v1, DSPY_API_KEY=..."
+        return Answer("SKIP", "not set; the rules classify without a model", todo)
+    if not settings.dspy_api_base:
+        return Answer("FAIL", "DSPY_MODEL is set, DSPY_API_BASE is not", "DSPY_API_BASE=http://localhost:30000/v1")
+    address = f"{settings.dspy_api_base.rstrip('/')}/models"
+    reply = ask(address, token=settings.dspy_api_key.get_secret_value(), ca_bundle=settings.ca_bundle)
+    if not reply.ok:
+        return _refused(reply, settings.dspy_api_base, "set DSPY_API_KEY to a key that it accepts", "DSPY_API_BASE")
+    name = settings.dspy_model.partition("/")[2] or settings.dspy_model
+    offered = reply.at("data")
+    names = {str(row.get("id")) for row in offered if isinstance(row, dict)} if isinstance(offered, list) else set()
+    if names and not names & {name, settings.dspy_model}:
+        shown = ", ".join(sorted(names)[:5])
+        return Answer("FAIL", f"{name} is not offered there", f"set DSPY_MODEL to one of: {shown}")
+    return Answer("OK", f"{settings.dspy_model} at {settings.dspy_api_base}")
+
+
+def docker_hub(facts: Facts) -> Answer:
+    """Images can be pushed."""
+    settings = facts.settings
+    token = settings.dockerhub_token.get_secret_value()
+    if not settings.dockerhub_username and not token:
+        return Answer("SKIP", "not set; images stay here", "DOCKERHUB_USERNAME=..., DOCKERHUB_TOKEN=dckr_pat_...")
+    if not settings.dockerhub_username or not token:
+        missing = "DOCKERHUB_TOKEN" if settings.dockerhub_username else "DOCKERHUB_USERNAME"
+        return Answer("FAIL", f"{missing} is not set", f"set {missing}: both are needed to push")
+    login = {"identifier": settings.dockerhub_username, "secret": token}
+    reply = ask(f"{settings.dockerhub_url.rstrip('/')}/v2/auth/token", send=login, ca_bundle=settings.ca_bundle)
+    if reply.ok:
+        return Answer("OK", f"{settings.dockerhub_username} can log in")
+    what = "make a new access token at https://app.docker.com/settings/personal-access-tokens"
+    return _refused(reply, settings.dockerhub_username, what, "FC_DOCKERHUB_URL")
+
+
+def hugging_face(facts: Facts) -> Answer:
+    """Datasets can be published."""
+    settings = facts.settings
+    token, origin = settings.hf_token.get_secret_value(), "HF_TOKEN"
+    if not token and settings.hf_token_path is None:
+        return Answer("SKIP", "not set; the dataset stays here", "HF_TOKEN=hf_..., or HF_TOKEN_PATH=/path/to/token")
+    if not token and settings.hf_token_path is not None:
+        token, origin = _filed(settings.hf_token_path), str(settings.hf_token_path)
+    reply = ask(f"{settings.hf_endpoint.rstrip('/')}/api/whoami-v2", token=token, ca_bundle=settings.ca_bundle)
+    if reply.ok:
+        return Answer("OK", f"{origin}, as {reply.at('name') or 'somebody'}")
+    return _refused(reply, origin, "make a new token at https://huggingface.co/settings/tokens", "HF_ENDPOINT")
+
+
+def _filed(path: Path) -> str:
+    try:
+        token = path.expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"HF_TOKEN_PATH {path} cannot be read: {error} (example: HF_TOKEN_PATH=~/hf-token)"
+        ) from error
+    if not token or "\n" in token:
+        raise ConfigError(f"HF_TOKEN_PATH {path} does not hold one token (example of its text: hf_...)")
+    return token
+
+
+def _refused(reply: Reply, what: str, todo: str, setting: str) -> Answer:
+    """The failure, told apart: nobody there, not let in, or something else answered."""
+    if reply.status == 0:
+        return Answer("FAIL", f"{what}: not reachable: {reply.problem}", _UNREACHABLE.format(name=setting))
+    if reply.status in {401, 403}:
+        return Answer("FAIL", f"{what}: refused with HTTP {reply.status}", todo)
+    return Answer("FAIL", f"{what}: unexpected answer, HTTP {reply.status}", _UNREACHABLE.format(name=setting))

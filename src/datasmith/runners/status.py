@@ -1,0 +1,146 @@
+"""Where a window stands now: counts, speed, what waits longest, what failed and who is at work; only reads."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from datasmith.storage.base import STAGES, Row, Store, Value
+
+SILENT_AFTER = timedelta(seconds=120)
+"""A worker notes its progress while it works; one that has not for so long was killed, or is stuck."""
+
+WorkerState = Literal["running", "silent", "finished", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class StageStatus:
+    """One stage: items by state; `per_minute` of the workers that run now, else of the last run, None where unknown."""
+
+    stage: int
+    name: str
+    pending: int
+    leased: int
+    passed: int
+    refused: int
+    failed: int
+    per_minute: float | None
+    oldest: str | None
+    oldest_age_s: float | None
+
+    @property
+    def known(self) -> int:
+        """All items of the stage."""
+        return self.pending + self.leased + self.passed + self.refused + self.failed
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStatus:
+    """One worker ("host-pid") at its last stage; `holding` items are under its lease now."""
+
+    worker: str
+    stage: int
+    state: WorkerState
+    holding: int
+    completed: int
+    total: int
+    seen: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """A window at a moment; `failures` are (stage, reason, count), the most frequent first."""
+
+    window: str
+    at: datetime
+    stages: tuple[StageStatus, ...]
+    failures: tuple[tuple[int, str, int], ...]
+    workers: tuple[WorkerStatus, ...]
+
+
+def status(store: Store, window: str, now: datetime) -> Status:
+    """Read the state of a window."""
+    runs = store.select("runner_progress", {"window": window}, ["updated_at"])
+    held = Counter(str(row["worker"]) for row in store.select("stage_items", {"window": window, "state": "leased"}))
+    return Status(
+        window=window,
+        at=now,
+        stages=tuple(_stage(store, window, stage, runs, now) for stage in STAGES),
+        failures=_failures(store, window),
+        workers=_workers(runs, held, now),
+    )
+
+
+def _stage(store: Store, window: str, stage: int, runs: Sequence[Row], now: datetime) -> StageStatus:
+    counts = store.count(window, stage)
+    oldest = store.oldest(window, stage) if counts["pending"] + counts["leased"] else None
+    return StageStatus(
+        stage=stage,
+        name=STAGES[stage],
+        pending=counts["pending"],
+        leased=counts["leased"],
+        passed=counts["passed"],
+        refused=counts["refused"],
+        failed=counts["failed"],
+        per_minute=per_minute([row for row in runs if row["stage"] == stage], now),
+        oldest=oldest[0] if oldest else None,
+        oldest_age_s=(now - oldest[1]).total_seconds() if oldest else None,
+    )
+
+
+def per_minute(runs: Sequence[Row], now: datetime) -> float | None:
+    """Items a minute of the workers that run now, together; else of the run that ended last. `runs` are by time."""
+    running = [row for row in runs if state_of(row, now) == "running"]
+    speeds = [_speed(row, now if running else _time(row["updated_at"])) for row in running or runs[-1:]]
+    known = [speed for speed in speeds if speed is not None]
+    return sum(known) if known else None
+
+
+def _speed(run: Row, until: datetime) -> float | None:
+    minutes = (until - _time(run["started_at"])).total_seconds() / 60
+    return _number(run["completed"]) / minutes if minutes > 0 else None
+
+
+def state_of(run: Row, now: datetime) -> WorkerState:
+    """What a worker does: as it says, unless it has said nothing for long."""
+    if run["state"] == "running":
+        return "silent" if now - _time(run["updated_at"]) > SILENT_AFTER else "running"
+    return "finished" if run["state"] == "finished" else "stopped"
+
+
+def _workers(runs: Sequence[Row], held: Counter[str], now: datetime) -> tuple[WorkerStatus, ...]:
+    """Those that run or hold items; of each its newest row."""
+    newest = {str(row["worker"]): row for row in runs}
+    found = [
+        WorkerStatus(
+            worker=worker,
+            stage=_number(row["stage"]),
+            state=state_of(row, now),
+            holding=held[worker],
+            completed=_number(row["completed"]),
+            total=_number(row["total"]),
+            seen=_time(row["updated_at"]),
+        )
+        for worker, row in sorted(newest.items())
+    ]
+    return tuple(worker for worker in found if worker.holding or worker.state in {"running", "silent"})
+
+
+def _failures(store: Store, window: str) -> tuple[tuple[int, str, int], ...]:
+    told: Counter[tuple[int, str]] = Counter()
+    for row in store.funnel(window):
+        if row.state == "failed":
+            told[row.stage, row.reason] += row.count
+    for item in store.select("stage_items", {"window": window, "state": "failed", "kind": "repository"}):
+        told[_number(item["stage"]), str(item["reason"])] += 1
+    return tuple(sorted(((*key, number) for key, number in told.items()), key=lambda row: (-row[2], row[0], row[1])))
+
+
+def _time(value: Value) -> datetime:
+    assert isinstance(value, datetime)
+    return value
+
+
+def _number(value: Value) -> int:
+    return value if isinstance(value, int) else 0

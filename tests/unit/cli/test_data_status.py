@@ -1,0 +1,136 @@
+"""fc-data status and preflight from the outside."""
+
+import json
+import os
+import socket
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from datasmith.cli.common import run_app
+from datasmith.cli.data import app
+from datasmith.cli.data_status import age, print_status
+from datasmith.runners.status import StageStatus, Status, WorkerStatus
+from datasmith.settings import known_variables
+from datasmith.storage.base import STAGES
+from datasmith.storage.window_lock import Holder, file_lock
+from tests.clones import Clone
+
+DATES = ("--start-date", "2026-02-01", "--end-date", "2026-03-01")
+WINDOW = "2026-02-01..2026-03-01"
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No variable of this machine's reaches the tests; the working directory is empty."""
+    for name in known_variables():
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    found = Clone(tmp_path / "calc")
+    found.merge(2, "Speed up all")
+    return found
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    """(exit code, standard output, standard error) of a command."""
+    code = run_app(app, [str(word) for word in words])
+    return (code, *capsys.readouterr())
+
+
+def test_the_status_of_nothing_makes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, exit code 0, no file."""
+    assert said(capsys, "status", *DATES) == (0, f"{WINDOW}: nothing is known of this window yet\n", "")
+    assert list(Path().iterdir()) == []
+    assert said(capsys, "status", "--start-date", "x", "--end-date", "2026-03-01")[0] == 2
+
+
+def test_the_status_after_a_run(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """Tables for people; the same as JSON, times as ISO text."""
+    assert said(capsys, *DATES, "--repo", clone.path, "--stage", "1", "--stage", "2", "--stage", "3")[0] == 0
+    code, out, err = said(capsys, "status", *DATES)
+    assert (code, err) == (0, "") and "nobody is at work" in out
+    (row,) = [line for line in out.splitlines() if "4 resolve_packages" in line]
+    assert "acme/calc:2" in row and " s " in row
+    found = json.loads(said(capsys, "status", *DATES, "--json")[1])
+    assert found["stages"][3] | {"oldest_age_s": 0} == {
+        "stage": 4, "name": "resolve_packages", "pending": 1, "leased": 0, "passed": 0, "refused": 0, "failed": 0,
+        "per_minute": None, "oldest": "acme/calc:2", "oldest_age_s": 0,
+    }  # fmt: skip
+    assert datetime.fromisoformat(found["at"]).tzinfo is not None and found["window"] == WINDOW
+
+
+def test_what_comes_from_the_ledger_is_text() -> None:
+    """No markup, no control characters; many reasons are cut, and it is said how many there are more."""
+    now = datetime(2026, 3, 2, tzinfo=UTC)
+    stages = tuple(
+        StageStatus(number, name, 250_000, 0, 0, 0, 3, 5000.0, "a/b:1[red]", 100_000.0)
+        for number, name in STAGES.items()
+    )
+    failures = tuple((3, f"\x1b[2J[bold]reason {number}", 30 - number) for number in range(25))
+    workers = (WorkerStatus("host-1", 3, "silent", 2, 4, 10, now - timedelta(seconds=200)),)
+    target = StringIO()
+    print_status(Status(WINDOW, now, stages, failures, workers), Console(file=target, width=130))
+    shown = target.getvalue()
+    for words in ("250,000", "5,000.0", "a/b:1[red]", "1 d 3 h", "[2J[bold]reason 19", "3 min 20 s ago", "silent"):
+        assert words in shown
+    assert "\x1b" not in shown and "reason 20" not in shown and "and 5 more reasons" in shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "·"), (-5, "0 s"), (59.9, "59 s"), (60, "1 min 0 s"), (3_725, "1 h 2 min"), (90_000, "1 d 1 h")],
+)
+def test_ages_have_two_units(seconds: float | None, text: str) -> None:
+    """The two largest."""
+    assert age(seconds) == text
+
+
+def test_a_window_that_somebody_works_on_is_refused(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """One line that says who, exit code 40, and nothing is changed; a dry run, the funnel and the status go on."""
+    run = (*DATES, "--repo", clone.path, "--stage", "1", "--stage", "2")
+    assert said(capsys, *run)[0] == 0
+    before = said(capsys, "funnel", *DATES, "--json")[1]
+    me = Holder(socket.gethostname(), os.getpid(), datetime.now(UTC))
+    with file_lock(Path("work"), WINDOW, me, join=False):
+        for words in (run, (*run, "--resume"), (*run, "--join")):
+            code, out, err = said(capsys, *words)
+            assert (code, out, err.count("\n")) == (40, "", 1) and f"pid {os.getpid()}" in err
+        for asked in ((*DATES, "--dry-run"), ("funnel", *DATES), ("status", *DATES)):
+            assert said(capsys, *asked)[0] == 0
+        assert said(capsys, "funnel", *DATES, "--json")[1] == before
+        assert said(capsys, "--start-date", "2026-01-01", *run[2:])[0] == 0
+    with file_lock(Path("work"), WINDOW, me, join=True):
+        assert said(capsys, *run)[0] == 40 and said(capsys, *run, "--join")[0] == 0
+    assert said(capsys, *run)[0] == 0
+
+
+def test_preflight_is_a_command_too(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same report, as text and as JSON; 0 and 1 are its exit codes, 2 that of a wrong flag."""
+    code, out, err = said(capsys, "preflight", "--stage", "6")
+    assert (code, err) == (0, "") and out.startswith("== Environment ==\n") and out.endswith("All checks passed!\n")
+    monkeypatch.setenv("FC_DATADIR", "x")
+    code, out, _ = said(capsys, "preflight", "--stage", "6", "--json")
+    assert code == 1 and json.loads(out)["ok"] is False
+    assert said(capsys, "preflight", "--stage", "7")[0] == 2 and said(capsys, "preflight", "--stage", "x")[0] == 2
+    assert list(Path().iterdir()) == []
+
+
+def test_the_log_tells_of_the_run(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """Its beginning and its end, or why it broke off; nothing of that goes to standard error."""
+    said(capsys, *DATES, "--repo", clone.path, "--stage", "1")
+    code, _, err = said(capsys, "--start-date", "2020-01-01", "--end-date", "2020-02-01", "--repo", clone.path)
+    rows = [json.loads(line) for line in Path("work/logs/fc-data.log").read_text().splitlines()]
+    assert [row["event"] for row in rows] == ["run began", "run ended", "run began", "run broke off"]
+    assert rows[1]["stages"][0]["passed"] == 1 and rows[0]["window"] == WINDOW and rows[0]["asked"] == [1]
+    assert (code, rows[3]["error"], rows[3]["level"]) == (3, "NothingToDo", "error") and "Traceback" in rows[3][
+        "exception"
+    ]
+    assert [line for line in err.splitlines() if "broke off" in line] == []

@@ -1,0 +1,165 @@
+"""Secrets leave no text; everything else stays as it is."""
+
+import base64
+import json
+import string
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasmith.redact import KINDS, MASK, SHORTEST, Redactor, redact
+from tests.secrets_made_up import AWS_SECRET, BY_FORM, BY_VALUE, HEADER_TOKEN, IN_CONTEXT, LETTERS, PEM_BODY
+
+PLAIN = (
+    "scikit-learn and sk-learn-contrib-categories-of-estimators",
+    "hf_transfer, hf_hub_download(), huggingface_hub",
+    "ghp_short, gh_pages, ghs_, ghr_x",
+    "https://github.com/numpy/numpy/pull/12#issuecomment-1, http://localhost:30000/v1",
+    "ssh://git@github.com/acme/calc.git and git@github.com:acme/calc.git, mail@example.org",
+    "see http://host:8080/a?b=c@d and ://@ and a://b:c@",
+    "the bearer of authentication-information, Bearer x",
+    "Authorization: none; Authorization: Basic x",
+    "max_tokens=16000, num_tokens: 123456789012345678",
+    "token = next_token_1234567890123, api_key=os.environ['OPENAI_API_KEY_1234']",
+    "password: (hidden), SECRET_KEY=, key=value, keyboard: qwertyuiop1234567890",
+    "token=tokenizer1.load_vocabulary(1), secret: abc1234567890defghi(1)",
+    "@njit def f(x): return x[::2]  # 0.5 s → 0.1 s",
+    "AKIAxy, ASIA, KOALAAKIA1234567890123456, AKIA12345678901234567",
+    "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 numpy==1.26.4 --hash=sha256:0123abcd",
+    "eyJ.eyJ.x, xoxo, xoxb-1, AIzaShort, glpat-1, pypi-server, npm_config_cache, dckr_pat_1",
+    "github_pat_short; task-1234567890123456789012; disk-usage-1234567890123456",
+)
+
+
+@pytest.mark.parametrize("kind", BY_FORM)
+def test_a_secret_is_known_by_its_form(kind: str) -> None:
+    """Wherever it stands: alone, quoted, in a URL, in JSON, at an end of a line; nothing around it is lost."""
+    secret = BY_FORM[kind]
+    for before, after in (
+        ("", ""),
+        ("a ", " b"),
+        ("'", "'"),
+        ("x=", "\n"),
+        ('{"k": "', '"}'),
+        ("(", ")."),
+        ("/", "/"),
+        ("--", " "),
+        ("A_", "."),
+    ):
+        assert redact(f"{before}{secret}{after}") == f"{before}{MASK}{after}"
+
+
+@pytest.mark.parametrize("kind", IN_CONTEXT)
+def test_a_secret_is_known_by_what_stands_around_it(kind: str) -> None:
+    """The secret goes, the words around it stay."""
+    secret, text = IN_CONTEXT[kind]
+    cleaned = redact(f"before {text} after")
+    assert secret not in cleaned and MASK in cleaned
+    assert cleaned.startswith("before ") and cleaned.endswith(" after")
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("https://u:p@ss:w@h.org/x", "https://***@h.org/x"),
+        ("postgresql+psycopg://fc:x@db/fc and http://a:b@c", "postgresql+psycopg://***@db/fc and http://***@c"),
+        (f"https://:{LETTERS}@h", "https://***@h"),
+        (f"https://{LETTERS[:20]}@h https://{LETTERS[:19]}@h", f"https://***@h https://{LETTERS[:19]}@h"),
+        (f"Bearer {HEADER_TOKEN}, BEARER  {HEADER_TOKEN}", "Bearer ***, BEARER  ***"),
+        (f"authorization=token {HEADER_TOKEN}", "authorization=token ***"),
+        ("AUTHORIZATION: Bearer abcdefgh", "AUTHORIZATION: Bearer ***"),
+        ("Authorization: Basic dXNlcjpw", "Authorization: Basic ***"),
+        ("Authorization: Basic dXNlcj", "Authorization: Basic dXNlcj"),
+        (f"(b'Authorization', b'token {HEADER_TOKEN}')", "(b'Authorization', b'token ***')"),
+        (f"X-Api-Key: {LETTERS}", "X-Api-Key: ***"),
+        (f'"dspy_api_key": "{LETTERS}"', '"dspy_api_key": "***"'),
+        (f"SUPABASE_SERVICE_SECRET='{LETTERS}'", "SUPABASE_SERVICE_SECRET='***'"),
+        (f"PGPASSWORD={LETTERS[:16]}; TOKENS={LETTERS[:15]}", f"PGPASSWORD=***; TOKENS={LETTERS[:15]}"),
+        (f"AWS_SECRET_ACCESS_KEY={AWS_SECRET}", "AWS_SECRET_ACCESS_KEY=***"),
+        (f"Token: {LETTERS} Secret:{LETTERS} Password = {LETTERS}", "Token: *** Secret:*** Password = ***"),
+        (f"-----BEGIN PRIVATE KEY-----\n{PEM_BODY}", "***"),
+        ("a -----BEGIN EC PRIVATE KEY-----x-----END EC PRIVATE KEY----- b", "a *** b"),
+        (
+            f"-----BEGIN OPENSSH PRIVATE KEY-----\n{PEM_BODY}\n-----END RSA PRIVATE KEY-----\n{PEM_BODY}",
+            "***",
+        ),
+    ],
+)
+def test_what_stays_of_a_text(text: str, cleaned: str) -> None:
+    """Names, schemes and hosts, so that the text can still be understood."""
+    assert redact(text) == cleaned
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_ordinary_text_stays(text: str) -> None:
+    """Names of packages, identifiers, hashes, addresses without passwords."""
+    assert redact(text) == text
+    assert Redactor(["local", "token"])(text) == text
+
+
+def test_the_marks_of_a_kind_find_all_its_examples() -> None:
+    """The quick look for a mark never misses what the expression would find."""
+    texts = [*BY_FORM.values(), *(text for _, text in IN_CONTEXT.values())]
+    for text in texts:
+        for cased in (text, text.replace("Bearer", "BEARER"), text.replace("Authorization", "authorization")):
+            assert MASK in redact(cased), cased
+    assert len(KINDS) >= 12 and all(marks for marks, _ in KINDS.values())
+
+
+@pytest.mark.parametrize("kind", BY_VALUE)
+def test_our_own_secrets_are_known_by_their_value(kind: str) -> None:
+    """As they are, in a URL, in JSON, in a repr."""
+    secret = BY_VALUE[kind]
+    clean = Redactor([f" {secret}\n"])
+    for written in (secret, quote(secret), quote(secret, safe=""), json.dumps(secret), repr(secret)):
+        cleaned = clean(f"<{written}>")
+        assert MASK in cleaned and secret not in cleaned and written.strip("\"'") not in cleaned
+    assert clean("nothing to hide") == "nothing to hide"
+
+
+def test_words_that_are_settings_are_no_secrets() -> None:
+    """`DSPY_API_KEY=local` does not garble every path and address."""
+    assert SHORTEST == 8
+    assert Redactor(["local", "1234567", ""])("http://localhost:1234567/local") == "http://localhost:1234567/local"
+    assert Redactor(["12345678"])("http://localhost/12345678") == "http://localhost/***"
+
+
+def test_a_secret_inside_another_leaves_nothing_of_it() -> None:
+    """The longer one goes first."""
+    clean = Redactor(["abcdefgh", "abcdefgh-ijklmnop"])
+    assert clean("abcdefgh-ijklmnop abcdefgh") == "*** ***"
+    assert "abcdefgh" not in repr(clean) and repr(clean) == "Redactor(2 spellings)"
+
+
+@given(
+    st.text(alphabet=string.printable + "é\u202e", max_size=200),
+    st.sampled_from(sorted(BY_FORM)),
+    st.text(alphabet=string.printable, max_size=200),
+)
+def test_any_text_around_a_secret(before: str, kind: str, after: str) -> None:
+    """A secret between two ends of any text is gone, and doing it twice changes nothing more."""
+    cleaned = redact(f"{before} {BY_FORM[kind]} {after}")
+    assert BY_FORM[kind] not in cleaned
+    assert redact(cleaned) == cleaned
+
+
+def test_large_texts_take_linear_time() -> None:
+    """Megabytes of what almost looks like a secret are read once: ten times the text, not a hundred times the steps."""
+    for part in (
+        "://a:",
+        "-----BEGIN PRIVATE KEY-----",
+        "key=",
+        "Bearer ",
+        "sk-",
+        "eyJa.",
+        "authorization:",
+        "API_KEY=",
+        "eyJ-",
+        "TOKEN='",
+    ):
+        text = part * (200_000 // len(part))
+        assert len(redact(text)) <= len(text)
+    assert base64.b64encode(b"x").decode() in redact("eA==")
