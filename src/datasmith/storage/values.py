@@ -24,7 +24,7 @@ from datasmith.storage.base import Value
 
 T = TypeVar("T")
 _LARGEST = 2**63
-UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ImportError)
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ImportError, RecursionError)
 """What `unpack` raises for a value that another version wrote, and whose type this one does not have."""
 
 
@@ -36,10 +36,10 @@ def pack(value: object) -> Value:
     """
     packed = _within_depth(value, None)
     try:
-        again = _encode(unpack(packed), None)
+        same = canonical(_encode(unpack(packed), None)) == canonical(packed)
     except UNREADABLE as error:
         raise StoreError(f"{_kind(value)} cannot be stored: {error}") from error
-    if canonical(again) != canonical(packed):
+    if not same:
         raise StoreError(f"{_kind(value)} cannot be stored: it would not come back as it is")
     return packed
 
