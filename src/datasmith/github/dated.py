@@ -36,10 +36,10 @@ def as_of(issue: Issue, moment: datetime | None, *, undated: bool = False) -> Is
 
 def names_the_fix(issue: Issue, pr: PR) -> bool:
     """True where title, body or a comment points at the pull request or its merge commit, or repeats its title."""
-    text = "\n".join([issue.title, issue.body, *(comment.body for comment in issue.comments)])
-    if any(name and name in text for name in (pr.merge_commit_sha[:10], pr.title)):
+    text = "\n".join([issue.title, issue.body, *[comment.body for comment in issue.comments]])
+    sha, number = pr.merge_commit_sha[:10], str(pr.issue_number)
+    if (sha and sha in text) or (pr.title and pr.title in text):
         return True
-    number = str(pr.issue_number)
     return number in text and re.search(rf"(?:#|/pull/|\bgh-){number}(?![0-9])", text, re.IGNORECASE) is not None
 
 

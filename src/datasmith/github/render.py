@@ -16,7 +16,7 @@ MOST_CHARS = 20_000
 MOST_COMMENTS = 20
 """So many comments of one issue are shown."""
 
-_CONTROL = dict.fromkeys({*range(32), 127} - {9, 10})
+_CONTROL = bytes(sorted({*range(32), 127} - {9, 10}))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _HEADING = re.compile(r"^#{1,4}[ \t]+(.*)$", re.MULTILINE)
 _PROBLEM = re.compile(r"problem|motivation|background|current behaviou?r|observed|bottleneck|profil|symptom", re.I)
@@ -89,7 +89,9 @@ def render_instruction(
 
 def clean(text: str) -> str:
     """Text that every store, page and terminal takes: no control characters, no bidirectional overrides."""
-    return text.translate(_CONTROL) if text.isascii() else _UNPRINTABLE.sub("", text)
+    if text.isascii():
+        return text.encode().translate(None, _CONTROL).decode()
+    return _UNPRINTABLE.sub("", text)
 
 
 def stated_problem(body: str) -> str:
