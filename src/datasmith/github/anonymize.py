@@ -20,8 +20,11 @@ _IP = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9]|\w)")
 _DOTTED = re.compile(r"\.[0-9]{1,3}\.[0-9]{1,3}\.")
 _AT_DOMAIN = re.compile(r"@(?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24})(?![\w(\[])")
 _TRAILER = re.compile(r"-[Bb]y:[ \t]*([^<\n]{1,100})<")
-_FORGE_PATTERN = r"(github(?:usercontent)?\.com[/:])(repos/|users/)?([\w.-]{1,100})([^\s\"'<>`\])]*)"
+_FORGE_PATTERN = r"(github(?:usercontent)?\.com[/:](?:repos/|users/)?)([\w.-]{1,100})"
 _FORGE, _FORGE_ANY_CASE = re.compile(_FORGE_PATTERN), re.compile(_FORGE_PATTERN, re.IGNORECASE)
+_ATTACHED = re.compile(
+    r"(user-images\.githubusercontent\.com/|github\.com/(?=user-attachments))[^\s\"'<>`\[\])]+", re.IGNORECASE
+)
 _PAGES = re.compile(rf"(?<![\w-])({_LOGIN})(?=\.github\.io\b)")
 _HOMES = tuple(
     (parent, re.compile(re.escape(parent) + r"([^\s/\\:\"'<>|`,;)]{1,64})"))
@@ -43,7 +46,7 @@ _DOMAINS = _words(
 )
 _MAILBOX = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 _LOOPBACK = ("127.", "0.0.0.0")
-_BEFORE_A_VERSION = re.compile(r"(?:\bversions?\s+|\bv|[=<>~!]=?\s*|[\w.-])$", re.IGNORECASE)
+_BEFORE_A_VERSION = re.compile(r"(?:\bversions?\s+|\bv|[=<>~!]=?\s*|[\w.-])\Z", re.IGNORECASE)
 
 
 class Anonymizer:
@@ -65,6 +68,8 @@ class Anonymizer:
             text = _TRAILER.sub(self._trailer, text)
         links = lowered.count("github")
         if links:
+            if "user-images." in lowered or "user-attachments" in lowered:
+                text = _ATTACHED.sub(r"\1[attachment]", text)
             pattern = _FORGE if text.count("github") == links else _FORGE_ANY_CASE
             text = pattern.sub(self._account, text)
             text = _PAGES.sub(self._page, text) if ".github.io" in text else text
@@ -94,13 +99,9 @@ class Anonymizer:
         return match[0].replace(name, self._person(name))
 
     def _account(self, match: re.Match[str]) -> str:
-        host, repos, login, rest = match.groups()
-        image = match.string.endswith("user-images.", 0, match.start())
-        if image or login.lower() == "user-attachments":
-            return f"{host}[attachment]"
-        if login.lower() in self._keep or login.lower() in _NOT_ACCOUNTS:
-            return match[0]
-        return f"{host}{repos or ''}{self._person(login)}{rest}"
+        host, login = match.groups()
+        lowered = login.lower()
+        return match[0] if lowered in self._keep or lowered in _NOT_ACCOUNTS else f"{host}{self._person(login)}"
 
     def _page(self, match: re.Match[str]) -> str:
         return match[0] if match[0].lower() in self._keep else self._person(match[0])
