@@ -78,7 +78,7 @@ class CachedFunction(Generic[P, R_co]):
         try:
             known = None if force else self._find(key)
             if known is None:
-                value = cast("Callable[..., object]", self._function)(*args, **kwargs)
+                value = cast(Callable[..., object], self._function)(*args, **kwargs)
                 known = self._packed(value), value
                 self._keep(key, known[0])
         except BaseException as error:
@@ -96,7 +96,7 @@ class CachedFunction(Generic[P, R_co]):
         try:
             known = None if force else await to_thread.run_sync(self._find, key)
             if known is None:
-                value = await cast("Callable[..., Coroutine[None, None, object]]", self._function)(*args, **kwargs)
+                value = await cast(Callable[..., Coroutine[None, None, object]], self._function)(*args, **kwargs)
                 known = self._packed(value), value
                 await to_thread.run_sync(self._keep, key, known[0])
         except BaseException as error:
@@ -156,9 +156,15 @@ class CachedFunction(Generic[P, R_co]):
 
 
 @overload
-def cached(function: Callable[P, R], /) -> Callable[P, R]: ...
+def cached(function: Callable[P, R], /) -> Callable[P, R]:  # noqa: D418
+    """As `@cached`: with the function's own name, and the store of the settings."""
+
+
 @overload
-def cached(*, name: str = "", store: Store | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def cached(*, name: str = "", store: Store | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:  # noqa: D418
+    """As `@cached(name=..., store=...)`."""
+
+
 def cached(
     function: Callable[P, R] | None = None, /, *, name: str = "", store: Store | None = None
 ) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
@@ -184,7 +190,7 @@ def as_function(kept: CachedFunction[P, R], function: Callable[P, R]) -> Callabl
 
     @wraps(function, updated=())
     async def call_async(*args: P.args, **kwargs: P.kwargs) -> object:
-        return await cast("Coroutine[None, None, object]", kept.call(args, kwargs))
+        return await cast(Coroutine[None, None, object], kept.call(args, kwargs))
 
     return cast("Callable[P, R]", call_async) if kept.is_async else call
 
