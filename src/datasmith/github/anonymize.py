@@ -5,8 +5,9 @@ text and small.
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
+
+from datasmith.github.code import code_spans
 
 
 def _words(text: str) -> frozenset[str]:
@@ -14,18 +15,17 @@ def _words(text: str) -> frozenset[str]:
 
 
 _LOGIN = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,37}[A-Za-z0-9])?"
-_CODE = re.compile(r"`(?:``.*?(?:```|\Z)|`[^`\n]*``|[^`\n]*`)", re.DOTALL)
 _MENTION = re.compile(rf"@({_LOGIN})(?![\w(/-]|\.\w|\s+(?:async\s+)?(?:def|class|cdef|cpdef)\b)")
 _IP = re.compile(r"(?<![0-9.])[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9]|\w)")
 _DOTTED = re.compile(r"\.[0-9]{1,3}\.[0-9]{1,3}\.")
 _AT_DOMAIN = re.compile(r"@(?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24})(?![\w(\[])")
 _TRAILER = re.compile(r"-[Bb]y:[ \t]*([^<\n]{1,100})<")
-_FORGE_PATTERN = (
-    r"(?P<host>github(?:usercontent)?\.com[/:])(?P<repos>repos/|users/)?(?P<login>[\w.-]{1,100})"
-    r"(?P<rest>[^\s\"'<>`\])]*)"
-)
+_FORGE_PATTERN = r"(github(?:usercontent)?\.com[/:](?:repos/|users/)?)([\w.-]{1,100})"
 _FORGE, _FORGE_ANY_CASE = re.compile(_FORGE_PATTERN), re.compile(_FORGE_PATTERN, re.IGNORECASE)
-_PAGES = re.compile(rf"({_LOGIN})(?=\.github\.io\b)")
+_ATTACHED = re.compile(
+    r"(user-images\.githubusercontent\.com/|github\.com/(?=user-attachments))[^\s\"'<>`\[\])]+", re.IGNORECASE
+)
+_PAGES = re.compile(rf"(?<![\w-])({_LOGIN})(?=\.github\.io\b)")
 _HOMES = tuple(
     (parent, re.compile(re.escape(parent) + r"([^\s/\\:\"'<>|`,;)]{1,64})"))
     for parent in ("/home/", "/Users/", "\\Users\\")
@@ -46,7 +46,7 @@ _DOMAINS = _words(
 )
 _MAILBOX = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._%+-")
 _LOOPBACK = ("127.", "0.0.0.0")
-_BEFORE_A_VERSION = re.compile(r"(?:\bversions?\s+|\bv|[=<>~!]=?\s*|[\w.-])$", re.IGNORECASE)
+_BEFORE_A_VERSION = re.compile(r"(?:\bversions?\s+|\bv|[=<>~!]=?\s*|[\w.-])\Z", re.IGNORECASE)
 
 
 class Anonymizer:
@@ -63,10 +63,13 @@ class Anonymizer:
 
     def __call__(self, text: str) -> str:
         """The text without people; code keeps decorators, operators and version numbers."""
-        if "-by:" in text or "-By:" in text:
+        lowered = text.lower()
+        if "-by:" in lowered:
             text = _TRAILER.sub(self._trailer, text)
-        links = text.lower().count("github")
+        links = lowered.count("github")
         if links:
+            if "user-images." in lowered or "user-attachments" in lowered:
+                text = _ATTACHED.sub(r"\1[attachment]", text)
             pattern = _FORGE if text.count("github") == links else _FORGE_ANY_CASE
             text = pattern.sub(self._account, text)
             text = _PAGES.sub(self._page, text) if ".github.io" in text else text
@@ -74,13 +77,15 @@ class Anonymizer:
             text = pattern.sub(self._home, text) if parent in text else text
         if "@" in text:
             text = _without_mail(text)
-            text = _outside_code(_MENTION, self._mention, text)
+            text = _outside_code("@", _MENTION, self._mention, text)
         if _DOTTED.search(text):
-            text = _outside_code(_IP, _address, text)
-        return self._without_names(text)
+            text = _outside_code(".", _IP, _address, text)
+        return self._without_names(text, lowered)
 
     def _person(self, name: str) -> str:
         key = name.lower()
+        if key.startswith("user_") and key[5:].isdigit():
+            return name
         known = self._placeholders.get(key)
         if known is None:
             known = self._placeholders[key] = f"user_{len(self._placeholders) + 1}"
@@ -94,14 +99,9 @@ class Anonymizer:
         return match[0].replace(name, self._person(name))
 
     def _account(self, match: re.Match[str]) -> str:
-        login = match["login"]
-        image = match.string.endswith("user-images.", 0, match.start())
-        if image or login.lower() == "user-attachments":
-            return f"{match['host']}[attachment]"
-        if login.lower() in self._keep or login.lower() in _NOT_ACCOUNTS:
-            return match[0]
-        repos = match["repos"] or ""
-        return f"{match['host']}{repos}{self._person(login)}{match['rest']}"
+        host, login = match.groups()
+        lowered = login.lower()
+        return match[0] if lowered in self._keep or lowered in _NOT_ACCOUNTS else f"{host}{self._person(login)}"
 
     def _page(self, match: re.Match[str]) -> str:
         return match[0] if match[0].lower() in self._keep else self._person(match[0])
@@ -117,8 +117,8 @@ class Anonymizer:
         known = match[1].lower() in _DECORATORS or match[1].lower() in self._keep
         return match[0] if attached or known else f"@{self._person(match[1])}"
 
-    def _without_names(self, text: str) -> str:
-        lowered = text.lower()
+    def _without_names(self, text: str, lowered: str) -> str:
+        """The text without known names; `lowered` is what it was made from."""
         for name in sorted((name for name in self._names if name in lowered), key=len, reverse=True):
             pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
             text = pattern.sub(self._person(name), text)
@@ -153,15 +153,12 @@ def _address(match: re.Match[str]) -> str:
     return match[0] if kept else "[ip]"
 
 
-def _outside_code(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
-    """`pattern.sub(replace, text)` that leaves code in backticks alone."""
-    starts, ends = [], []
-    for span in _CODE.finditer(text) if "`" in text else ():
-        starts.append(span.start())
-        ends.append(span.end())
-
-    def replaced(match: re.Match[str]) -> str:
-        place = bisect_right(starts, match.start()) - 1
-        return match[0] if place >= 0 and match.start() < ends[place] else replace(match)
-
-    return pattern.sub(replaced, text)
+def _outside_code(first: str, pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
+    """`pattern.sub(replace, text)` that leaves code in backticks alone; every match has `first` in it."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in [*code_spans(text), (len(text), len(text))]:
+        piece = text[done:start]
+        pieces += [pattern.sub(replace, piece) if first in piece else piece, text[start:end]]
+        done = end
+    return "".join(pieces)

@@ -52,8 +52,22 @@ class FileChange(_Frozen):
     status: Literal["added", "modified", "removed", "renamed"] = "modified"
 
 
+class Comment(_Frozen):
+    """What somebody wrote below an issue."""
+
+    author: str = ""
+    body: str = ""
+    created_at: datetime | None = None
+    edited_at: datetime | None = None
+    """When the text was last changed; None where it never was, or nobody says."""
+
+
 class Issue(_Frozen):
-    """An issue, addressed by repository ("owner/repo") and number."""
+    """An issue, addressed by repository ("owner/repo") and number.
+
+    `edited_at` is when the body was last changed (None: never, or nobody says). A forge that numbers issues and pull
+    requests together says with `is_pull_request` what this one is.
+    """
 
     repository: str
     issue_number: int
@@ -62,6 +76,9 @@ class Issue(_Frozen):
     author: str = ""
     labels: tuple[str, ...] = ()
     created_at: datetime | None = None
+    edited_at: datetime | None = None
+    comments: tuple[Comment, ...] = ()
+    is_pull_request: bool = False
 
     @field_validator("repository")
     @classmethod
@@ -92,6 +109,7 @@ class PR(Issue):
     `base_sha` is the commit that `patch` (a git diff) applies to; base plus patch is the merge's tree.
     """
 
+    is_pull_request: bool = True
     base_sha: str = ""
     merge_commit_sha: str = ""
     merged_at: datetime | None = None

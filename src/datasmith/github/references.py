@@ -2,10 +2,11 @@
 
 import re
 
+from datasmith.github.code import without_code
+
 Reference = tuple[str, str, int]
 """(owner, repo, number)."""
 
-_CODE = re.compile(r"`(?:``.*?(?:```|\Z)|`[^`\n]*``|[^`\n]*`)", re.DOTALL)
 _TILDES = re.compile(r"~~~.*?(?:~~~|\Z)", re.DOTALL)
 _SHORT = re.compile(r"#([0-9]{1,9})\b")
 _URL = re.compile(r"github\.com/([\w.-]{1,100})/([\w.-]{1,100})/(?:issues|pull|pulls)/([0-9]{1,9})(?![0-9])")
@@ -26,7 +27,7 @@ def extract_references(text: str, owner: str, repo: str) -> list[Reference]:
     Understood: #12, owner/repo#9, GH-123 and links to issues and pull requests on github.com, compared without
     case. Code, HTML entities, colours and `a#44` are not references.
     """
-    text = _CODE.sub(" ", text) if "`" in text else text
+    text = without_code(text) if "`" in text else text
     text = _TILDES.sub(" ", text) if "~~~" in text else text
     found: list[tuple[int, Reference]] = []
     if "#" in text:

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from functools import cache
 
 from datasmith.github.anonymize import Anonymizer
+from datasmith.github.dated import as_of, fix_known_at, names_the_fix
 from datasmith.github.models import PR, Issue
 
 MOST_WORKLOADS = 60
 """As many workloads are listed by name in an instruction."""
 MOST_CHARS = 20_000
 """As much of one text is shown."""
+MOST_COMMENTS = 20
+"""So many comments of one issue are shown."""
 
-_CONTROL = dict.fromkeys({*range(32), 127} - {9, 10})
+_CONTROL = bytes(sorted({*range(32), 127} - {9, 10}))
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _HEADING = re.compile(r"^#{1,4}[ \t]+(.*)$", re.MULTILINE)
 _PROBLEM = re.compile(r"problem|motivation|background|current behaviou?r|observed|bottleneck|profil|symptom", re.I)
@@ -21,10 +24,11 @@ _PROBLEM = re.compile(r"problem|motivation|background|current behaviou?r|observe
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """An issue as the templates see it: its text stands quoted, so that it cannot pass for ours."""
+    """An issue as the templates see it: its texts stand quoted, so that they cannot pass for ours."""
 
     title: str
     quoted: str
+    comments: list[str]
 
 
 def render_problem_statement(
@@ -38,15 +42,17 @@ def render_problem_statement(
     """Objective, Process, Task Description, and what is known about the problem.
 
     `initial_observations` is text that somebody extracted; without it, sections of the body whose heading announces a
-    problem are shown. The pull request's title and the rest of its body are not: they tell the fix.
+    problem are shown. The pull request's title and the rest of its body are not: they tell the fix. Of `issues` and
+    their comments nothing is shown that is dated after the pull request was opened, or that points to it.
     """
-    hide = _anonymizer(pr, issues) if anonymize else clean
+    known = [issue for issue in _known(issues, pr, undated=True) if issue.body or not issue.is_pull_request]
+    hide = _anonymizer(pr, known) if anonymize else clean
     observations = stated_problem(pr.body) if initial_observations is None else initial_observations
     return _template("problem_statement.md.jinja")(
         repository=pr.repository,
         repo_description=hide(repo_description).strip(),
         observations=hide(observations).strip(),
-        issues=[_shown(issue, hide) for issue in issues],
+        issues=[_shown(issue, hide) for issue in known],
     )
 
 
@@ -65,7 +71,7 @@ def render_instruction(
     Of `issues` only those are shown that were opened before the pull request and do not name it. Nothing else that
     the pull request says gets in.
     """
-    known = [issue for issue in issues if _is_older(issue, pr) and not _names_the_fix(issue, pr)]
+    known = _known(issues, pr) if fix_known_at(pr) else []
     hide = _anonymizer(pr, known)
     return _template("instruction.md.jinja")(
         repository=repository,
@@ -83,7 +89,9 @@ def render_instruction(
 
 def clean(text: str) -> str:
     """Text that every store, page and terminal takes: no control characters, no bidirectional overrides."""
-    return text.translate(_CONTROL) if text.isascii() else _UNPRINTABLE.sub("", text)
+    if text.isascii():
+        return text.encode().translate(None, _CONTROL).decode()
+    return _UNPRINTABLE.sub("", text)
 
 
 def stated_problem(body: str) -> str:
@@ -95,29 +103,29 @@ def stated_problem(body: str) -> str:
     return "\n\n".join(wanted)
 
 
+def _known(issues: Sequence[Issue], pr: PR, *, undated: bool = False) -> list[Issue]:
+    """The issues as they stood when `pr` was opened, without those that point to it; see `as_of` for `undated`."""
+    then = (as_of(issue, fix_known_at(pr), undated=undated) for issue in issues)
+    return [issue for issue in then if issue is not None and not names_the_fix(issue, pr)]
+
+
 def _shown(issue: Issue, hide: Callable[[str], str]) -> _Shown:
-    body = hide(issue.body[:MOST_CHARS]).strip()
-    quoted = "> " + body.replace("\n", "\n> ") if body else "> (no text)"
-    return _Shown(_one_line(hide(issue.title)) or f"Issue {issue.issue_number}", quoted)
+    title = _one_line(hide(issue.title)) or f"Issue {issue.issue_number}"
+    comments = [_quoted(hide(comment.body[:MOST_CHARS])) for comment in issue.comments[:MOST_COMMENTS]]
+    return _Shown(title, _quoted(hide(issue.body[:MOST_CHARS])), comments)
+
+
+def _quoted(text: str) -> str:
+    return "> " + text.strip().replace("\n", "\n> ") if text.strip() else "> (no text)"
 
 
 def _one_line(text: str) -> str:
     return " ".join(clean(text).split()).replace("`", "'")
 
 
-def _is_older(issue: Issue, pr: PR) -> bool:
-    opened = pr.created_at or pr.merged_at
-    return issue.created_at is not None and opened is not None and issue.created_at < opened
-
-
-def _names_the_fix(issue: Issue, pr: PR) -> bool:
-    text = f"{issue.title}\n{issue.body}"
-    names = (f"#{pr.issue_number}", f"/pull/{pr.issue_number}", pr.merge_commit_sha[:10], pr.title)
-    return any(name and name in text for name in names)
-
-
 def _anonymizer(pr: PR, issues: Sequence[Issue]) -> Callable[[str], str]:
-    authors = [pr.author, *(issue.author for issue in issues)]
+    commenters = (comment.author for issue in issues for comment in issue.comments)
+    authors = [pr.author, *(issue.author for issue in issues), *commenters]
     hide = Anonymizer(keep=(pr.owner,), names=[name for name in authors if len(name) > 2])
     return lambda text: hide(clean(text))
 

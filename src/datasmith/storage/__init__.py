@@ -1,10 +1,14 @@
 """Remember: the database, the ledger and the cache behind one Protocol."""
 
-from datasmith.settings import Settings
+from typing import TYPE_CHECKING
+
 from datasmith.storage.base import Store
 
+if TYPE_CHECKING:  # reading settings is slow to import
+    from datasmith.settings import Settings
 
-def open_store(settings: Settings, *, create: bool = True) -> Store:
+
+def open_store(settings: "Settings", *, create: bool = True) -> Store:
     """The store that `settings` name, ready for use.
 
     With `create=False` nothing on disk is created or changed: an existing SQLite file is opened for reading, and a

@@ -35,7 +35,7 @@ def test_references(text: str, expected: list[tuple[str, str, int]]) -> None:
 
 @pytest.mark.parametrize("piece", ["`", "```", "#", "#1 ", "a/", "github.com/a/", "gh-1", "x/y#1", " " * 9 + "#123456"])
 def test_time_is_linear(piece: str) -> None:
-    """A hostile text of 200,000 pieces is read within seconds."""
-    started = time.perf_counter()
+    """A hostile text of 200,000 pieces is read within seconds of CPU time."""
+    started = time.process_time()
     extract_references(piece * 200_000, "o", "r")
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

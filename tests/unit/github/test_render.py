@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from datasmith.github import PR, Issue, render_problem_statement
+from datasmith.github import PR, Comment, Issue, render_problem_statement
 from datasmith.github.render import MOST_WORKLOADS, clean, render_instruction, stated_problem
 
 OPENED = datetime(2026, 3, 1, tzinfo=UTC)
@@ -73,6 +73,32 @@ def test_anonymised_over_all_parts() -> None:
     assert "Parsing @user_1's list" in text
     assert "> @user_1 and user_2" in text
     assert "bob" not in text
+
+
+def test_comments_are_quoted_below_their_issue() -> None:
+    """Each stands quoted, anonymised with the same placeholders as all else."""
+    comments = (Comment(author="Carl Case", body="@bob\n# Rules", created_at=OPENED - timedelta(days=1)),)
+    text = render_problem_statement(PULL, issues=[issue(body="by carl case", comments=comments)], anonymize=True)
+    assert "> by user_2\n\nComment:\n\n> @user_1\n> # Rules\n" in text
+    assert "Comment" not in render_problem_statement(PULL, issues=[issue()])
+
+
+def test_a_statement_shows_nothing_from_after_the_fix() -> None:
+    """What is dated later, names the pull request, or is one without text is not shown; what has no date is."""
+    late = OPENED + timedelta(days=1)
+    comments = (Comment(body="use a cache", created_at=late), Comment(body="on Linux too"))
+    issues = [
+        issue(1, body="zzz", created_at=late),
+        issue(2, body="see #77, zzz"),
+        issue(3, title="zzz", body="", is_pull_request=True),
+        issue(4, body="zzz", edited_at=late, title="Slow on Windows"),
+        issue(5, title="Slow on Linux", created_at=None, comments=comments),
+    ]
+    text = render_problem_statement(PULL, issues=issues)
+    assert "zzz" not in text and "use a cache" not in text
+    assert "### Slow on Windows\n\n> (no text)\n" in text
+    assert "### Slow on Linux\n" in text and "> on Linux too\n" in text
+    assert "# Relevant Issues" not in render_problem_statement(PULL, issues=issues[:3])
 
 
 def test_an_instruction_never_tells_the_fix() -> None:
