@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, or_, select, update
 
 from datasmith.storage.base import (
     FINAL_STATES,
@@ -24,6 +23,7 @@ from datasmith.storage.base import (
     StageItem,
     Verdict,
 )
+from datasmith.storage.statements import insert_into
 from datasmith.storage.schema import clean_text, stage_items
 
 _C = stage_items.c
@@ -33,11 +33,6 @@ _CHUNK = 500
 """Items named in one statement: below every database's limit of parameters."""
 
 Key = tuple[str, int, str]
-
-
-def insert_into(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT that knows ON CONFLICT, in this connection's dialect."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
 
 
 def enter(connection: Connection, window: str, entries: Iterable[Entry], now: datetime) -> int:
