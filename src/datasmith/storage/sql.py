@@ -88,16 +88,11 @@ class SqlStore:
             upgrade(connection)
 
     def check(self) -> None:
-        """See Store; also where PostgreSQL's row level security would hide rows from the URL's user."""
+        """See Store."""
         with self._transaction() as connection:
             found = self._known_revision(connection)
             if found != REVISION:
                 raise SchemaMismatch(found or "empty", REVISION)
-            if not self._sqlite and connection.exec_driver_sql("SELECT row_security_active('stage_items')").scalar():
-                raise StoreUnavailable(
-                    f"{self.location}: row level security hides rows from this user: DATABASE_URL must name the "
-                    "tables' owner or a role with BYPASSRLS (example: postgresql://postgres:PASSWORD@HOST:5432/postgres)"
-                )
 
     def upsert(self, table: str, rows: Sequence[Mapping[str, Value]]) -> None:
         """See Store; a table that counts its own ids gets a new row where no id is given."""
@@ -209,9 +204,18 @@ class SqlStore:
             raise trouble.in_our_words(error, self.location) from error
 
     def _known_revision(self, connection: Connection) -> str:
-        """The revision the database says it has; "" for an empty one."""
+        """The revision the database says it has; "" for an empty one.
+
+        Raises:
+            StoreUnavailable: PostgreSQL's row level security hides every row from this user: it would look empty.
+        """
         if not sqlalchemy.inspect(connection).has_table("alembic_version"):
             return ""
+        if not self._sqlite and connection.exec_driver_sql("SELECT row_security_active('alembic_version')").scalar():
+            raise StoreUnavailable(
+                f"{self.location}: row level security hides all rows from this user: DATABASE_URL must name the tables' "
+                "owner or a role with BYPASSRLS (example: postgresql://postgres:PASSWORD@HOST:5432/postgres)"
+            )
         return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() or "")
 
     def _make_directory(self) -> None:
