@@ -2,6 +2,8 @@
 
 -- Running upgrade 0001 -> 0002
 
+ALTER TABLE pull_requests ADD COLUMN licence TEXT;
+
 ALTER TABLE pull_requests ADD CONSTRAINT pull_requests_certificate_status CHECK (certificate_status IN ('valid', 'fragile', 'withdrawn', 'refused'));
 
 ALTER TABLE pull_requests ADD CONSTRAINT pull_requests_confidence CHECK (confidence BETWEEN 0 AND 100);

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,9 +19,14 @@ PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
 """Debian's directory of the newest PostgreSQL."""
 
 
-@contextmanager
-def open_store(kind: str, place: Path) -> Iterator[Store]:
+def open_store(kind: str, place: Path) -> AbstractContextManager[Store]:
     """One of "file", "memory" and "postgresql"."""
+    return open_sql_store(kind, place)
+
+
+@contextmanager
+def open_sql_store(kind: str, place: Path) -> Iterator[SqlStore]:
+    """The same, for tests that look at the database behind it."""
     if kind == "postgresql":
         with postgresql(place) as url, SqlStore(url) as store:
             store.migrate()

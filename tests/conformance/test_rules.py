@@ -10,7 +10,7 @@ from sqlalchemy import CheckConstraint, exc
 from datasmith.storage.base import Value
 from datasmith.storage.schema import metadata
 from datasmith.storage.sql import SqlStore
-from tests.conformance.stores import open_store
+from tests.conformance.stores import open_sql_store
 
 NOW = datetime(2026, 2, 3, tzinfo=UTC)
 ITEM: dict[str, Value] = {
@@ -46,8 +46,7 @@ BREACHES: list[tuple[str, str, dict[str, Value]]] = [
 
 @pytest.fixture(scope="module", params=["file", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlStore]:
-    with open_store(request.param, tmp_path_factory.mktemp("store")) as opened:
-        assert isinstance(opened, SqlStore)
+    with open_sql_store(request.param, tmp_path_factory.mktemp("store")) as opened:
         yield opened
 
 
@@ -89,13 +88,14 @@ def test_the_rows_that_are_broken_are_good_in_themselves(store: SqlStore, row: d
 def test_what_a_row_must_have(store: SqlStore) -> None:
     """Each column of a key, and each column that is said to be needed."""
     tried = 0
-    for table in metadata.tables.values():
-        for column in table.columns:
-            if not column.nullable and table.autoincrement_column is not column:
-                row = dict(ITEM if table.name == "stage_items" else {key.name: _some(key) for key in table.primary_key})
-                with pytest.raises(exc.IntegrityError):
-                    insert(store, table.name, {**row, column.name: None})
-                tried += 1
+    for column in (column for table in metadata.tables.values() for column in table.columns):
+        table = column.table
+        assert isinstance(table, sqlalchemy.Table)
+        if not column.nullable and table.autoincrement_column is not column:
+            row = dict(ITEM if table.name == "stage_items" else {key.name: _some(key) for key in table.primary_key})
+            with pytest.raises(exc.IntegrityError):
+                insert(store, table.name, {**row, column.name: None})
+            tried += 1
     print(f"NOT NULL: {tried} columns of {len(metadata.tables)} tables refuse a missing value")
     assert tried >= 30
 

@@ -69,7 +69,7 @@ def test_an_upsert_replaces_only_the_columns_it_names(store: Store) -> None:
 
 
 def test_the_last_of_two_rows_with_one_key_wins(store: Store) -> None:
-    """Rows are written in the order in which they are given."""
+    """Rows with the same key are written in the order in which they are given."""
     store.upsert("pull_requests", [{**KEY, "title": "first"}, {**KEY, "title": "second"}])
     assert [row["title"] for row in store.select("pull_requests")] == ["second"]
 

@@ -35,7 +35,9 @@ def pulls(store: Store) -> Table:
         for number, title in enumerate(TITLES, 1)
     ]
     verdicts = {0: None, 1: True, 2: False}
-    table.insert([{**row, "is_performance_commit": verdicts[n % 3], "labels": ["x"]} for n, row in enumerate(rows)]).execute()
+    table.insert(
+        [{**row, "is_performance_commit": verdicts[n % 3], "labels": ["x"]} for n, row in enumerate(rows)]
+    ).execute()
     return table
 
 
@@ -128,7 +130,11 @@ def test_a_single_row(pulls: Table) -> None:
 def test_a_question_can_be_the_start_of_others(pulls: Table) -> None:
     """Every step is a new object: what follows does not change what was."""
     start = pulls.select("*").gt("issue_number", 6)
-    assert (numbers(start.lt("issue_number", 8)), numbers(start.is_("title", None)), numbers(start)) == ([7], [7], [7, 8, 9])
+    assert (numbers(start.lt("issue_number", 8)), numbers(start.is_("title", None)), numbers(start)) == (
+        [7],
+        [7],
+        [7, 8, 9],
+    )
 
 
 def test_inserting_gives_the_rows_as_they_are(pulls: Table) -> None:
@@ -219,13 +225,13 @@ def test_what_cannot_be_meant_is_refused(
 )
 def test_what_has_no_meaning_is_refused_at_once(pulls: Table, wrong: Callable[[Select], Select]) -> None:
     """Before anything is asked."""
-    with pytest.raises(StoreError, match="negative|It can be"):
+    with pytest.raises(StoreError, match=r"negative|It can be"):
         wrong(pulls.select("*"))
 
 
 def test_an_unknown_table_is_told(store: Store) -> None:
     """With the names of those that there are."""
-    with pytest.raises(StoreError, match=r"there is no table 'pull_request' \(there are: build_attempts, .*stage_items\)"):
+    with pytest.raises(StoreError, match=r"no table 'pull_request' \(there are: build_.*stage_items\)"):
         Client(store).table("pull_request").select("*").execute()
 
 
@@ -236,7 +242,7 @@ def test_thirty_thousand_values_fit(pulls: Table) -> None:
 
 @pytest.mark.parametrize("hostile", ["'; DROP TABLE pull_requests; --", "a\0b", "\ud800", '"', "%s", ":x", "$1", "{}"])
 def test_values_are_bound(pulls: Table, hostile: str) -> None:
-    """Statements, placeholders and characters that databases refuse are only text, in every place that takes a value."""
+    """Statements, placeholders and characters that databases refuse are only text, wherever a value may stand."""
     pulls.update({"title": hostile}).eq("issue_number", 1).execute()
     for question in (
         pulls.select("*").eq("title", hostile),

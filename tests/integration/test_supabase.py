@@ -139,5 +139,5 @@ def test_a_user_from_whom_rows_are_hidden_is_told(server: Callable[[str], str]) 
         store.migrate()
     run_sql(url, "GRANT ALL ON ALL TABLES IN SCHEMA public TO worker")
     as_worker = url.replace("//postgres@", "//worker@")
-    with SqlStore(as_worker) as store, pytest.raises(StoreUnavailable, match="row level security.*BYPASSRLS"):
+    with SqlStore(as_worker) as store, pytest.raises(StoreUnavailable, match=r"row level security.*BYPASSRLS"):
         store.check()

@@ -82,6 +82,9 @@ _FITS: dict[type, tuple[tuple[type, ...], str]] = {
 }
 """The Python types that a column takes; JSON takes anything that JSON can say."""
 
+LONGEST_KEY = 850
+"""Bytes of a text in a key: PostgreSQL keeps three of them, and not many more, in one entry of an index."""
+
 _WHOLE = range(-(2**31), 2**31)
 """Whole numbers that every database takes."""
 
@@ -106,6 +109,8 @@ def fit(column: Column[Value], value: Value) -> Value:
         raise StoreError(f"{column.table.name}.{column.name} takes {words}, not {_shortly(value)}")
     if isinstance(value, str) and isinstance(column.type, UtcTime):
         return _moment(column, value)
+    if isinstance(value, str) and column.primary_key and len(value.encode()) > LONGEST_KEY:
+        raise StoreError(f"{column.table.name}.{column.name} is a key: {len(value)} characters are too many for it")
     return value
 
 
@@ -175,6 +180,7 @@ pull_requests = Table(
     *_json("resolution"),
     *_text("task_id", "container_name", "image_name", "image_digest", "final_md", "certificate_status", "dataset"),
     *_times("published_at", "updated_at"),
+    *_text("licence"),
     CheckConstraint("confidence BETWEEN 0 AND 100", name="pull_requests_confidence"),
     CheckConstraint(f"certificate_status IN {_STATUSES}", name="pull_requests_certificate_status"),
 )

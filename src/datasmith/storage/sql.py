@@ -21,7 +21,7 @@ from datasmith.errors import SchemaMismatch, StoreUnavailable
 from datasmith.storage import ledger, statements, trouble
 from datasmith.storage.address import connect_arguments, read_url
 from datasmith.storage.base import Entry, FunnelRow, ItemKind, ItemState, Query, Row, StageItem, Value, Verdict
-from datasmith.storage.schema import REVISION, metadata
+from datasmith.storage.schema import REVISION
 
 BUSY_S = 60.0
 """How long a writer waits for another process's transaction on the same SQLite file."""
@@ -107,7 +107,9 @@ class SqlStore:
 
     def query(self, query: Query) -> tuple[list[Row], int | None]:
         """See Store."""
-        return (self._read if query.action == "select" else self._write)(lambda connection: statements.run(connection, query))
+        return (self._read if query.action == "select" else self._write)(
+            lambda connection: statements.run(connection, query)
+        )
 
     def enter(self, window: str, stage: int, items: Sequence[tuple[str, ItemKind]], now: datetime) -> int:
         """See Store."""
@@ -213,8 +215,8 @@ class SqlStore:
             return ""
         if not self._sqlite and connection.exec_driver_sql("SELECT row_security_active('alembic_version')").scalar():
             raise StoreUnavailable(
-                f"{self.location}: row level security hides all rows from this user: DATABASE_URL must name the tables' "
-                "owner or a role with BYPASSRLS (example: postgresql://postgres:PASSWORD@HOST:5432/postgres)"
+                f"{self.location}: row level security hides all rows from this user: DATABASE_URL must name the "
+                "tables' owner or a role with BYPASSRLS (example: postgresql://postgres:PASSWORD@HOST:5432/postgres)"
             )
         return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() or "")
 

@@ -1,13 +1,13 @@
 """Rows in and out: the statements of upserts, selects and queries, inside the caller's transaction."""
 
-import operator as operators
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import cast
 
 import sqlalchemy
-from sqlalchemy import JSON, Column, ColumnElement, Connection, Select, Table, Text
+from sqlalchemy import JSON, Column, ColumnElement, Connection, Table, Text
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql import operators
 
 from datasmith.errors import StoreError
 from datasmith.storage.base import Condition, Operator, Order, Query, Row, Value
@@ -50,8 +50,12 @@ def column_named(table: Table, name: str) -> Column[Value]:
 
 
 def upsert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Value]]) -> None:
-    """Insert or replace in the rows' order; neighbours that name the same columns go together."""
-    for names, group in _alike(rows):
+    """Insert or replace; of rows with one key the last wins. Neighbours that name the same columns go together.
+
+    Everybody writes rows in the order of their keys: then nobody waits for somebody who waits for them.
+    """
+    keys = table.primary_key.columns.keys()
+    for names, group in _alike(sorted(rows, key=lambda row: [str(row.get(key)) for key in keys])):
         connection.execute(_upsert_statement(connection, table, names), _fitting(table, names, group))
 
 
@@ -69,7 +73,7 @@ def run(connection: Connection, query: Query) -> Rows:
 
 
 def _select(connection: Connection, table: Table, query: Query) -> Rows:
-    wanted = [column_named(table, name) for name in query.columns] or [table]
+    wanted = [column_named(table, name) for name in query.columns or table.columns.keys()]
     statement = sqlalchemy.select(*wanted).where(*_where(connection, table, query.conditions))
     total = None
     if query.count:
@@ -104,7 +108,9 @@ def _upsert(connection: Connection, table: Table, query: Query) -> Rows:
 def _update(connection: Connection, table: Table, query: Query) -> Rows:
     values = {name: fit(column_named(table, name), value) for row in query.rows for name, value in row.items()}
     if not values:
-        raise StoreError(f"an update of {table.name} without values changes nothing (example: .update({{'state': 'x'}}))")
+        raise StoreError(
+            f"an update of {table.name} without values changes nothing (example: .update({{'state': 'x'}}))"
+        )
     statement = sqlalchemy.update(table).where(*_bounded(connection, table, query)).values(values)
     return _sorted(table, _read(connection, statement.returning(*table.columns))), None
 
@@ -123,9 +129,7 @@ _ACTIONS: Mapping[str, Callable[[Connection, Table, Query], Rows]] = {
 }
 
 
-def _read(
-    connection: Connection, statement: sqlalchemy.Executable, values: list[Row] | Row | None = None
-) -> list[Row]:
+def _read(connection: Connection, statement: sqlalchemy.Executable, values: list[Row] | Row | None = None) -> list[Row]:
     return [dict(row) for row in connection.execute(statement, values).mappings()]
 
 
@@ -173,9 +177,11 @@ def _bounded(connection: Connection, table: Table, query: Query) -> list[ColumnE
     return _where(connection, table, query.conditions)
 
 
-def _where(connection: Connection, table: Table, conditions: Iterable[Condition]) -> list[ColumnElement[bool]]:
+def _where(connection: Connection, table: Table, conditions: Sequence[Condition]) -> list[ColumnElement[bool]]:
     tests = [_test(connection, column_named(table, condition.column), condition) for condition in conditions]
-    return [sqlalchemy.not_(test) if condition.negated else test for test, condition in zip(tests, conditions)]
+    return [
+        sqlalchemy.not_(test) if condition.negated else test for test, condition in zip(tests, conditions, strict=True)
+    ]
 
 
 def _test(connection: Connection, column: Column[Value], condition: Condition) -> ColumnElement[bool]:
@@ -193,10 +199,10 @@ def _test(connection: Connection, column: Column[Value], condition: Condition) -
     if operator in {"like", "ilike"}:
         pattern = _pattern(column, value)
         return compared.like(pattern, escape="\\") if operator == "like" else compared.ilike(pattern, escape="\\")
-    return cast("ColumnElement[bool]", _COMPARE[operator](compared, value))
+    return cast("ColumnElement[bool]", compared.operate(_COMPARE[operator], value))
 
 
-_COMPARE: Mapping[Operator, Callable[[ColumnElement[Value], Value], object]] = {
+_COMPARE: Mapping[Operator, operators.OperatorType] = {
     "eq": operators.eq,
     "gt": operators.gt,
     "gte": operators.ge,
@@ -219,7 +225,9 @@ def _pattern(column: Column[Value], value: Value) -> str:
         raise StoreError(f"{where} is no text: it cannot be like {value!r}")
     backslashes = len(value) - len(value.rstrip("\\"))
     if backslashes % 2 or len(value) > LONGEST_PATTERN:
-        raise StoreError(f"{where}: a pattern has at most {LONGEST_PATTERN} characters and no single backslash at its end")
+        raise StoreError(
+            f"{where}: a pattern has at most {LONGEST_PATTERN} characters and no single backslash at its end"
+        )
     return value
 
 
@@ -228,7 +236,7 @@ def _comparable(connection: Connection, column: Column[Value]) -> ColumnElement[
     if isinstance(column.type, JSON):
         raise StoreError(f"{column.table.name}.{column.name} holds JSON: it can only be asked whether it is missing")
     by_language = connection.dialect.name == "postgresql" and isinstance(column.type, Text) and not column.primary_key
-    return column.collate("C") if by_language else column
+    return cast("ColumnElement[Value]", column.collate("C")) if by_language else column
 
 
 def _sorted(table: Table, rows: list[Row]) -> list[Row]:

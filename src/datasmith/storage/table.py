@@ -209,9 +209,7 @@ class Table:
         """New rows; one whose key is there already is refused, and all the others with it."""
         return Insert(self.store, Query(self.name, "insert", rows=_several(rows)))
 
-    def upsert(
-        self, rows: Row | Sequence[Row], *, on_conflict: str = "", ignore_duplicates: bool = False
-    ) -> Insert:
+    def upsert(self, rows: Row | Sequence[Row], *, on_conflict: str = "", ignore_duplicates: bool = False) -> Insert:
         """Rows that replace the named columns of those with the same key (or leave them as they are)."""
         names = tuple(name.strip() for name in on_conflict.split(",") if name.strip())
         query = Query(self.name, "upsert", rows=_several(rows), conflict=names, keep=ignore_duplicates)

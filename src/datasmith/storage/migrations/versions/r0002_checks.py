@@ -1,4 +1,4 @@
-"""More rules that the database keeps, and row level security where Supabase shows the tables to its visitors."""
+"""The licence of a task, more rules that the database keeps, and row level security on Supabase."""
 
 from typing import Literal
 
@@ -37,9 +37,11 @@ _TABLES = [
 
 
 def upgrade() -> None:
-    """Add the rules; on Supabase (it has a role `anon`) let only the owner and `service_role` see rows."""
+    """Add them; on Supabase (it has a role `anon`) only the owner and `service_role` may see rows."""
     for table in sorted({table for table, _, _ in _RULES}):
         with op.batch_alter_table(table, table_args=_older(table)) as batch:
+            if table == "pull_requests":
+                batch.add_column(sa.Column("licence", sa.Text()))
             for name, text in ((name, text) for where, name, text in _RULES if where == table):
                 batch.create_check_constraint(name, sa.text(text))
     _on_supabase("ENABLE")
@@ -50,6 +52,8 @@ def downgrade() -> None:
     _on_supabase("DISABLE")
     for table in sorted({table for table, _, _ in _RULES}):
         with op.batch_alter_table(table, table_args=_older(table), recreate=_recreate()) as batch:
+            if table == "pull_requests":
+                batch.drop_column("licence")
             for name in (name for where, name, _ in _RULES if where == table and not _on_sqlite()):
                 batch.drop_constraint(name, type_="check")
 
