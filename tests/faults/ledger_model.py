@@ -183,7 +183,7 @@ def run_model(store: SqlStore, examples: int) -> int:
     store.migrate()
     shared = Shared(store)
     run_state_machine_as_test(
-        lambda: LedgerModel(shared),
+        lambda: LedgerModel(shared),  # type: ignore[arg-type]
         settings=settings(
             max_examples=examples,
             stateful_step_count=50,

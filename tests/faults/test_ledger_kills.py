@@ -65,7 +65,9 @@ def check_kills(url: str) -> None:
             doubled += len(found[name]) - len(set(found[name]))
         assert found == expected
     where = url.partition(":")[0]
-    print(f"kill -9 ({where}): {KILLS} kills with {sorted(points)} of {ITEMS} items ended: {lost} lost, {doubled} doubled")
+    print(
+        f"kill -9 ({where}): {KILLS} kills with {sorted(points)} of {ITEMS} items ended: {lost} lost, {doubled} doubled"
+    )
     assert len(set(points)) > KILLS / 2, "the kills did not hit different points"
     assert sum(point < ITEMS for point in points) > KILLS / 2, "the runs had ended before they were killed"
 

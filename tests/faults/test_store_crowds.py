@@ -10,7 +10,7 @@ from datasmith.runners.loop import utc_now
 from datasmith.storage.base import Entry, ItemKind, Row, Verdict
 from datasmith.storage.sql import SqlStore
 from tests.conformance.stores import postgresql
-from tests.faults.ledger_children import FORKS, started
+from tests.faults.ledger_children import started
 
 PR: ItemKind = "pull_request"
 PROCESSES = 4

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,13 +11,14 @@ import pytest
 from sqlalchemy import JSON, Text
 
 from datasmith.errors import StoreError
-from datasmith.publish.records import Record, write_parquet
+from datasmith.publish.records import record, write_parquet
 from datasmith.storage.base import Entry, ItemKind, Row, Value, Verdict
 from datasmith.storage.schema import clean_text, metadata
 from datasmith.storage.sql import SqlStore
 from datasmith.storage.table import Client
 from tests.conformance.stores import open_sql_store
 from tests.faults.hostile_text import FIVE_MEGABYTES, TEXTS, fuzzed
+from tests.unit.tasks.samples import sample_task
 
 NOW = datetime(2026, 2, 3, tzinfo=UTC)
 PR: ItemKind = "pull_request"
@@ -43,9 +44,15 @@ def hostile_row(table: str, text: str) -> Row:
             row[column.name] = text[:KEY] if column.primary_key else text
         elif isinstance(column.type, JSON):
             row[column.name] = {text[:100]: [text]}
-        elif column.primary_key and column.autoincrement is not True and table not in {"build_attempts", "runner_failures"}:
+        elif (
+            column.primary_key
+            and column.autoincrement is not True
+            and table not in {"build_attempts", "runner_failures"}
+        ):
             row[column.name] = NOW if column.name == "issued_at" else 3
-    return row | ({"kind": PR, "state": "pending", "attempts": 0, "fence": 0, "updated_at": NOW} if table == "stage_items" else {})
+    return row | (
+        {"kind": PR, "state": "pending", "attempts": 0, "fence": 0, "updated_at": NOW} if table == "stage_items" else {}
+    )
 
 
 def cleaned(value: Value) -> Value:
@@ -60,7 +67,10 @@ def cleaned(value: Value) -> Value:
 
 
 def counts(store: SqlStore) -> dict[str, int]:
-    return {name: Client(store).table(name).select("*", count="exact").limit(0).execute().count or 0 for name in metadata.tables}
+    return {
+        name: Client(store).table(name).select("*", count="exact").limit(0).execute().count or 0
+        for name in metadata.tables
+    }
 
 
 @pytest.mark.parametrize("table", sorted(metadata.tables))
@@ -79,7 +89,9 @@ def test_every_text_field_holds_any_text(store: SqlStore, table: str) -> None:
         assert {name: found[-1][name] for name in row} == expected
     after = counts(store)
     print(f"hostile text: {len(TEXTS)} texts in {fields_filled} fields of {table} on {store.location[:10]}: 0 lost")
-    assert {name: after[name] - before[name] for name in after if name != table} == dict.fromkeys(set(after) - {table}, 0)
+    assert {name: after[name] - before[name] for name in after if name != table} == dict.fromkeys(
+        set(after) - {table}, 0
+    )
     distinct = {clean_text(text)[:KEY] for text in TEXTS.values()}
     assert after[table] - before[table] == len(distinct if "id" not in metadata.tables[table].columns else TEXTS)
 
@@ -105,7 +117,9 @@ def test_fuzzed_text_is_only_text(store: SqlStore) -> None:
     found = store.select("pull_requests", {"owner": "fuzz"})
     assert [row["title"] for row in found] == [clean_text(text) for text in texts]
     table = Client(store).table("pull_requests").select("issue_number").eq("owner", "fuzz")
-    wrong = sum(n not in [row["issue_number"] for row in table.eq("title", texts[n]).execute().data] for n in range(0, 2000, 20))
+    wrong = sum(
+        n not in [row["issue_number"] for row in table.eq("title", texts[n]).execute().data] for n in range(0, 2000, 20)
+    )
     print(f"hostile text: {len(texts)} fuzzed titles on {store.location[:10]}, {wrong} not found by their text")
     assert wrong == 0
 
@@ -129,14 +143,11 @@ def test_bodies_of_megabytes_come_back(store: SqlStore) -> None:
 
 
 def test_parquet_takes_any_text(tmp_path: Path) -> None:
-    """Records of hostile text, with what the store cleans, come back equal."""
-    empty = dict.fromkeys((field.name for field in fields(Record)), None)
-    texts = {n: clean_text(text) for n, text in enumerate([*TEXTS.values(), *fuzzed(500)])}
-    rows = [
-        Record(**{**empty, "task_id": f"{n:04}", "repo_name": text, "pr_number": n, "final_md": text, "owner": text, "repo": text})  # type: ignore[arg-type]
-        for n, text in texts.items()
-    ]
+    """Records of hostile text, with what the store cleans, come back equal; so they do from JSON."""
+    blank = record(sample_task())
+    texts = [clean_text(text) for text in [*TEXTS.values(), *fuzzed(500)]]
+    rows = [replace(blank, task_id=f"{n:04}", final_md=text, owner=text) for n, text in enumerate(texts)]
     write_parquet(rows, tmp_path / "x.parquet")
     found = pl.read_parquet(tmp_path / "x.parquet")
-    assert found["final_md"].to_list() == found["owner"].to_list() == list(texts.values())
-    assert json.loads(json.dumps(found["final_md"].to_list())) == list(texts.values())
+    assert found["final_md"].to_list() == found["owner"].to_list() == texts
+    assert json.loads(json.dumps(found["final_md"].to_list())) == texts

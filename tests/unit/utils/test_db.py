@@ -38,9 +38,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield found
 
 
-def test_the_snippet_of_the_description_runs(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_snippet_of_the_description_runs(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the database that DATABASE_URL names, migrated by it or before."""
     row: Row = {
         "owner": "a", "repo": "b", "issue_number": 1, "is_performance_commit": True, "container_name": "c",
@@ -52,7 +50,7 @@ def test_the_snippet_of_the_description_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", url)
     names: dict[str, object] = {}
-    exec(SEED, names)  # noqa: S102
+    exec(SEED, names)
     rows, records = names["rows"].data, names["records"]  # type: ignore[attr-defined]
     assert [found["issue_number"] for found in rows] == [1]
     assert [found.task_id for found in records] == ["a_b_1"]  # type: ignore[attr-defined]
@@ -68,7 +66,7 @@ def test_the_snippet_of_the_description_runs(
 )
 def test_supabases_rest_address_alone_is_not_enough(address: str, example: str, tmp_path: Path) -> None:
     """No file is made in its stead; the message names DATABASE_URL and says what to write."""
-    with pytest.raises(ConfigError, match="SUPABASE_URL.*no transactions.*DATABASE_URL") as caught:
+    with pytest.raises(ConfigError, match=r"SUPABASE_URL.*no transactions.*DATABASE_URL") as caught:
         open_store(Settings(supabase_url=address, database_url="", data_dir=tmp_path))
     assert example in str(caught.value) and "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
