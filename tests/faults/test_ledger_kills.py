@@ -72,13 +72,13 @@ def check_kills(url: str) -> None:
     assert sum(point < ITEMS for point in points) > KILLS / 2, "the runs had ended before they were killed"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_killed_run_is_resumed_to_the_same_end_on_sqlite(tmp_path: Path) -> None:
     """20 kills at random points: after --resume, states, rows and failures equal those of a run nobody killed."""
     check_kills(f"sqlite:///{tmp_path}/fc.sqlite")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_killed_run_is_resumed_to_the_same_end_on_postgresql() -> None:
     """The same on a server, which has to notice that its client is gone."""
     with postgresql() as url:

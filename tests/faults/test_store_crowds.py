@@ -64,13 +64,13 @@ def check_a_crowd(url: str) -> None:
     assert set(items.values()) == {1} and {item for stage, item in items if stage == 3} == set(NAMES)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_processes_share_a_sqlite_file(tmp_path: Path) -> None:
     """A writer waits for another; nobody sees a half-made schema."""
     check_a_crowd(f"sqlite:///{tmp_path}/fc.sqlite")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_processes_share_a_postgresql() -> None:
     """The same; where the server ends a transaction to end a deadlock, it is done again."""
     with postgresql() as url:
