@@ -4,14 +4,16 @@
 # make demo      the whole way on the sample library: history, tasks, trials, report
 # make ci        what runs before a change lands
 # make docs      the documentation as pages in site/
+# make migrations  supabase/migrations, from the migrations of the store
 # make lock      choose the newest permitted versions of everything again
-.PHONY: install check test demo ci docs lock
+.PHONY: install check test demo ci docs migrations lock
 
 RUN = .venv/bin/
 
 install:
 	scripts/install-system.sh test
 	scripts/install.sh
+	scripts/install-supabase.sh
 
 check:
 	$(RUN)ruff check
@@ -36,6 +38,9 @@ ci:
 docs:
 	$(RUN)python scripts/reference.py
 	$(RUN)uv tool run zensical@0.0.73 build
+
+migrations:
+	$(RUN)python scripts/migrations.py
 
 lock:
 	$(RUN)uv lock --upgrade

@@ -30,6 +30,7 @@ if [ "$wanted" = test ]; then
     need mmdebstrap command -v mmdebstrap
     need docker.io command -v dockerd
     need systemd command -v systemd-analyze
+    need npm command -v npm
     need postgresql sh -c 'ls /usr/lib/postgresql/*/bin/initdb'
 fi
 

@@ -29,8 +29,12 @@ class Settings(BaseSettings):
         env_prefix="FC_", env_file=TOKENS_FILE, env_file_encoding="utf-8", extra="ignore", frozen=True
     )
 
-    database_url: str = Field(default="", validation_alias=AliasChoices("DATABASE_URL", "FC_DATABASE_URL"))
-    """SQLAlchemy URL of the store; empty means the SQLite file `<data_dir>/fc.sqlite`."""
+    database_url: str = Field(default="", validation_alias=AliasChoices("DATABASE_URL", "FC_DATABASE_URL"), repr=False)
+    """URL of the store, such as `postgresql://user:password@host:5432/database`; empty means the SQLite file
+    `<data_dir>/fc.sqlite`."""
+    supabase_url: str = Field(default="", validation_alias=AliasChoices("SUPABASE_URL", "FC_SUPABASE_URL"))
+    """Supabase's REST interface, which is not used: where only this is set, an error says what `DATABASE_URL` must
+    be."""
     data_dir: Path = Path("work")
     """Where the store, logs, task folders and per-window artefacts go."""
     cache_dir: Path = Field(default_factory=lambda: Path.home() / ".cache" / "fc-data")

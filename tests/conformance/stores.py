@@ -5,8 +5,9 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,14 @@ PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]
 """Debian's directory of the newest PostgreSQL."""
 
 
-@contextmanager
-def open_store(kind: str, place: Path) -> Iterator[Store]:
+def open_store(kind: str, place: Path) -> AbstractContextManager[Store]:
     """One of "file", "memory" and "postgresql"."""
+    return open_sql_store(kind, place)
+
+
+@contextmanager
+def open_sql_store(kind: str, place: Path) -> Iterator[SqlStore]:
+    """The same, for tests that look at the database behind it."""
     if kind == "postgresql":
         with postgresql(place) as url, SqlStore(url) as store:
             store.migrate()
@@ -32,13 +38,16 @@ def open_store(kind: str, place: Path) -> Iterator[Store]:
 
 
 @contextmanager
-def postgresql(place: Path) -> Iterator[str]:
-    """A PostgreSQL server on loopback that lives as long as the body; gives its URL."""
+def postgresql(_place: Path | None = None) -> Iterator[str]:
+    """A PostgreSQL server on loopback that lives as long as the body; gives its URL.
+
+    Its files lie in a directory of their own: each start of pytest makes those of all others private, and the server
+    has another user than the tests.
+    """
     pytest.importorskip("psycopg", reason="psycopg is not installed (PostgreSQL's driver)")
     if not PROGRAMS:
         pytest.skip("PostgreSQL is not installed (apt-get install postgresql)")
-    data = place / "postgresql"
-    data.mkdir()
+    data = Path(tempfile.mkdtemp(prefix="fc-postgresql-"))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -51,13 +60,13 @@ def postgresql(place: Path) -> Iterator[str]:
         yield f"postgresql://{user}@127.0.0.1:{port}/postgres"
     finally:
         subprocess.run([*run, "-m", "immediate", "stop"], check=True, capture_output=True, cwd="/")
+        shutil.rmtree(data)
 
 
 def _unprivileged(data: Path) -> tuple[str, list[str]]:
     """The server's user and the words that change to it: PostgreSQL does not run as root."""
     if os.getuid() != 0:
         return getpass.getuser(), []
-    for directory in (data, *data.parents[:3]):
-        directory.chmod(0o755)
+    data.chmod(0o755)
     shutil.chown(data, "postgres")
     return "postgres", ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]

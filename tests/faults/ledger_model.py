@@ -1,4 +1,4 @@
-"""The ledger beside a model of it in plain Python: python -m tests.faults.ledger_model [STEPS]."""
+"""The ledger beside a model of it in plain Python: python -m tests.faults.ledger_model [STEPS [URL]]."""
 
 import sys
 from collections import Counter
@@ -40,26 +40,21 @@ class Known:
 
 @dataclass
 class Shared:
-    """What all examples of a process share: one database, a window for each, and the count of steps."""
+    """What all examples of a run share: one database, a window for each, and the count of steps."""
 
-    store: SqlStore = field(default_factory=SqlStore)
+    store: SqlStore
     windows: Iterator[int] = field(default_factory=count)
     steps: int = 0
-
-
-SHARED = Shared()
 
 
 class LedgerModel(RuleBasedStateMachine):
     """Claims, answers, renewals and the clock in any order, by two workers, late ones too."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Shared) -> None:
         super().__init__()
-        number = next(SHARED.windows)
-        if number == 0:
-            SHARED.store.migrate()
-        self.store = SHARED.store
-        self.window = f"window {number}"
+        self.shared = shared
+        self.store = shared.store
+        self.window = f"window {next(shared.windows)}"
         self.now = datetime(2026, 2, 3, tzinfo=UTC)
         self.known: dict[tuple[int, str], Known] = {}
         self.claims: list[StageItem] = []
@@ -148,7 +143,7 @@ class LedgerModel(RuleBasedStateMachine):
     @invariant()
     def the_store_knows_what_the_model_knows(self) -> None:
         """Every row, and the counts of the funnel."""
-        SHARED.steps += 1
+        self.shared.steps += 1
         rows = self.store.stage_items(self.window)
         found = {(row.stage, row.item): (row.state, row.fence, row.attempts) for row in rows}
         assert found == {key: (item.state, item.fence, item.attempts) for key, item in self.known.items()}
@@ -183,11 +178,12 @@ class LedgerModel(RuleBasedStateMachine):
             self.claims.append(item)
 
 
-def run_model(examples: int) -> int:
+def run_model(store: SqlStore, examples: int) -> int:
     """Check so many sequences of 50 steps; returns how many steps that were."""
-    before = SHARED.steps
+    store.migrate()
+    shared = Shared(store)
     run_state_machine_as_test(
-        LedgerModel,
+        lambda: LedgerModel(shared),  # type: ignore[arg-type]
         settings=settings(
             max_examples=examples,
             stateful_step_count=50,
@@ -198,9 +194,10 @@ def run_model(examples: int) -> int:
             suppress_health_check=list(HealthCheck),
         ),
     )
-    return SHARED.steps - before
+    return shared.steps
 
 
 if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 30_000
-    print(f"ledger model: {run_model(wanted // 40)} steps, 0 violations")
+    with SqlStore(sys.argv[2] if len(sys.argv) > 2 else "sqlite://") as opened:
+        print(f"ledger model: {run_model(opened, wanted // 40)} steps, 0 violations on {opened.location}")

@@ -16,7 +16,7 @@ from datasmith import process
 from datasmith.cli.logs import set_up_logging
 from datasmith.errors import BuildFailed
 from datasmith.github.render import render_instruction
-from datasmith.publish.records import write_parquet
+from datasmith.publish.records import record, write_parquet
 from datasmith.redact import Redactor
 from datasmith.runners.base import Outcome
 from datasmith.runners.rows import load_pull_request
@@ -150,7 +150,7 @@ def _dataset(data: Path, sources: Path) -> list[str]:
             task = sample_task(task_id=f"acme_calc_{pr.issue_number}", pr_number=pr.issue_number, instruction=text)
             tasks.append(task.model_copy(update={"title": pr.title}))
     (data / "dataset").mkdir()
-    write_parquet(tasks, data / "dataset" / "tasks.parquet")
+    write_parquet([record(task) for task in tasks], data / "dataset" / "tasks.parquet")
     source = source_tar(sources / "x.tar.gz")
     write_task(sample_task(instruction=tasks[0].instruction), data / "dataset" / "tasks", source=source, provenance={})
     return [task.title for task in tasks]

@@ -12,7 +12,7 @@ from anyio import to_thread
 from datasmith.errors import TaskError
 from datasmith.github.models import PR
 from datasmith.publish.funnel import funnel
-from datasmith.publish.records import write_parquet
+from datasmith.publish.records import record, write_parquet
 from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.disk import needing_room
 from datasmith.runners.loop import RunOptions, StageSummary
@@ -74,8 +74,8 @@ class PublishRunner(BaseRunner[PR, Path]):
             elsewhere = {str(row["item"]) for row in published if row["window"] != self.window}
             for name in withdrawn(rows, elsewhere):
                 take_away(self._dataset / "tasks" / name)
-            tasks = [read_task(path.parent) for path in sorted(self._dataset.glob("tasks/*/task.toml"))]
-            write_parquet(tasks, self._dataset / "tasks.parquet")
+            records = [record(read_task(path.parent)) for path in sorted(self._dataset.glob("tasks/*/task.toml"))]
+            write_parquet(records, self._dataset / "tasks.parquet")
             draft = self._dataset / ".funnel.json"
             draft.write_text(json.dumps(asdict(funnel(self.window, rows)), indent=1) + "\n", encoding="utf-8")
             draft.rename(self._dataset / f"funnel-{self.window}.json")

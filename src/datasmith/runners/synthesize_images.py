@@ -129,6 +129,7 @@ class SynthesizeImagesRunner(BaseRunner[PR, Task]):
                     "image_name": task.image_name,
                     "image_digest": task.image_digest,
                     "final_md": task.instruction,
+                    "licence": task.licence,
                     "certificate_status": certificate.status if certificate else None,
                     "updated_at": now,
                 },

@@ -17,11 +17,14 @@ def open_store(settings: "Settings", *, create: bool = True) -> Store:
     Raises:
         StoreUnavailable: it cannot be opened; names the file or URL.
         SchemaMismatch: another version migrated it (with `create=False`: also one that was never migrated).
-        ConfigError: DATABASE_URL cannot be read.
+        ConfigError: DATABASE_URL cannot be used, or is missing where SUPABASE_URL is set.
     """
-    from datasmith.storage.sql import SqlStore  # SQLAlchemy is slow to import
+    from datasmith.storage.address import refuse_rest_only  # SQLAlchemy is slow to import
+    from datasmith.storage.sql import SqlStore
 
     url = settings.database_url
+    if settings.supabase_url and not url:
+        refuse_rest_only(settings.supabase_url)
     store = SqlStore(url, writable=create) if url else SqlStore.at(settings.data_dir / "fc.sqlite", writable=create)
     if create:
         store.migrate()

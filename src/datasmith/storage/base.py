@@ -82,6 +82,52 @@ class Verdict:
     entries: tuple[Entry, ...] = ()
 
 
+Operator = Literal["eq", "gt", "gte", "lt", "lte", "in", "is", "like", "ilike"]
+Action = Literal["select", "insert", "upsert", "update", "delete"]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test of one column; `negated` turns it round. Where the column is missing, both are false, but for `is`."""
+
+    column: str
+    operator: Operator
+    value: Value
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One column to order by; where missing values go follows from the direction (last, or first if `desc`)."""
+
+    column: str
+    desc: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question or change, as datasmith.storage.table builds it; no columns means all of them.
+
+    `rows` are what is inserted or upserted; for an update the one row holds the new values. `conflict` are the
+    columns by which an upsert recognises a row (none: the primary key). `count` asks how many rows there are without
+    `limit` and `offset`.
+    """
+
+    table: str
+    action: Action = "select"
+    columns: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+    count: bool = False
+    rows: tuple[Mapping[str, Value], ...] = ()
+    conflict: tuple[str, ...] = ()
+    keep: bool = False
+    """An upsert leaves rows that exist as they are."""
+
+
 class Store(Protocol):
     """A database with the tables of docs/reference/database.md."""
 
@@ -100,6 +146,15 @@ class Store(Protocol):
 
     def select(self, table: str, where: Mapping[str, Value] | None = None, order: Sequence[str] = ()) -> list[Row]:
         """Rows whose columns equal `where` (None matches NULL), in the given order of columns."""
+
+    def query(self, query: Query) -> tuple[list[Row], int | None]:
+        """Answer a query in one transaction: rows (of a change: those changed, as they are now; deleted: were).
+
+        The number is how many rows fit the conditions, where the query asks for it.
+
+        Raises:
+            StoreError: a table or column is unknown, a value does not fit its column, a change has no condition.
+        """
 
     # The ledger: every call is one transaction; times are aware UTC and given by the caller.
 

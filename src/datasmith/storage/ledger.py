@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, Table, and_, bindparam, delete, func, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, or_, select, update
 
 from datasmith.storage.base import (
     FINAL_STATES,
@@ -25,6 +24,7 @@ from datasmith.storage.base import (
     Verdict,
 )
 from datasmith.storage.schema import clean_text, stage_items
+from datasmith.storage.statements import insert_into
 
 _C = stage_items.c
 _COLUMNS = (_C.window, _C.stage, _C.item, _C.kind, _C.state, _C.reason, _C.attempts, _C.fence)
@@ -35,14 +35,9 @@ _CHUNK = 500
 Key = tuple[str, int, str]
 
 
-def insert_into(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An INSERT that knows ON CONFLICT, in this connection's dialect."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
-
-
 def enter(connection: Connection, window: str, entries: Iterable[Entry], now: datetime) -> int:
     """Add items that are not known yet; returns how many."""
-    rows = [_fresh(window, entry, now) for entry in entries]
+    rows = [_fresh(window, entry, now) for entry in _in_order(entries)]
     if not rows:
         return 0
     statement = insert_into(connection, stage_items).on_conflict_do_nothing()
@@ -51,7 +46,7 @@ def enter(connection: Connection, window: str, entries: Iterable[Entry], now: da
 
 def record(connection: Connection, window: str, entries: Iterable[Entry], now: datetime) -> None:
     """Write states, whatever was known before; a lease on such an item is void from now on."""
-    entries = list(entries)
+    entries = _in_order(entries)
     if not entries:
         return
     statement = insert_into(connection, stage_items)
@@ -195,9 +190,9 @@ def _first(connection: Connection, stage_of: tuple[str, int], free: ColumnElemen
 def _named(
     connection: Connection, window: str, stage: int, names: Sequence[str], condition: ColumnElement[bool]
 ) -> Iterator[StageItem]:
-    for chunk in _chunks(names):
+    for chunk in _chunks(sorted(names)):
         statement = select(*_COLUMNS).where(_C.window == window, _C.stage == stage, _C.item.in_(chunk), condition)
-        yield from (StageItem(*row) for row in connection.execute(statement.with_for_update()))
+        yield from (StageItem(*row) for row in connection.execute(statement.order_by(_C.item).with_for_update()))
 
 
 def _lease(
@@ -261,6 +256,11 @@ def _withdraw(connection: Connection, ended: Iterable[tuple[Key, ItemState]]) ->
         for chunk in _chunks(names):
             statement = delete(stage_items).where(_C.window == window, _C.stage.in_(later), _C.item.in_(chunk))
             connection.execute(statement)
+
+
+def _in_order(entries: Iterable[Entry]) -> list[Entry]:
+    """Everybody locks rows in this order: then nobody waits for somebody who waits for them."""
+    return sorted(entries, key=lambda entry: (entry.stage, clean_text(entry.item)))
 
 
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -21,9 +21,9 @@ from sqlalchemy import (
 )
 
 from datasmith.errors import StoreError
-from datasmith.storage.base import Row, Value
+from datasmith.storage.base import Value
 
-REVISION = "0001"
+REVISION = "0002"
 """The newest migration: the schema that this version reads and writes."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -51,11 +51,6 @@ def clean(value: Value) -> Value:
     return value
 
 
-def clean_row(row: Row) -> Row:
-    """`clean` on every column."""
-    return {column: clean(value) for column, value in row.items()}
-
-
 class UtcTime(TypeDecorator[datetime]):
     """A moment: aware going in, aware UTC coming out, on databases without time zones too."""
 
@@ -78,6 +73,61 @@ class UtcTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
+_FITS: dict[type, tuple[tuple[type, ...], str]] = {
+    Text: ((str,), "a text"),
+    Integer: ((int,), "a whole number"),
+    Float: ((int, float), "a number"),
+    Boolean: ((bool,), "true or false"),
+    UtcTime: ((datetime, str), "a time"),
+}
+"""The Python types that a column takes; JSON takes anything that JSON can say."""
+
+LONGEST_KEY = 850
+"""Bytes of a text in a key: PostgreSQL keeps three of them, and not many more, in one entry of an index."""
+
+_WHOLE = range(-(2**31), 2**31)
+"""Whole numbers that every database takes."""
+
+
+def fit(column: Column[Value], value: Value) -> Value:
+    """The value as this column stores it, or compares with it, on every database.
+
+    Text is cleaned; a time may be an ISO 8601 text (UTC where it names no zone).
+
+    Raises:
+        StoreError: the value is of another type, or out of range; databases disagree on what that means.
+    """
+    try:
+        value = clean(value)
+    except RecursionError as error:
+        raise StoreError(f"{column.table.name}.{column.name}: nested too deeply to be stored") from error
+    if value is None or isinstance(column.type, JSON):
+        return value
+    kinds, words = _FITS[type(column.type)]
+    wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
+    if wrong or (isinstance(column.type, Integer) and value not in _WHOLE):
+        raise StoreError(f"{column.table.name}.{column.name} takes {words}, not {_shortly(value)}")
+    if isinstance(value, str) and isinstance(column.type, UtcTime):
+        return _moment(column, value)
+    if isinstance(value, str) and column.primary_key and len(value.encode()) > LONGEST_KEY:
+        raise StoreError(f"{column.table.name}.{column.name} is a key: {len(value)} characters are too many for it")
+    return value
+
+
+def _moment(column: Column[Value], text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        example = "2026-02-01 or 2026-02-01T00:00:00Z"
+        raise StoreError(f"{column.table.name}.{column.name} takes a time, not {text[:40]!r} ({example})") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _shortly(value: Value) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:40]}…"
+
+
 def _key(name: str) -> Column[str]:
     """A text column of a primary key, ordered by code point on every database."""
     return Column(name, Text().with_variant(Text(collation="C"), "postgresql"), primary_key=True)
@@ -94,6 +144,9 @@ def _times(*names: str) -> list[Column[datetime]]:
 def _json(*names: str) -> list[Column[Value]]:
     return [Column(name, JSON(none_as_null=True)) for name in names]
 
+
+_STATUSES = "('valid', 'fragile', 'withdrawn', 'refused')"
+"""Of certificates: see tasks.certificate."""
 
 metadata = MetaData()
 
@@ -127,6 +180,9 @@ pull_requests = Table(
     *_json("resolution"),
     *_text("task_id", "container_name", "image_name", "image_digest", "final_md", "certificate_status", "dataset"),
     *_times("published_at", "updated_at"),
+    *_text("licence"),
+    CheckConstraint("confidence BETWEEN 0 AND 100", name="pull_requests_confidence"),
+    CheckConstraint(f"certificate_status IN {_STATUSES}", name="pull_requests_certificate_status"),
 )
 
 hook_cache = Table(
@@ -208,6 +264,7 @@ runner_progress = Table(
     Column("failed", Integer),
     Column("state", Text),
     *_times("started_at", "updated_at"),
+    CheckConstraint("stage BETWEEN 1 AND 6", name="runner_progress_stage"),
     CheckConstraint("state IN ('running', 'finished', 'stopped')", name="runner_progress_state"),
 )
 
@@ -219,6 +276,7 @@ runner_failures = Table(
     Column("stage", Integer),
     *_text("item", "reason", "traceback"),
     *_times("failed_at"),
+    CheckConstraint("stage BETWEEN 1 AND 6", name="runner_failures_stage"),
     Index("runner_failures_by_item", "window", "stage", "item"),
 )
 
@@ -236,6 +294,7 @@ stage_items = Table(
     *_text("worker"),
     *_times("lease_until"),
     Column("updated_at", UtcTime, nullable=False),
+    CheckConstraint("attempts >= 0 AND fence >= 0", name="stage_items_counters"),
     CheckConstraint("stage BETWEEN 1 AND 6", name="stage_items_stage"),
     CheckConstraint("kind IN ('repository', 'pull_request')", name="stage_items_kind"),
     CheckConstraint("state IN ('pending', 'leased', 'passed', 'refused', 'failed')", name="stage_items_state"),
@@ -253,5 +312,5 @@ certificates = Table(
     Column("issued_at", UtcTime, primary_key=True),
     *_text("status", "reason"),
     *_json("certificate"),
-    CheckConstraint("status IN ('valid', 'fragile', 'withdrawn', 'refused')", name="certificates_status"),
+    CheckConstraint(f"status IN {_STATUSES}", name="certificates_status"),
 )

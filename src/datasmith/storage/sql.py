@@ -3,24 +3,25 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy
-from sqlalchemy import Connection, Engine, Table, event, exc
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy import Connection, Engine, event, exc
+from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from datasmith.errors import ConfigError, SchemaMismatch, StoreError, StoreUnavailable
-from datasmith.storage import ledger
-from datasmith.storage.base import Entry, FunnelRow, ItemKind, ItemState, Row, StageItem, Value, Verdict
-from datasmith.storage.schema import REVISION, clean_row, metadata
+from datasmith.errors import SchemaMismatch, StoreUnavailable
+from datasmith.storage import ledger, statements, trouble
+from datasmith.storage.address import connect_arguments, read_url
+from datasmith.storage.base import Entry, FunnelRow, ItemKind, ItemState, Query, Row, StageItem, Value, Verdict
+from datasmith.storage.schema import REVISION
 from datasmith.storage.window_lock import Holder, advisory_lock
 
 BUSY_S = 60.0
@@ -28,6 +29,12 @@ BUSY_S = 60.0
 
 _WRITES = {"fc_begin": "BEGIN IMMEDIATE"}
 """SQLite takes the write lock when the transaction begins: it can wait for it then, and only then."""
+_TRIES = 5
+"""How often a transaction is begun that PostgreSQL ended for another's sake."""
+_MIGRATING = 0x66635F64617461
+"""PostgreSQL's advisory lock that whoever migrates holds."""
+
+Answer = TypeVar("Answer")
 
 
 class SqlStore:
@@ -37,7 +44,7 @@ class SqlStore:
     """
 
     def __init__(self, url: str | URL = "sqlite://", *, writable: bool = True) -> None:
-        self._url = _read_url(url)
+        self._url = read_url(url)
         self._writable = writable
         self._sqlite = self._url.get_backend_name() == "sqlite"
         self._in_memory = self._sqlite and self._url.database in {None, "", ":memory:"}
@@ -73,6 +80,8 @@ class SqlStore:
         """See Store."""
         self._make_directory()
         with self._transaction(write=True) as connection:
+            if not self._sqlite:  # SQLite's transaction keeps other processes out by itself
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
             if self._known_revision(connection) == REVISION:
                 return
             from datasmith.storage.migrate import upgrade  # Alembic is slow to import
@@ -83,50 +92,47 @@ class SqlStore:
         """See Store."""
         with self._transaction() as connection:
             found = self._known_revision(connection)
-        if found != REVISION:
-            raise SchemaMismatch(found or "empty", REVISION)
+            if found != REVISION:
+                raise SchemaMismatch(found or "empty", REVISION)
 
     def upsert(self, table: str, rows: Sequence[Mapping[str, Value]]) -> None:
         """See Store; a table that counts its own ids gets a new row where no id is given."""
+        target = statements.table_named(table)
         if rows:
-            with self._transaction(write=True) as connection:
-                _upsert(connection, _table(table), rows)
+            self._write(lambda connection: statements.upsert(connection, target, rows))
 
     def select(self, table: str, where: Mapping[str, Value] | None = None, order: Sequence[str] = ()) -> list[Row]:
         """See Store; without `order`, rows come in the order of their primary keys."""
-        target = _table(table)
-        wanted = clean_row(dict(where or {}))
-        _known_columns(target, [*wanted, *order])
-        ordered = [target.c[name] for name in order] or list(target.primary_key)
-        statement = sqlalchemy.select(target).order_by(*ordered)
-        for name, value in wanted.items():
-            statement = statement.where(target.c[name].is_(None) if value is None else target.c[name] == value)
-        with self._transaction() as connection:
-            return [dict(row) for row in connection.execute(statement).mappings()]
+        target = statements.table_named(table)
+        return self._read(lambda connection: statements.select(connection, target, where or {}, order))
+
+    def query(self, query: Query) -> tuple[list[Row], int | None]:
+        """See Store."""
+        return (self._read if query.action == "select" else self._write)(
+            lambda connection: statements.run(connection, query)
+        )
 
     def enter(self, window: str, stage: int, items: Sequence[tuple[str, ItemKind]], now: datetime) -> int:
         """See Store."""
-        with self._transaction(write=True) as connection:
-            return ledger.enter(connection, window, [Entry(stage, item, kind) for item, kind in items], now)
+        entries = [Entry(stage, item, kind) for item, kind in items]
+        return self._write(lambda connection: ledger.enter(connection, window, entries, now))
 
     def record(
         self, window: str, stage: int, items: Sequence[tuple[str, ItemKind, ItemState, str]], now: datetime
     ) -> None:
         """See Store."""
-        with self._transaction(write=True) as connection:
-            ledger.record(connection, window, [Entry(stage, *decided) for decided in items], now)
+        entries = [Entry(stage, *decided) for decided in items]
+        self._write(lambda connection: ledger.record(connection, window, entries, now))
 
     def claim(self, window: str, stage: int, worker: str, n: int, lease_s: float, now: datetime) -> list[StageItem]:
         """See Store."""
-        with self._transaction(write=True) as connection:
-            return ledger.claim(connection, (window, stage), worker, n, lease_s, now)
+        return self._write(lambda connection: ledger.claim(connection, (window, stage), worker, n, lease_s, now))
 
     def take(
         self, window: str, stage: int, items: Sequence[tuple[str, ItemKind]], worker: str, lease_s: float, now: datetime
     ) -> list[StageItem]:
         """See Store."""
-        with self._transaction(write=True) as connection:
-            return ledger.take(connection, (window, stage), items, worker, lease_s, now)
+        return self._write(lambda connection: ledger.take(connection, (window, stage), items, worker, lease_s, now))
 
     def finish(self, item: StageItem, state: ItemState, reason: str, now: datetime) -> bool:
         """See Store."""
@@ -134,27 +140,19 @@ class SqlStore:
 
     def finish_many(self, verdicts: Sequence[Verdict], now: datetime) -> list[bool]:
         """See Store."""
-        with self._transaction(write=True) as connection:
-            held = ledger.finish(connection, verdicts, now)
-            pairs = [pair for verdict, holds in zip(verdicts, held, strict=True) if holds for pair in verdict.rows]
-            for name, group in groupby(sorted(pairs, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
-                _upsert(connection, _table(name), [row for _, row in group])
-        return held
+        return self._write(lambda connection: _finish(connection, verdicts, now))
 
     def renew(self, items: Sequence[StageItem], lease_s: float, now: datetime) -> int:
         """See Store."""
-        with self._transaction(write=True) as connection:
-            return ledger.renew(connection, items, lease_s, now)
+        return self._write(lambda connection: ledger.renew(connection, items, lease_s, now))
 
     def count(self, window: str, stage: int) -> dict[ItemState, int]:
         """See Store."""
-        with self._transaction() as connection:
-            return ledger.count(connection, window, stage)
+        return self._read(lambda connection: ledger.count(connection, window, stage))
 
     def oldest(self, window: str, stage: int) -> tuple[str, datetime] | None:
         """See Store."""
-        with self._transaction() as connection:
-            return ledger.oldest(connection, window, stage)
+        return self._read(lambda connection: ledger.oldest(connection, window, stage))
 
     @contextmanager
     def hold(self, window: str, me: Holder, *, join: bool) -> Iterator[None]:
@@ -168,22 +166,19 @@ class SqlStore:
                     yield
                 connection.invalidate()  # its name in the server's list is the lock's
         except (exc.SQLAlchemyError, sqlite3.Error) as error:
-            raise self._in_our_words(error) from error
+            raise trouble.in_our_words(error, self.location) from error
 
     def reopen(self, window: str, stage: int, states: Sequence[ItemState], now: datetime) -> int:
         """See Store."""
-        with self._transaction(write=True) as connection:
-            return ledger.reopen(connection, (window, stage), states, now)
+        return self._write(lambda connection: ledger.reopen(connection, (window, stage), states, now))
 
     def stage_items(self, window: str, stage: int | None = None) -> list[StageItem]:
         """See Store."""
-        with self._transaction() as connection:
-            return ledger.items(connection, window, stage)
+        return self._read(lambda connection: ledger.items(connection, window, stage))
 
     def funnel(self, window: str) -> list[FunnelRow]:
         """See Store."""
-        with self._transaction() as connection:
-            return ledger.funnel(connection, window)
+        return self._read(lambda connection: ledger.funnel(connection, window))
 
     def close(self) -> None:
         """See Store."""
@@ -196,6 +191,23 @@ class SqlStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _read(self, work: Callable[[Connection], Answer]) -> Answer:
+        """What `work` returns, in one transaction."""
+        with self._transaction() as connection:
+            return work(connection)
+
+    def _write(self, work: Callable[[Connection], Answer]) -> Answer:
+        """The same, allowed to write; where the database ended it because of another's, it is done again."""
+        for _ in range(_TRIES - 1):
+            try:
+                with self._transaction(write=True) as connection:
+                    return work(connection)
+            except StoreUnavailable as error:
+                if not trouble.is_conflict(error.__cause__):
+                    raise
+        with self._transaction(write=True) as connection:
+            return work(connection)
 
     @contextmanager
     def _transaction(self, *, write: bool = False) -> Iterator[Connection]:
@@ -210,23 +222,21 @@ class SqlStore:
                 with connection.begin():
                     yield connection
         except (exc.SQLAlchemyError, sqlite3.Error) as error:
-            raise self._in_our_words(error) from error
-
-    def _in_our_words(self, error: Exception) -> StoreError:
-        """Outage, wrong schema, or a row that the database refuses."""
-        cause = error.orig if isinstance(error, exc.StatementError) and error.orig else error
-        text = f"{self.location}: {' '.join(str(cause).split())}"
-        absent = ("no such table", "no such column") if self._sqlite else ("does not exist",)
-        if isinstance(error, (exc.OperationalError, exc.ProgrammingError)) and any(words in text for words in absent):
-            return SchemaMismatch(f"not that of this version ({text})", REVISION)
-        outage = isinstance(error, (exc.OperationalError, exc.InterfaceError, exc.TimeoutError, sqlite3.Error))
-        broken = type(error) is exc.DatabaseError
-        return StoreUnavailable(text) if outage or broken else StoreError(text)
+            raise trouble.in_our_words(error, self.location) from error
 
     def _known_revision(self, connection: Connection) -> str:
-        """The revision the database says it has; "" for an empty one."""
+        """The revision the database says it has; "" for an empty one.
+
+        Raises:
+            StoreUnavailable: PostgreSQL's row level security hides every row from this user: it would look empty.
+        """
         if not sqlalchemy.inspect(connection).has_table("alembic_version"):
             return ""
+        if not self._sqlite and connection.exec_driver_sql("SELECT row_security_active('alembic_version')").scalar():
+            raise StoreUnavailable(
+                f"{self.location}: row level security hides all rows from this user: DATABASE_URL must name the "
+                "tables' owner or a role with BYPASSRLS (example: postgresql://postgres:PASSWORD@HOST:5432/postgres)"
+            )
         return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() or "")
 
     def _make_directory(self) -> None:
@@ -240,7 +250,13 @@ class SqlStore:
 
     def _make_engine(self) -> Engine:
         if not self._sqlite:
-            return sqlalchemy.create_engine(self._url, json_serializer=_as_json, pool_pre_ping=True, max_overflow=60)
+            return sqlalchemy.create_engine(
+                self._url,
+                json_serializer=_as_json,
+                pool_pre_ping=True,
+                max_overflow=60,
+                connect_args=connect_arguments(self._url),
+            )
         engine = sqlalchemy.create_engine(
             self._url,
             creator=self._connect_to_sqlite,
@@ -259,7 +275,7 @@ class SqlStore:
         if self._writable:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA case_sensitive_like = ON")
         return connection
 
     def _sqlite_name(self) -> str:
@@ -277,57 +293,14 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get("fc_begin", "BEGIN"))
 
 
-def _read_url(text: str | URL) -> URL:
-    """The URL with the driver we use.
-
-    Raises:
-        ConfigError: it cannot be read, or names a database that no driver is installed for.
-    """
-    try:
-        url = make_url(text)
-        if url.drivername in {"postgres", "postgresql"}:
-            url = url.set(drivername="postgresql+psycopg")
-        url.get_dialect().import_dbapi()
-    except (exc.ArgumentError, exc.NoSuchModuleError, ImportError) as error:
-        raise ConfigError(f"DATABASE_URL cannot be used: {error} (example: sqlite:///work/fc.sqlite)") from error
-    if url.get_backend_name() not in {"sqlite", "postgresql"}:
-        raise ConfigError(f"DATABASE_URL names {url.get_backend_name()}; sqlite and postgresql are supported")
-    return url
-
-
 def _as_json(value: Value) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _table(name: str) -> Table:
-    if name not in metadata.tables:
-        raise StoreError(f"there is no table {name!r} (there are: {', '.join(sorted(metadata.tables))})")
-    return metadata.tables[name]
-
-
-def _known_columns(table: Table, names: Iterable[str]) -> None:
-    unknown = sorted(set(names) - set(table.columns.keys()))
-    if unknown:
-        raise StoreError(f"table {table.name} has no column {unknown[0]!r}")
-
-
-def _upsert(connection: Connection, table: Table, rows: Sequence[Mapping[str, Value]]) -> None:
-    """Insert or replace in the rows' order; neighbours that name the same columns go together."""
-    for _, group in groupby(rows, key=frozenset):
-        same = [clean_row(dict(row)) for row in group]
-        _known_columns(table, same[0])
-        connection.execute(_upsert_statement(connection, table, list(same[0])), same)
-
-
-def _upsert_statement(connection: Connection, table: Table, columns: Sequence[str]) -> sqlalchemy.Insert:
-    statement = ledger.insert_into(connection, table)
-    keys = table.primary_key.columns.keys()
-    missing = [key for key in keys if key not in columns]
-    if missing and table.autoincrement_column is None:
-        raise StoreError(f"a row for {table.name} needs {missing[0]!r}")
-    if missing:
-        return statement
-    replaced = {name: statement.excluded[name] for name in columns if name not in keys}
-    if not replaced:
-        return statement.on_conflict_do_nothing(index_elements=keys)
-    return statement.on_conflict_do_update(index_elements=keys, set_=replaced)
+def _finish(connection: Connection, verdicts: Sequence[Verdict], now: datetime) -> list[bool]:
+    """The verdicts whose lease still holds, with the rows that belong to them."""
+    held = ledger.finish(connection, verdicts, now)
+    pairs = [pair for verdict, holds in zip(verdicts, held, strict=True) if holds for pair in verdict.rows]
+    for name, group in groupby(sorted(pairs, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
+        statements.upsert(connection, statements.table_named(name), [row for _, row in group])
+    return held

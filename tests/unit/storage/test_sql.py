@@ -9,6 +9,7 @@ import pytest
 from datasmith.errors import ConfigError, SchemaMismatch, StoreError, StoreUnavailable
 from datasmith.settings import Settings
 from datasmith.storage import open_store
+from datasmith.storage.schema import REVISION
 from datasmith.storage.sql import SqlStore
 
 
@@ -94,7 +95,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         for call in (store.migrate, store.check):
             with pytest.raises(SchemaMismatch) as caught:
                 call()
-            assert (caught.value.found, caught.value.expected) == ("0999", "0001")
+            assert (caught.value.found, caught.value.expected) == ("0999", REVISION)
         assert len(store.select("pull_requests")) == 1
 
 
@@ -165,4 +166,4 @@ def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
 def test_an_error_inside_a_transaction_is_ours(tmp_path: Path) -> None:
     """Whatever SQLAlchemy raises comes out as a StoreError that names the database."""
     with SqlStore.at(filled(tmp_path / "fc.sqlite")) as store, pytest.raises(StoreError, match=r"fc\.sqlite"):
-        store.upsert("pull_requests", [{"owner": "a", "repo": "b", "issue_number": {"not": "a number"}}])
+        store.upsert("pull_requests", [{"owner": "a", "repo": "b", "issue_number": 1, "confidence": 101.0}])

@@ -10,7 +10,12 @@ def run() -> None:
     """Run the migrations that Alembic has chosen."""
     connection: Connection | None = context.config.attributes.get("connection")
     if connection is None:
-        context.configure(dialect_name="postgresql", target_metadata=metadata, literal_binds=True)
+        context.configure(
+            dialect_name="postgresql",
+            target_metadata=metadata,
+            literal_binds=True,
+            transactional_ddl=context.config.attributes.get("own_transaction", True),
+        )
     else:
         context.configure(connection=connection, target_metadata=metadata)
     with context.begin_transaction():

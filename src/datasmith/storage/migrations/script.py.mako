@@ -7,6 +7,7 @@ revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}
 branch_labels = None
 depends_on = None
+written = "${create_date.strftime("%Y%m%d%H%M%S")}"
 
 
 def upgrade() -> None:

@@ -7,6 +7,7 @@ revision = "0001"
 down_revision = None
 branch_labels = None
 depends_on = None
+written = "20261101000000"
 
 _KEY = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 _TIME = sa.DateTime(timezone=True)

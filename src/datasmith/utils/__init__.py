@@ -1,0 +1,1 @@
+"""A letterbox for public addresses: what they name lives elsewhere."""
