@@ -244,7 +244,8 @@ class GitHubServer:
         try:
             hits = search(seen.path.split("/")[2], seen.query.get("q", ""), self.repositories, write)
         except BadQuery as error:
-            return Response.of({"message": f"Validation Failed: {error}"}, 422)
+            words = {"message": f"Validation Failed: {error}", "documentation_url": "https://docs.github.com/v3/search/"}
+            return Response.of(words, 422)
         order = {"created": lambda hit: hit.created, "updated": lambda hit: hit.updated}.get(seen.query.get("sort", ""))
         if order:
             hits.sort(key=order, reverse=seen.query.get("order", "desc") != "asc")
@@ -253,7 +254,8 @@ class GitHubServer:
         if incomplete:
             hits = hits[: len(hits) // 2]
         shown = [hit.write() for hit in hits[(page - 1) * size : page * size]]
-        found = Response.of({"total_count": total, "incomplete_results": incomplete, "items": shown})
+        kind = {"search_type": "lexical"} if seen.path == "/search/issues" else {}
+        found = Response.of({"total_count": total, "incomplete_results": incomplete, "items": shown, **kind})
         found.headers |= self._links(seen, len(hits))
         return found
 
