@@ -165,8 +165,9 @@ def next_page(headers: Mapping[str, str]) -> str:
 def _data(reply: Reply, wanted: Wanted) -> Data | Broken:
     page, etag = next_page(reply.headers), reply.headers.get("etag", "")
     if wanted == "text":
-        if "html" in reply.headers.get("content-type", ""):
-            return Broken("a web page instead of a diff")
+        whole = reply.body.endswith(b"\n") or not reply.body
+        if "diff" not in reply.headers.get("content-type", "") or not whole:
+            return Broken("the body is not a diff, or only a part of it")
         return Data(reply.body.decode("utf-8", "replace"), page, etag)
     value = read_json(reply.body)
     if value is None:

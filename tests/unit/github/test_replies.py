@@ -92,10 +92,12 @@ def test_a_reply_means(given: Reply, meant: Decision) -> None:
 
 
 def test_a_diff_is_text() -> None:
-    """Bytes that are not UTF-8 are replaced; a web page is no diff."""
-    assert judge(reply(200, b"diff \xff"), "text", NOW) == Data("diff \ufffd", "", "")
-    page = reply(200, HTML, content_type="text/html; charset=utf-8")
-    assert judge(page, "text", NOW) == Broken("a web page instead of a diff")
+    """Bytes that are not UTF-8 are replaced; a web page, and lines without an end, are no diff; no change is one."""
+    kind = "application/vnd.github.diff; charset=utf-8"
+    assert judge(reply(200, b"diff \xff\n", content_type=kind), "text", NOW) == Data("diff \ufffd\n", "", "")
+    assert judge(reply(200, b"", content_type=kind), "text", NOW) == Data("", "", "")
+    for page in (reply(200, HTML + b"\n", content_type="text/html"), reply(200, b"diff", content_type=kind), reply(200)):
+        assert judge(page, "text", NOW) == Broken("the body is not a diff, or only a part of it")
 
 
 def test_waits_go_by_githubs_clock() -> None:
