@@ -29,6 +29,7 @@ need python3-dev has_python_headers
 if [ "$wanted" = test ]; then
     need mmdebstrap command -v mmdebstrap
     need docker.io command -v dockerd
+    need npm command -v npm
     need postgresql sh -c 'ls /usr/lib/postgresql/*/bin/initdb'
 fi
 

@@ -117,7 +117,11 @@ def _repository(repository: LoopbackRepository) -> Any:
 
 
 def _pulls(
-    repository: LoopbackRepository, states: Any = None, first: int = 100, after: str = "", orderBy: Any = None  # noqa: N803
+    repository: LoopbackRepository,
+    states: Any = None,
+    first: int = 100,
+    after: str = "",
+    orderBy: Any = None,  # noqa: N803
 ) -> Any:
     if not 1 <= first <= 100:
         raise LookupError(f"`first` value of {first} exceeds the `first` limit of 100 records", "EXCESSIVE_PAGINATION")

@@ -183,11 +183,14 @@ class Json:
         html = f"https://github.com/{repository.full_name}"
         flags = dict.fromkeys(("issues", "projects", "wiki", "pages", "discussions", "downloads"), True)
         return {
-            **self.minimal_repository(repository), "clone_url": f"{html}.git", "git_url": f"git:{html[6:]}.git",
+            **self.minimal_repository(repository), "clone_url": f"{html}.git",
+            "git_url": f"git:{html.removeprefix('https:')}.git",
             "ssh_url": f"git@github.com:{repository.full_name}.git", "svn_url": html, "mirror_url": None,
-            "homepage": None, "default_branch": "main", "language": repository.language, "archived": repository.archived,
+            "homepage": None, "default_branch": "main", "language": repository.language,
+            "archived": repository.archived,
             "disabled": False, "topics": list(repository.topics), "license": self.licence(repository.licence),
-            "forks": 3, "forks_count": 3, "open_issues": 0, "open_issues_count": 0, "size": 10, "stargazers_count": stars,
+            "forks": 3, "forks_count": 3, "open_issues": 0, "open_issues_count": 0, "size": 10,
+            "stargazers_count": stars,
             "watchers": stars, "watchers_count": stars, "network_count": 3, "subscribers_count": 2,
             "pushed_at": when_pushed, "created_at": when_pushed, "updated_at": when_pushed, "visibility": "public",
             **{f"has_{name}": value for name, value in flags.items()},
@@ -286,7 +289,8 @@ class Json:
     def event(self, repository: LoopbackRepository, issue: LoopbackIssue, index: int) -> Any:
         number = issue.number * 1000 + index
         return {
-            "id": number, "node_id": f"E_{number}", "url": f"{self.url}/repos/{repository.full_name}/issues/events/{number}",
+            "id": number, "node_id": f"E_{number}",
+            "url": f"{self.url}/repos/{repository.full_name}/issues/events/{number}",
             "actor": self.user("bob"), "event": "labeled", "commit_id": None, "commit_url": None,
             "created_at": when(issue.created_at), "performed_via_github_app": None,
             "label": {"name": f"label-{index}", "color": "ededed"},

@@ -58,7 +58,7 @@ class GitHubClient:
         replies: ReplyStore | None = None,
     ) -> None:
         """What is not given comes from the settings, read at the first call."""
-        self._pool = pool or TokenPool()
+        self._pool = TokenPool() if pool is None else pool
         self._base_url = base_url
         self._settings = settings
         self._timing = timing or Timing()

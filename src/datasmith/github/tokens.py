@@ -51,6 +51,7 @@ class _Window:
     limit: int | None = None
     resets_at: float = -math.inf
     asking: bool = False
+    in_flight: int = 0
 
 
 @dataclass(slots=True)
@@ -167,6 +168,7 @@ class TokenPool:
         token, now = self._token(lease), self._clock()
         token.in_flight -= 1
         window = _window(token, lease.resource)
+        window.in_flight -= 1
         window.asking = False
         if free and window.remaining is not None:
             window.remaining += 1
@@ -235,6 +237,7 @@ class TokenPool:
         else:
             window.remaining -= 1
         token.in_flight += 1
+        window.in_flight += 1
         token.used += 1
         self._wake(resource)
         return Lease(token.secret, number, resource)
@@ -286,11 +289,14 @@ def _left(token: _Token, resource: str, now: float) -> int:
 
 
 def _learn(window: _Window, limits: Limits, now: float) -> None:
-    """Take over what a reply says; replies overtake each other, so within one window only less is believed."""
+    """Take over what a reply says; replies overtake each other, so within one window only less is believed.
+
+    Calls that were under way when a window began anew may count in it.
+    """
     resets_at = now + _sane(limits.resets_in_s) + MARGIN_S
     window.limit = limits.limit
     if window.remaining is None or resets_at > window.resets_at + 2 * MARGIN_S:
-        window.remaining, window.resets_at = limits.remaining, resets_at
+        window.remaining, window.resets_at = max(0, limits.remaining - window.in_flight), resets_at
     elif resets_at > window.resets_at - 2 * MARGIN_S:
         window.remaining = min(window.remaining, limits.remaining)
 

@@ -92,7 +92,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How GitHub is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, and by TLS or not."""
+    """How GitHub is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, TLS or not."""
 
     timeout_s: float = 30.0
     ca_bundle: str = ""
@@ -238,7 +238,7 @@ def _open(route: Route) -> "httpx2.AsyncClient":
 
 def _trust(route: Route) -> "ssl.SSLContext | bool":
     """The authorities that are trusted: the machine's, or those of one file."""
-    if not route.ca_bundle:
+    if not route.encrypted or not route.ca_bundle:
         return route.encrypted  # making a context takes a while, and plain http (on loopback only) needs none
     import ssl
 

@@ -9,12 +9,20 @@ import pytest
 
 from datasmith.errors import ForgeError, ForgeUnavailable, NotFound
 from datasmith.github import PR, GitHubClient, Issue
+from datasmith.github.client import SearchPage
 from datasmith.github.models import FileChange
 from datasmith.github.tokens import TokenPool
 from datasmith.settings import Settings
 from tests.loopback.clock import VirtualClock
 from tests.loopback.github_server import GitHubServer, Quota, Response, github_server
-from tests.loopback.github_world import ChangedFile, LoopbackIssue, LoopbackPull, LoopbackRepository, diff_of, many_pulls
+from tests.loopback.github_world import (
+    ChangedFile,
+    LoopbackIssue,
+    LoopbackPull,
+    LoopbackRepository,
+    diff_of,
+    many_pulls,
+)
 
 T = TypeVar("T")
 MERGED = datetime(2026, 2, 5, tzinfo=UTC)
@@ -234,10 +242,12 @@ def test_searches_come_in_pages() -> None:
     world = LoopbackRepository("o/r", code={"asv.conf.json": 10})
     world.add(*many_pulls(250))
     with github_server(world) as server:
-        found = [
-            run(server, lambda client, n=n: client.search_issues("repo:o/r is:merged", page=n, sort="created", order="asc"))  # type: ignore[misc]
-            for n in (1, 2, 3)
-        ]  # fmt: skip
+
+        async def pages(client: GitHubClient) -> list[SearchPage]:
+            query = "repo:o/r is:merged"
+            return [await client.search_issues(query, page=n, sort="created", order="asc") for n in (1, 2, 3)]
+
+        found = run(server, pages)
         assert [(page.total_count, len(page.items), page.more) for page in found] == [
             (250, 100, True), (250, 100, True), (250, 50, False),
         ]  # fmt: skip
@@ -306,6 +316,7 @@ def test_hundreds_of_calls_are_under_way_at_once() -> None:
     world = LoopbackRepository("o/r")
     world.add(*many_pulls(300))
     with github_server(world) as server:
+
         async def work(client: GitHubClient) -> list[PR | None]:
             await asyncio.gather(*[client.get_pr("o", "r", number) for number in range(1, 4)])
             server.hold_until = 240

@@ -12,6 +12,7 @@ from datasmith.github.replies import (
     Broken,
     Data,
     Decision,
+    Json,
     Missing,
     Moved,
     NotModified,
@@ -69,8 +70,8 @@ CASES: list[tuple[Reply, Decision]] = [
     (reply(404, says("Not Found")), Missing(404)),
     (reply(410, says("This issue was deleted")), Missing(410)),
     (reply(451, says("Unavailable")), Missing(451)),
-    (reply(406, says("the diff exceeded the maximum number of lines")), Refused(406, "the diff exceeded the maximum number of lines")),
-    (reply(500, says("this diff is taking too long to generate.")), Refused(TOO_LARGE, "this diff is taking too long to generate.")),
+    (reply(406, says("the diff exceeded the limit")), Refused(406, "the diff exceeded the limit")),
+    (reply(500, says("taking too long to generate.")), Refused(TOO_LARGE, "taking too long to generate.")),
     (reply(422, says("Validation Failed")), Refused(422, "Validation Failed")),
     (reply(422, HTML), Refused(422, "no reason given")),
     (reply(502, HTML), Broken("HTTP 502")),
@@ -96,7 +97,11 @@ def test_a_diff_is_text() -> None:
     kind = "application/vnd.github.diff; charset=utf-8"
     assert judge(reply(200, b"diff \xff\n", content_type=kind), "text", NOW) == Data("diff \ufffd\n", "", "")
     assert judge(reply(200, b"", content_type=kind), "text", NOW) == Data("", "", "")
-    for page in (reply(200, HTML + b"\n", content_type="text/html"), reply(200, b"diff", content_type=kind), reply(200)):
+    for page in (
+        reply(200, HTML + b"\n", content_type="text/html"),
+        reply(200, b"diff", content_type=kind),
+        reply(200),
+    ):
         assert judge(page, "text", NOW) == Broken("the body is not a diff, or only a part of it")
 
 
@@ -107,7 +112,9 @@ def test_waits_go_by_githubs_clock() -> None:
     for mine in (NOW - 86400, NOW, NOW + 86400):
         found = limits_of(headers, "core", mine)
         assert found is not None and found.resets_in_s == 90.0
-        assert judge(Reply(429, {"retry-after": "Mon, 02 Feb 2026 02:41:00 GMT", "date": date}, b""), "json", mine) == Paused(60.0)
+        assert judge(
+            Reply(429, {"retry-after": "Mon, 02 Feb 2026 02:41:00 GMT", "date": date}, b""), "json", mine
+        ) == Paused(60.0)
     without = limits_of(SPENT, "core", NOW - 10)
     assert without is not None and without.resets_in_s == 100.0
 
@@ -164,7 +171,7 @@ def test_graphql_troubles_with_status_200() -> None:
 
 def test_graphql_errors_are_told_apart() -> None:
     """Not found is NotFound, or null where that is asked for; another error says what it is; data passes."""
-    both = {"data": {"a": {"n": 1}, "b": None}, "errors": [{"type": "NOT_FOUND", "message": "no b"}]}
+    both: Json = {"data": {"a": {"n": 1}, "b": None}, "errors": [{"type": "NOT_FOUND", "message": "no b"}]}
     with pytest.raises(NotFound, match="no b"):
         read_answer(both, missing_ok=False)
     assert read_answer(both, missing_ok=True) == {"a": {"n": 1}, "b": None}

@@ -145,6 +145,17 @@ def test_a_reply_of_a_new_window_is_believed(clock: VirtualClock) -> None:
     assert pool.pick("core", 0.0).wait_s == 101.0
 
 
+def test_calls_of_an_old_window_may_count_in_the_new_one(clock: VirtualClock) -> None:
+    """Where three calls are still under way when a window begins, three of its calls are kept for them."""
+    pool = pool_of(clock, ["token-a"])
+    learn(pool, 9, resets_in_s=10.0)
+    first, *_ = [take(pool) for _ in range(4)]
+    clock.seconds = 20.0
+    pool.release(first, limits(9, 60.0), answered=True)
+    assert [take(pool).number for _ in range(6)] == [1] * 6
+    assert pool.pick("core", 20.0).wait_s == 61.0
+
+
 def test_a_304_is_not_counted(clock: VirtualClock) -> None:
     """A call that GitHub does not count leaves as many calls as before."""
     pool = pool_of(clock, ["token-a"])
