@@ -17,7 +17,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from tests.loopback.github_search import CAP, BadQuery, search
-from tests.loopback.github_world import Json, LoopbackPull, LoopbackRepository, diff_of
+from tests.loopback.github_world import Json, LoopbackPull, LoopbackRepository, diff_of, listed
 
 Fault = Literal[
     "reset", "truncated", "short_json", "html", "html_200", "empty", "502", "500", "401",
@@ -227,7 +227,7 @@ class GitHubServer:
         if not rest:
             return Response.of(write.repository(repository))
         if rest == "/pulls":
-            return self._page(seen, [write.pull_simple(repository, pull) for pull in _listed(repository, seen.query)])
+            return self._page(seen, [write.pull_simple(repository, pull) for pull in listed(repository, seen.query)])
         parts = re.fullmatch(r"/(pulls|issues)/(\d+)(/files|/comments|/timeline)?", rest)
         issue = repository.issues.get(int(parts[2])) if parts else None
         if parts is None or issue is None:
@@ -301,17 +301,6 @@ class GitHubServer:
                 "used": window.used,
             }  # fmt: skip
         return {"resources": found, "rate": found["core"]}
-
-
-def _listed(repository: LoopbackRepository, query: dict[str, str]) -> list[LoopbackPull]:
-    state, key = query.get("state", "open"), query.get("sort", "created")
-    found = [
-        pull for pull in repository.pulls() if state == "all" or (pull.closed_at is not None) == (state == "closed")
-    ]
-    found.sort(
-        key=lambda pull: (pull.created_at if key == "created" else pull.updated_at or pull.created_at, pull.number)
-    )
-    return found[::-1] if query.get("direction", "desc") == "desc" else found
 
 
 def _not_found() -> Response:

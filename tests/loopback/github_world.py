@@ -314,3 +314,15 @@ def diff_of(pull: LoopbackPull) -> str:
         body = "" if file.patch is None else f"--- a/{file.name}\n+++ b/{file.name}\n{file.patch}\n"
         parts.append(head + (body or f"Binary files a/{file.name} and b/{file.name} differ\n"))
     return "".join(parts)
+
+
+def listed(repository: LoopbackRepository, query: dict[str, str]) -> list[LoopbackPull]:
+    """The pull requests as the list of a repository gives them: by state, sorted."""
+    state, key = query.get("state", "open"), query.get("sort", "created")
+    found = [
+        pull for pull in repository.pulls() if state == "all" or (pull.closed_at is not None) == (state == "closed")
+    ]
+    found.sort(
+        key=lambda pull: (pull.created_at if key == "created" else pull.updated_at or pull.created_at, pull.number)
+    )
+    return found[::-1] if query.get("direction", "desc") == "desc" else found
