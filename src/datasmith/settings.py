@@ -58,12 +58,21 @@ class Settings(BaseSettings):
     pids: int = 512
     disk_mb: int = 4096
     """Limits of one sandbox."""
-    log_level: str = "INFO"
-
     gh_tokens: SecretStr = Field(default=SecretStr(""), validation_alias=AliasChoices("GH_TOKENS", "FC_GH_TOKENS"))
-    """GitHub tokens, separated by commas."""
+    """GitHub tokens, with commas between them; calls are spread over all of them."""
     github_url: str = "https://api.github.com"
-    """Address of GitHub's API; of a GitHub Enterprise: `https://HOST/api/v3`."""
+    """Address of GitHub's REST API; on an Enterprise server `https://HOST/api/v3`."""
+    github_timeout_s: float = Field(default=30.0, gt=0)
+    """Seconds that GitHub may be silent before a call counts as lost."""
+    github_cache_dir: Path | None = None
+    """Directory for replies that GitHub can be asked about again for free (ETags); empty means memory only."""
+    https_proxy: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("HTTPS_PROXY", "FC_HTTPS_PROXY")
+    )
+    """Proxy of calls to GitHub; may carry a user and password."""
+    no_proxy: str = Field(default="", validation_alias=AliasChoices("NO_PROXY", "FC_NO_PROXY"))
+    """Hosts, with commas between them, that are reached without the proxy."""
+    log_level: str = "INFO"
     dspy_model: str = Field(default="", validation_alias=AliasChoices("DSPY_MODEL", "FC_DSPY_MODEL"))
     """Language model that classifies and synthesizes, as in `openai/gpt-oss-120b`; empty means the rules alone."""
     dspy_api_base: str = Field(default="", validation_alias=AliasChoices("DSPY_API_BASE", "FC_DSPY_API_BASE"))
@@ -94,8 +103,7 @@ class Settings(BaseSettings):
     @property
     def github_tokens(self) -> tuple[str, ...]:
         """The GitHub tokens, each once."""
-        words = (word.strip() for word in self.gh_tokens.get_secret_value().split(","))
-        return tuple(dict.fromkeys(word for word in words if word))
+        return tuple(dict.fromkeys(self.gh_tokens.get_secret_value().replace(",", " ").split()))
 
 
 def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings:

@@ -1,8 +1,31 @@
 """The forge: repositories, pull requests and what their text says."""
 
+from typing import TYPE_CHECKING
+
 from datasmith.github.hooks import HookRegistry
 from datasmith.github.links import scrape_links
 from datasmith.github.models import PR, Comment, Issue, Repository
 from datasmith.github.render import render_problem_statement
 
-__all__ = ["PR", "Comment", "HookRegistry", "Issue", "Repository", "render_problem_statement", "scrape_links"]
+if TYPE_CHECKING:
+    from datasmith.github.client import GitHubClient
+
+__all__ = [
+    "PR",
+    "Comment",
+    "GitHubClient",
+    "HookRegistry",
+    "Issue",
+    "Repository",
+    "render_problem_statement",
+    "scrape_links",
+]
+
+
+def __getattr__(name: str) -> object:
+    """GitHubClient, imported where it is asked for."""
+    if name == "GitHubClient":
+        from datasmith.github.client import GitHubClient
+
+        return GitHubClient
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -116,6 +116,18 @@ class PR(Issue):
     files: tuple[FileChange, ...] = ()
     patch: str | None = None
 
+    @classmethod
+    async def fetch(cls, repository: str, issue_number: int) -> "PR":
+        """The whole pull request: from the store that the settings name, else from GitHub.
+
+        Raises:
+            NotFound: neither holds it (a LookupError, too).
+            ForgeError: the store does not hold it, and GitHub gave no answer.
+        """
+        from datasmith.github.fetch import fetch_pull_request
+
+        return await fetch_pull_request(repository, issue_number)
+
     def to_record(self) -> "PRRecord | None":
         """What a task needs to know of this pull request; None where the merge commit is unknown."""
         if not self.merge_commit_sha:
