@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line, run_app, show_version
+from datasmith.cli.data_discover import discover
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,6 +29,25 @@ app = typer.Typer(
 _Start = Annotated[str, typer.Option("--start-date", help="First day of the window (YYYY-MM-DD, UTC, inclusive).")]
 _End = Annotated[str, typer.Option("--end-date", help="Day after the window (YYYY-MM-DD, UTC, exclusive).")]
 _DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where results go (default: FC_DATA_DIR, ./work).")]
+_Forge = Annotated[
+    str,
+    typer.Option(
+        "--forge",
+        help="Where pull requests come from: git (clones), github or offline (parquet files); default: what the other "
+        "flags imply, else github.",
+    ),
+]
+_Repo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--repo",
+        help="A clone to mine, or owner/repo for --forge github (default: those of repos_valid.csv); repeatable.",
+    ),
+]
+_OfflineSource = Annotated[
+    list[Path] | None,
+    typer.Option("--offline-source", help="A parquet file of pull requests; the last of equal rows counts; repeatable."),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 
 
@@ -37,10 +57,9 @@ def run(
     *,
     start_date: _Start = "",
     end_date: _End = "",
-    forge: Annotated[str, typer.Option("--forge", help="Where pull requests come from: git (local clones).")] = "git",
-    repo: Annotated[
-        list[Path] | None, typer.Option("--repo", help="A clone to mine, for --forge git; repeatable.")
-    ] = None,
+    forge: _Forge = "",
+    repo: _Repo = None,
+    offline_source: _OfflineSource = None,
     stage: Annotated[list[int] | None, typer.Option("--stage", help="Run only this stage (1-6); repeatable.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an earlier run ended: keep what is decided.")
@@ -70,13 +89,13 @@ def run(
         raise ConfigError(
             "--start-date and --end-date are needed (example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)"
         )
+    from datasmith.github.forges import Sources
     from datasmith.pipeline import Request
 
     request = Request.checked(
         start_date=start_date,
         end_date=end_date,
-        forge=forge,
-        clones=tuple(repo or ()),
+        sources=Sources.read(forge, repo or (), offline_source or ()),
         stages=tuple(stage or ()),
         resume=resume,
         force=force,
@@ -177,6 +196,9 @@ def _print_funnel(funnel: "Funnel") -> None:
         )
         for state, reason, number in count.reasons:
             print(f"      {number:>4} {state}: {one_line(reason)}")
+
+
+app.command()(discover)
 
 
 def main() -> None:
