@@ -8,6 +8,7 @@ import anyio
 import pytest
 from examples.samplelib.make_history import make_history, read_steps
 
+from datasmith.github.forges import Sources
 from datasmith.pipeline import Pipeline, Request
 from datasmith.publish.funnel import Funnel
 from datasmith.settings import Settings
@@ -55,7 +56,7 @@ def request(clone: Path, start: str, end: str, **changes: object) -> Request:
         "stages": (), "resume": False, "force": False, "n_concurrent": None, "tasks_per_repo": None, "seed": 0,
         "precise": False,
     }  # fmt: skip
-    given = {**flags, "start_date": start, "end_date": end, "forge": "git", "clones": (clone,), **changes}
+    given = {**flags, "start_date": start, "end_date": end, "sources": Sources("git", (clone,)), **changes}
     return Request.checked(**given)  # type: ignore[arg-type]
 
 

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from datasmith.errors import ConfigError, EngineUnavailable, NothingToDo
+from datasmith.github.forges import Sources
 from datasmith.pipeline import Pipeline, Request, plan
 from datasmith.publish.funnel import Funnel
 from datasmith.runners.agenda import SAMPLED_OUT
@@ -20,8 +21,6 @@ from tests.clones import Clone
 FLAGS: dict[str, object] = {
     "start_date": "2026-02-01",
     "end_date": "2026-03-01",
-    "forge": "git",
-    "clones": (),
     "stages": (),
     "resume": False,
     "force": False,
@@ -33,8 +32,8 @@ FLAGS: dict[str, object] = {
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def request(**changes: object) -> Request:
-    return Request.checked(**{**FLAGS, **changes})  # type: ignore[arg-type]
+def request(*, clones: tuple[Path, ...] = (), **changes: object) -> Request:
+    return Request.checked(**{**FLAGS, "sources": Sources("git", clones), **changes})  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -47,11 +47,6 @@ class Sources:
         if files and chosen != "offline":
             raise ConfigError(f"--offline-source does not go with --forge {chosen} (example: --forge offline)")
         if chosen == "github":
-            wrong = [name for name in repos if not _FULL_NAME.fullmatch(name)]
-            if wrong:
-                raise ConfigError(
-                    f"--repo {wrong[0]} is neither a clone nor of the form owner/repo (example: --repo pypa/packaging)"
-                )
             return cls(chosen, names=tuple(dict.fromkeys(repos)))
         return cls(chosen, clones=tuple(map(Path, repos)), files=tuple(files))
 
@@ -158,6 +153,11 @@ def _clones(settings: "Settings") -> CloneSource:
 
 def _wanted(names: Sequence[str], listed: Path) -> list[Repository]:
     """The repositories named by flags, else those of repos_valid.csv."""
+    wrong = [name for name in names if not _FULL_NAME.fullmatch(name)]
+    if wrong:
+        raise ConfigError(
+            f"--repo {wrong[0]} is neither a clone nor of the form owner/repo (example: --repo pypa/packaging)"
+        )
     if names:
         parts = [name.split("/") for name in names]
         return [Repository(owner=owner, repo=repo) for owner, repo in parts]

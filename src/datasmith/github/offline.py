@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from datasmith.errors import ConfigError, NotFound
+from datasmith.errors import ConfigError, ForgeError, NotFound
 from datasmith.github.base import Window
 from datasmith.github.clones import CloneSource
 from datasmith.github.bases import Size, Told, ground
@@ -50,6 +50,8 @@ class OfflineForge:
         """
         self._frames = [_opened(path) for path in sources]
         self._clones = clones
+        self._cloning = asyncio.Lock()
+        self._without: dict[str, str] = {}
         self._names: dict[str, str] | None = None
 
     async def repositories(self) -> list[Repository]:
@@ -72,10 +74,17 @@ class OfflineForge:
         """The repository's clone: one at hand, else one that is made now.
 
         Raises:
-            NotFound: no file names the repository, or it cannot be cloned.
+            NotFound: no file names the repository, or there is no clone of it to be had; that is tried once.
         """
         await self._check(repository)
-        return await self._clones.get(repository)
+        name = repository.full_name
+        async with self._cloning:
+            if name not in self._without:
+                try:
+                    return await self._clones.get(repository)
+                except ForgeError as error:
+                    self._without[name] = f"no clone of {name} (example: --repo ./{repository.repo}): {error}"
+        raise NotFound(self._without[name])
 
     async def clone_at_hand(self, repository: Repository) -> Path | None:
         """See Forge: no clone is made to look into."""
