@@ -29,7 +29,7 @@ class ForgeError(DatasmithError):
     exit_code = 10
 
 
-class NotFound(ForgeError):
+class NotFound(ForgeError, LookupError):
     """The forge answered that the thing does not exist."""
 
     exit_code = 20

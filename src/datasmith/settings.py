@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal, get_args
 
-from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, Field, SecretStr, TypeAdapter, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from datasmith.errors import ConfigError
@@ -51,6 +51,20 @@ class Settings(BaseSettings):
     pids: int = 512
     disk_mb: int = 4096
     """Limits of one sandbox."""
+    gh_tokens: SecretStr = Field(default=SecretStr(""), validation_alias=AliasChoices("GH_TOKENS", "FC_GH_TOKENS"))
+    """GitHub tokens, with commas between them; calls are spread over all of them."""
+    github_url: str = "https://api.github.com"
+    """Address of GitHub's REST API; on an Enterprise server `https://HOST/api/v3`."""
+    github_timeout_s: float = Field(default=30.0, gt=0)
+    """Seconds that GitHub may be silent before a call counts as lost."""
+    github_cache_dir: Path | None = None
+    """Directory for replies that GitHub can be asked about again for free (ETags); empty means memory only."""
+    https_proxy: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("HTTPS_PROXY", "FC_HTTPS_PROXY")
+    )
+    """Proxy of calls to GitHub; may carry a user and password."""
+    no_proxy: str = Field(default="", validation_alias=AliasChoices("NO_PROXY", "FC_NO_PROXY"))
+    """Hosts, with commas between them, that are reached without the proxy."""
     log_level: str = "INFO"
 
 

@@ -75,6 +75,20 @@ class Issue(_Frozen):
         return f"{self.repository}:{self.issue_number}"
 
 
+class Comment(_Frozen):
+    """What somebody wrote below an issue or pull request."""
+
+    author: str
+    body: str
+    created_at: datetime | None = None
+
+
+class ExpandedIssue(Issue):
+    """An issue with everything that was written below it, oldest first."""
+
+    comments: tuple[Comment, ...] = ()
+
+
 class PR(Issue):
     """A merged pull request: commits by sha ("" where unknown), `merged_at` aware UTC.
 
@@ -86,6 +100,18 @@ class PR(Issue):
     merged_at: datetime | None = None
     files: tuple[FileChange, ...] = ()
     patch: str | None = None
+
+    @classmethod
+    async def fetch(cls, repository: str, issue_number: int) -> "PR":
+        """The whole pull request: from the store that the settings name, else from GitHub.
+
+        Raises:
+            NotFound: neither holds it (a LookupError, too).
+            ForgeError: the store does not hold it, and GitHub gave no answer.
+        """
+        from datasmith.github.fetch import fetch_pull_request
+
+        return await fetch_pull_request(repository, issue_number)
 
     def to_record(self) -> "PRRecord | None":
         """What a task needs to know of this pull request; None where the merge commit is unknown."""

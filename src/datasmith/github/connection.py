@@ -1,0 +1,72 @@
+"""Where GitHub is and how it is reached, out of the settings."""
+
+from urllib.parse import urlsplit
+
+from datasmith.errors import ConfigError
+from datasmith.github.etags import DirectoryReplies, MemoryReplies, ReplyStore
+from datasmith.github.tokens import TokenPool
+from datasmith.github.transport import Route, Timing, Transport
+from datasmith.settings import Settings
+
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_ENTERPRISE = "/api/v3"
+
+
+def connect(
+    settings: Settings, base_url: str, pool: TokenPool, timing: Timing, replies: ReplyStore | None
+) -> tuple[str, Transport]:
+    """The REST API's address and the transport to it.
+
+    Raises:
+        ConfigError: an address or file that the settings name cannot be used.
+    """
+    url = checked_url(base_url or settings.github_url)
+    if settings.ca_bundle is not None and not settings.ca_bundle.is_file():
+        raise ConfigError(
+            f"FC_CA_BUNDLE: there is no file {settings.ca_bundle} (example: FC_CA_BUNDLE=/etc/ssl/ca.pem)"
+        )
+    route = Route(
+        timeout_s=settings.github_timeout_s,
+        ca_bundle=str(settings.ca_bundle or ""),
+        proxy=proxy_for(url, settings.https_proxy.get_secret_value(), settings.no_proxy),
+    )
+    if replies is None:
+        replies = DirectoryReplies(settings.github_cache_dir) if settings.github_cache_dir else MemoryReplies()
+    return url, Transport(pool, url, route, timing, replies)
+
+
+def checked_url(text: str) -> str:
+    """The address without a slash at its end.
+
+    Raises:
+        ConfigError: it is none, holds a password, or would carry tokens in the clear over a network.
+    """
+    example = "(example: FC_GITHUB_URL=https://github.example.org/api/v3)"
+    try:
+        parts = urlsplit(text.strip())
+        host = parts.hostname or ""
+        _ = parts.port
+    except ValueError as error:
+        raise ConfigError(f"FC_GITHUB_URL: {error} {example}") from error
+    if parts.scheme not in {"http", "https"} or not host or parts.query or parts.fragment or "@" in parts.netloc:
+        raise ConfigError(f"FC_GITHUB_URL is not the address of a GitHub API {example}")
+    if parts.scheme == "http" and host not in _LOOPBACK:
+        raise ConfigError(f"FC_GITHUB_URL: http would send the tokens in the clear {example}")
+    return text.strip().rstrip("/")
+
+
+def graphql_url(base_url: str) -> str:
+    """Where GraphQL is asked: beside the REST API, on an Enterprise server at another path."""
+    if base_url.endswith(_ENTERPRISE):
+        return base_url.removesuffix("/v3") + "/graphql"
+    return base_url + "/graphql"
+
+
+def proxy_for(url: str, proxy: str, no_proxy: str) -> str:
+    """The proxy to use for an address; "" for none. `no_proxy` lists hosts and domains, or is "*"."""
+    host = (urlsplit(url).hostname or "").lower()
+    for word in no_proxy.replace(",", " ").split():
+        name = word.lower().lstrip("*").lstrip(".").partition(":")[0]
+        if word == "*" or (name and (host == name or host.endswith("." + name))):
+            return ""
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"

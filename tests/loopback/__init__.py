@@ -1,0 +1,1 @@
+"""Servers on the loopback interface that stand for services on the network."""
