@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
+from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from datasmith.errors import ForgeUnavailable
 from datasmith.github.models import Repository
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from datasmith.github.client import GitHubClient
     from datasmith.github.replies import Json, JsonObject
 
+GONE = "GitHub does not have it"
 CONFIG = "asv.conf.json"
 AT_ONCE = 100
 """Repositories that one GraphQL request asks about."""
@@ -149,48 +151,48 @@ async def _asked(client: "GitHubClient", chunk: Sequence[Listed]) -> list[Listed
     return [_told(each, data.get(f"r{number}")) for number, each in enumerate(chunk)]
 
 
+class _Topic(BaseModel):
+    name: str = Field(validation_alias=AliasPath("topic", "name"))
+
+
+class _Answer(BaseModel):
+    """A repository as GraphQL tells it."""
+
+    full_name: str = Field(alias="nameWithOwner", pattern=r"^[^/]+/[^/]+$")
+    stars: int = Field(alias="stargazerCount")
+    fork: bool = Field(alias="isFork")
+    archived: bool = Field(alias="isArchived")
+    description: str | None = None
+    language: str | None = Field(default=None, validation_alias=AliasPath("primaryLanguage", "name"))
+    licence: str | None = Field(default=None, validation_alias=AliasPath("licenseInfo", "spdxId"))
+    topics: tuple[_Topic, ...] = Field(default=(), validation_alias=AliasPath("repositoryTopics", "nodes"))
+
+    def repository(self) -> Repository:
+        owner, repo = self.full_name.split("/")
+        return Repository(
+            owner=owner,
+            repo=repo,
+            stars=self.stars,
+            description=self.description or "",
+            language=self.language or "",
+            topics=tuple(topic.name for topic in self.topics),
+            licence=self.licence,
+        )
+
+
 def _told(listed: Listed, answer: "Json") -> Listed:
     """A repository with GitHub's answer about it."""
     if answer is None:
         return listed.model_copy(update={"reason": GONE})
-    match answer:
-        case {"nameWithOwner": str(name), "stargazerCount": int(stars), "isFork": bool(fork), "isArchived": bool(old)}:
-            pass
-        case _:
-            raise ForgeUnavailable(f"GitHub's answer about {listed.repository.full_name} cannot be read")
-    owner, _, repo = name.partition("/")
-    repository = Repository(
-        owner=owner,
-        repo=repo,
-        stars=stars,
-        description=_text(answer.get("description")),
-        language=_text(_inner(answer, "primaryLanguage", "name")),
-        topics=_topics(answer),
-        licence=_text(_inner(answer, "licenseInfo", "spdxId")) or None,
-    )
     was = listed.repository.full_name
-    renamed = was if name.lower() != was.lower() else listed.renamed_from
-    return listed.model_copy(
-        update={"repository": repository, "fork": fork, "archived": old, "renamed_from": renamed, "reason": ""}
-    )
-
-
-def _inner(answer: "JsonObject", outer: str, name: str) -> "Json":
-    value = answer.get(outer)
-    return value.get(name) if isinstance(value, dict) else None
-
-
-def _topics(answer: "JsonObject") -> tuple[str, ...]:
-    nodes = _inner(answer, "repositoryTopics", "nodes")
-    topics = [node.get("topic") for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
-    return tuple(_text(topic.get("name")) for topic in topics if isinstance(topic, dict))
-
-
-def _text(value: "Json") -> str:
-    return value if isinstance(value, str) else ""
-
-
-GONE = "GitHub does not have it"
+    try:
+        said = _Answer.model_validate(answer)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ForgeUnavailable(f"GitHub's answer about {was} cannot be read: {first['loc']}: {first['msg']}") from error
+    renamed = was if said.full_name.lower() != was.lower() else listed.renamed_from
+    change = {"repository": said.repository(), "fork": said.fork, "archived": said.archived, "renamed_from": renamed}
+    return listed.model_copy(update={**change, "reason": ""})
 
 
 def judged(listed: Iterable[Listed], min_stars: int) -> list[Listed]:

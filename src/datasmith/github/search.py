@@ -21,7 +21,6 @@ SUITE_PATHS = ("benchmarks", "asv_bench", "benchmark", "asv", "bench", "perf", "
 """Directories by which files of one size are told apart; the last part is what lies in none of them."""
 
 Item = TypeVar("Item")
-ItemOut = TypeVar("ItemOut", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +36,10 @@ class Page(Generic[Item]):
     incomplete: bool = False
 
 
-class Pages(Protocol[ItemOut]):
+class Pages(Protocol[Item]):
     """A search, page by page."""
 
-    async def page(self, query: str, after: str | None) -> "Page[ItemOut]":
+    async def page(self, query: str, after: str | None) -> Page[Item]:
         """The page of `query` that starts at `after`; None for the first."""
 
 
@@ -51,7 +50,7 @@ class Shard(Protocol):
     def query(self) -> str:
         """In the words of the forge."""
 
-    def split(self) -> "Sequence[Self]":
+    def split(self) -> "Sequence[Shard]":
         """Parts that have every hit of this one, each hit in exactly one of them; none where it cannot be divided."""
 
 
