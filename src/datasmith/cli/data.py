@@ -46,7 +46,9 @@ _Repo = Annotated[
 ]
 _OfflineSource = Annotated[
     list[Path] | None,
-    typer.Option("--offline-source", help="A parquet file of pull requests; the last of equal rows counts; repeatable."),
+    typer.Option(
+        "--offline-source", help="A parquet file of pull requests; the last of equal rows counts; repeatable."
+    ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 

@@ -22,7 +22,9 @@ def discover(
         Path | None,
         typer.Option("--from-csv", help="Repositories of this CSV file (BigQuery's, for example), not of code search."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Directory of the two files (default: FC_DATA_DIR).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Directory of the two files (default: FC_DATA_DIR).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")] = False,
 ) -> None:
     """Find repositories with an asv suite; write repos_discovered.csv (all) and repos_valid.csv (those to mine)."""

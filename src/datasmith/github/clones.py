@@ -61,7 +61,9 @@ class CloneCache:
     Processes that share the directory wait for each other, repository by repository.
     """
 
-    def __init__(self, directory: Path, *, url: str = URL, ca_bundle: Path | None = None, proxy: str = "", no_proxy: str = "") -> None:
+    def __init__(
+        self, directory: Path, *, url: str = URL, ca_bundle: Path | None = None, proxy: str = "", no_proxy: str = ""
+    ) -> None:
         """Remember where; `url` holds {owner} and {repo}.
 
         Raises:

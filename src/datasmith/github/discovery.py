@@ -4,12 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-import anyio
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from datasmith.errors import ForgeUnavailable
+from datasmith.executors.local import LocalExecutor
 from datasmith.github.models import Repository
 from datasmith.github.repos_csv import Listed
 from datasmith.github.search import Files, Page, Search
@@ -128,17 +129,8 @@ async def look_up(client: "GitHubClient", listed: Sequence[Listed]) -> list[List
     A repository that has another name now gets it, and keeps the name that it was found by in `renamed_from`.
     """
     chunks = [listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE)]
-    answers: dict[int, list[Listed]] = {}
-    places = anyio.Semaphore(REQUESTS)
-
-    async def ask(number: int) -> None:
-        async with places:
-            answers[number] = await _asked(client, chunks[number])
-
-    async with anyio.create_task_group() as group:
-        for number in range(len(chunks)):
-            group.start_soon(ask, number)
-    return [each for number in range(len(chunks)) for each in answers[number]]
+    answers = await LocalExecutor().map(partial(_asked, client), chunks, n_concurrent=REQUESTS)
+    return [each for answer in answers for each in answer]
 
 
 async def _asked(client: "GitHubClient", chunk: Sequence[Listed]) -> list[Listed]:

@@ -204,7 +204,9 @@ class Git:
         asked = [sha for sha in dict.fromkeys(shas) if _SHA.fullmatch(sha)]
         if not asked:
             return {}
-        kinds = self.output("cat-file", "--batch-check=%(objecttype)", stdin="".join(f"{sha}\n" for sha in asked).encode())
+        kinds = self.output(
+            "cat-file", "--batch-check=%(objecttype)", stdin="".join(f"{sha}\n" for sha in asked).encode()
+        )
         held = [sha for sha, kind in zip(asked, kinds.splitlines(), strict=True) if kind == b"commit"]
         if not held:
             return {}

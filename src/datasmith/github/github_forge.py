@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import anyio
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
 from datasmith.errors import ForgeUnavailable, NotFound
+from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Window
 from datasmith.github.bases import Size, Told, ground
 from datasmith.github.clones import CloneSource
@@ -99,7 +99,11 @@ class PullPages:
         variables: dict[str, Json] = {"query": query, "first": PER_PAGE, "after": after}
         data = await self._client.graphql(_QUERY, variables)
         match data.get("search"):
-            case {"issueCount": int(total), "pageInfo": {"hasNextPage": bool(more), "endCursor": end}, "nodes": [*nodes]}:
+            case {
+                "issueCount": int(total),
+                "pageInfo": {"hasNextPage": bool(more), "endCursor": end},
+                "nodes": [*nodes],
+            }:
                 told = tuple(self._told(node) for node in nodes if node)
                 return Page(total, told, str(end) if more and end else None)
         raise ForgeUnavailable(f"GitHub's answer to the search {query!r} cannot be read")
@@ -150,7 +154,8 @@ class GitHubForge:
         found = await Search(PullPages(self._client, name), key=_number).run(Merges.of(name, window))
         if found.missing:
             raise ForgeUnavailable(
-                f"{name}: GitHub counts {found.counted} pull requests merged in {window.key}, and gave {len(found.items)}"
+                f"{name}: GitHub counts {found.counted} pull requests merged in {window.key}, and gave"
+                f" {len(found.items)}"
             )
         told = [each for each in found.items if each.pr.merged_at is not None and each.pr.merged_at in window]
         told.sort(key=lambda each: (each.pr.merged_at, each.pr.issue_number))
@@ -206,21 +211,16 @@ class GitHubForge:
 
     async def _whole(self, told: Sequence[Told], prs: Sequence[PR]) -> list[PR]:
         """The pull requests, with GitHub's own files and patch for those that the clone did not know."""
-        whole = list(prs)
-        places = anyio.Semaphore(AT_ONCE)
+        pairs = list(zip(told, prs, strict=True))
+        return await LocalExecutor().map(self._asked, pairs, n_concurrent=AT_ONCE)
 
-        async def ask(number: int) -> None:
-            pr = whole[number]
-            async with places:
-                files = await self._client.get_files(pr.owner, pr.repo, pr.issue_number)
-                patch = await self._client.get_diff(pr.owner, pr.repo, pr.issue_number)
-            whole[number] = pr.model_copy(update={"files": files, "patch": patch})
-
-        async with anyio.create_task_group() as group:
-            for number, each in enumerate(told):
-                if whole[number] is each.pr:
-                    group.start_soon(ask, number)
-        return whole
+    async def _asked(self, pair: tuple[Told, PR]) -> PR:
+        told, pr = pair
+        if pr is not told.pr:
+            return pr
+        files = await self._client.get_files(pr.owner, pr.repo, pr.issue_number)
+        patch = await self._client.get_diff(pr.owner, pr.repo, pr.issue_number)
+        return pr.model_copy(update={"files": files, "patch": patch})
 
 
 def _number(told: Told) -> int:

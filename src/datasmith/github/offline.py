@@ -13,8 +13,8 @@ from pydantic import TypeAdapter
 
 from datasmith.errors import ConfigError, ForgeError, NotFound
 from datasmith.github.base import Window
-from datasmith.github.clones import CloneSource
 from datasmith.github.bases import Size, Told, ground
+from datasmith.github.clones import CloneSource
 from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange, Repository
 from datasmith.github.offline_columns import Columns, files_of_summaries
@@ -125,7 +125,9 @@ class OfflineForge:
         mine = pl.col("repo").str.to_lowercase() == name.lower()
         merged = pl.col("merged_at")
         # Which row counts is decided before the window is: a later row may say another time.
-        keys = pl.concat([frame.select(*_KEYS).filter(mine).with_columns(file=pl.lit(number)) for number, frame in self._indexed()])
+        keys = pl.concat(
+            [frame.select(*_KEYS).filter(mine).with_columns(file=pl.lit(number)) for number, frame in self._indexed()]
+        )
         chosen = _last_of_each(keys.collect())
         inside = chosen.filter((merged >= window.start) & (merged < window.end)).select("file", "row")
         parts = []

@@ -145,15 +145,16 @@ def files_of_summaries(frame: "pl.DataFrame") -> "pl.DataFrame":
     """
     import polars as pl
 
-    lines = frame.select("summary").with_row_index("row").with_columns(pl.col("summary").str.split("\n"))
-    line = pl.col("summary").str.strip_chars().str.strip_prefix("|").str.strip_suffix("|")
-    rows = lines.explode("summary").select("row", line=line)
+    texts = enumerate(frame["summary"])
+    lines = [(row, line) for row, text in texts if text for line in text.split("\n") if "|" in line]
+    line = pl.col("line").str.strip_chars().str.strip_prefix("|").str.strip_suffix("|")
+    rows = pl.DataFrame(lines, {"row": pl.UInt32, "line": pl.String}, orient="row").with_columns(line).with_row_index("at")
     bars = pl.col("line").str.count_matches("|", literal=True)
     few, many = rows.filter(bars.is_between(2, 3)), rows.filter(bars > 3)
-    read = _cells(few.select("row", cell=pl.col("line").str.split_exact("|", 3)))
+    read = _cells(few.select("at", "row", cell=pl.col("line").str.split_exact("|", 3)))
     if len(many):
-        odd = _cells(many.select("row", cell=pl.col("line").str.extract_groups(_MORE_BARS)))
-        read = pl.concat([read, odd]).sort("row", maintain_order=True)
+        odd = _cells(many.select("at", "row", cell=pl.col("line").str.extract_groups(_MORE_BARS)))
+        read = pl.concat([read, odd]).sort("at")
     path, *counts = _CELLS
     is_count = [whole_number(pl.col(name)).is_not_null() | pl.col(name).str.contains(_NO_COUNT) for name in counts]
     kept = read.filter(*is_count, ~pl.col(path).str.contains(_RULE))
@@ -161,8 +162,9 @@ def files_of_summaries(frame: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def _cells(rows: "pl.DataFrame") -> "pl.DataFrame":
-    """row, path, additions and deletions out of rows with `cell`, whose first three fields they are."""
+    """at, row, path, additions and deletions out of rows with `cell`, whose first three fields they are."""
     import polars as pl
 
-    fields = rows.select("row", pl.col("cell").struct.unnest()) if len(rows) else pl.DataFrame(schema={"row": pl.UInt32, **dict.fromkeys("abc", pl.String)})
-    return fields.select("row", *(pl.col(old).str.strip_chars().alias(new) for old, new in zip(fields.columns[1:4], _CELLS, strict=True)))
+    fields = rows.select("at", "row", pl.col("cell").struct.unnest())
+    cells = zip(fields.columns[2:5], _CELLS, strict=True)
+    return fields.select("at", "row", *(pl.col(old).str.strip_chars().alias(new) for old, new in cells))

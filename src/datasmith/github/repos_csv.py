@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -72,19 +72,18 @@ def write_repositories(path: Path, listed: Iterable[Listed]) -> None:
     draft.replace(path)
 
 
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     """The lines of a file by column, with their numbers; blank ones are passed over."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)
             columns = [name.strip().lower() for name in next(reader, [])]
-            for cells in reader:
-                if any(cells):
-                    yield reader.line_num, dict(zip(columns, map(_plain, cells), strict=False))
+            lines = [(reader.line_num, cells) for cells in reader if any(cells)]
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror} (example: fc-data discover writes one)") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is no CSV file in UTF-8: {error}") from error
+    return [(number, dict(zip(columns, map(_plain, cells), strict=False))) for number, cells in lines]
 
 
 def _listed(path: Path, number: int, row: Mapping[str, str], source: str) -> Listed:

@@ -8,6 +8,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 import anyio
 
+from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Window
 
 CAP = 1_000
@@ -171,11 +172,11 @@ class Search(Generic[Item]):
 
     async def _divided(self, shard: Shard, parts: Sequence[Shard], total: int) -> Found[Item]:
         """The hits of the parts; they are counted again where their counts do not add up to the whole's."""
-        found = await self._together(parts)
+        found = await LocalExecutor().map(self._all_of, parts, n_concurrent=len(parts))
         while sum(part.counted for part in found) < total and self._recounts > 0:
             self._recounts -= 1
             await self._pause(ATTEMPTS - self._recounts)
-            found = await self._together(parts)
+            found = await LocalExecutor().map(self._all_of, parts, n_concurrent=len(parts))
             total = (await self._page(shard.query, None)).total
         items = {self._key(item): item for part in found for item in part.items}
         return Found(tuple(items.values()), max(total, sum(part.counted for part in found)))
@@ -188,17 +189,6 @@ class Search(Generic[Item]):
             items += page.items
             complete &= not page.incomplete
         return items, page.total, complete
-
-    async def _together(self, parts: Sequence[Shard]) -> list[Found[Item]]:
-        found: dict[int, Found[Item]] = {}
-
-        async def look(number: int, part: Shard) -> None:
-            found[number] = await self._all_of(part)
-
-        async with anyio.create_task_group() as group:
-            for number, part in enumerate(parts):
-                group.start_soon(look, number, part)
-        return [found[number] for number in range(len(parts))]
 
     async def _page(self, query: str, after: str | None) -> Page[Item]:
         async with self._places:

@@ -10,6 +10,7 @@ import pytest
 
 from datasmith.errors import ForgeUnavailable
 from datasmith.github.base import Window
+from datasmith.github.bases import Told
 from datasmith.github.client import GitHubClient
 from datasmith.github.discovery import discover, look_up, search_suites
 from datasmith.github.github_forge import PER_PAGE, PullPages
@@ -17,7 +18,6 @@ from datasmith.github.models import Repository
 from datasmith.github.repos_csv import Listed
 from datasmith.github.search import CAP, Found, Merges, Search
 from datasmith.github.tokens import TokenPool
-from datasmith.github.bases import Told
 from tests.loopback.github_graphql_search import SearchingGraphQL, loopback_repository
 from tests.loopback.github_server import GitHubServer, Response, github_server
 from tests.loopback.github_world import LoopbackIssue, LoopbackPull, LoopbackRepository, many_pulls
@@ -90,8 +90,13 @@ def test_of_twenty_thousand_pull_requests_none_is_lost() -> None:
 
 @pytest.mark.parametrize(
     ("merged", "kept"),
-    [("2026-01-31T23:59:59", False), ("2026-02-01T00:00:00", True), ("2026-02-05T12:00:00", True)]
-    + [("2026-02-28T23:59:59", True), ("2026-03-01T00:00:00", False)],
+    [
+        ("2026-01-31T23:59:59", False),
+        ("2026-02-01T00:00:00", True),
+        ("2026-02-05T12:00:00", True),
+        ("2026-02-28T23:59:59", True),
+        ("2026-03-01T00:00:00", False),
+    ],
 )
 def test_the_window_is_half_open_and_counts_merges(merged: str, kept: bool) -> None:
     """A pull request created on 20 January counts where it was merged, to the second."""
@@ -207,7 +212,11 @@ def test_stars_forks_archives_and_new_names_come_a_hundred_a_request() -> None:
     assert (told[3].fork, told[4].archived, told[2].fork, told[2].archived) == (True, True, False, False)
     assert (told[5].repository.full_name, told[5].renamed_from) == ("o5/r", "old/name")
     assert told[7].reason and told[7].repository.stars is None
-    assert (told[6].repository.language, told[6].repository.licence, told[6].repository.topics) == ("", None, ("speed",))
+    assert (told[6].repository.language, told[6].repository.licence, told[6].repository.topics) == (
+        "",
+        None,
+        ("speed",),
+    )
 
 
 def test_discovery_keeps_what_has_stars_and_is_no_fork_or_archive() -> None:

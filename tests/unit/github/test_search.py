@@ -127,7 +127,9 @@ def test_merges_ask_for_whole_seconds_with_both_ends() -> None:
     shard = Merges.of("o/r", WINDOW)
     assert shard.query == "repo:o/r is:pr is:merged merged:2026-02-01T00:00:00Z..2026-02-28T23:59:59Z"
     first, second = shard.split()
-    assert first.query.endswith("2026-02-14T23:59:59Z") and second.query.split("merged:")[1].startswith("2026-02-15T00:")
+    assert first.query.endswith("2026-02-14T23:59:59Z") and second.query.split("merged:")[1].startswith(
+        "2026-02-15T00:"
+    )
 
 
 @given(st.integers(0, 10**9), st.integers(1, 5000))
