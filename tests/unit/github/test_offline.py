@@ -47,7 +47,9 @@ def merged(source: OfflineForge, window: Window = WINDOW, repository: Repository
 
 def only(tmp_path: Path, **changes: object) -> PR:
     """The one pull request of a file with this row and a plain one of another repository."""
-    (found,) = merged(forge(write(tmp_path / "a.parquet", [row(7, **changes), row(8, **{**changes, "repo_name": "x/y"})])))
+    (found,) = merged(
+        forge(write(tmp_path / "a.parquet", [row(7, **changes), row(8, **{**changes, "repo_name": "x/y"})]))
+    )
     return found
 
 

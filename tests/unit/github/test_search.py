@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasmith.github.base import Window
@@ -61,6 +61,7 @@ def collect(forge: Numbers, shard: Shard, pauses: list[float] | None = None) -> 
     return asyncio.run(Search(forge, key=lambda number: number, cap=forge.cap, sleep=sleep).run(shard))
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 200), max_size=150, unique=True))
 def test_every_hit_is_found_once(held: list[int]) -> None:
     """However the hits lie, those beyond the cap are found in parts, and the counts agree."""
@@ -132,6 +133,7 @@ def test_merges_ask_for_whole_seconds_with_both_ends() -> None:
     )
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**9), st.integers(1, 5000))
 def test_halves_of_merges_meet_and_do_not_overlap(start: int, length: int) -> None:
     """Every second of a shard is in exactly one half; one second is not divided."""
@@ -145,6 +147,7 @@ def test_halves_of_merges_meet_and_do_not_overlap(start: int, length: int) -> No
     assert first.start < first.end and second.start < second.end
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 400_000), st.sampled_from(["benchmarks", "asv", "src", ""])), max_size=40))
 def test_files_are_divided_by_size_then_by_directory(files: list[tuple[int, str]]) -> None:
     """Down to the last part every file is in exactly one: sizes first, then directories, then what is in none."""
