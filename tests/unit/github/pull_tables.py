@@ -7,7 +7,7 @@ import polars as pl
 
 from datasmith.github.models import PR
 
-HEAD = (
+HEAD = "| File | Lines Added | Lines Removed | Total Changes |\n|------|-------------|------|------|\n"
     "| File | Lines Added | Lines Removed | Total Changes |\n|------|-------------|---------------|---------------|\n"
 )
 SHA, BASE = "c" * 40, "b" * 40
