@@ -18,12 +18,10 @@ from datasmith.github.clones import CloneSource
 from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange, Repository
 from datasmith.github.offline_columns import Columns, files_of_summaries
-from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
+from datasmith.tasks import gitdiff
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from datasmith.tasks.gitdiff import FileChange as DiffFile
 
 _log = logging.getLogger(__name__)
 _FULL_NAME = r"^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$"
@@ -229,12 +227,12 @@ def files_of_patch(patch: str | None) -> list[FileChange]:
     if not patch:
         return []
     try:
-        return [_file(change) for change in parse_diff(patch)]
-    except MalformedDiff:
+        return [_file(change) for change in gitdiff.parse_diff(patch)]
+    except gitdiff.MalformedDiff:
         return [FileChange(path=new) for _, new in _HEADER.findall(patch)]
 
 
-def _file(change: "DiffFile") -> FileChange:
+def _file(change: gitdiff.FileChange) -> FileChange:
     status = "added" if change.new else "removed" if change.deleted else "modified"
     if change.binary_bytes is not None:
         return FileChange(path=change.path, status=status)

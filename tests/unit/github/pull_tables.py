@@ -8,8 +8,6 @@ import polars as pl
 from datasmith.github.models import PR
 
 HEAD = "| File | Lines Added | Lines Removed | Total Changes |\n|------|-------------|------|------|\n"
-    "| File | Lines Added | Lines Removed | Total Changes |\n|------|-------------|---------------|---------------|\n"
-)
 SHA, BASE = "c" * 40, "b" * 40
 PATCH = "diff --git a/src/a.py b/src/a.py\n--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 
