@@ -76,7 +76,12 @@ class Quota:
 
 
 class GitHubServer:
-    """The server's knobs and what it saw. Tests set `fault`, `quotas`, `tokens`; `now` may be a clock of theirs."""
+    """The server's knobs and what it saw.
+
+    `fault` decides what goes wrong with a request; `quotas` are the limits of each resource, `spent` tokens have used
+    theirs up, and only `tokens` are known where that is set; `now` may be a clock of the test's. With `hold_until` no
+    request is answered before that many were under way at once. `answers` go before everything, by the path's start.
+    """
 
     def __init__(self, repositories: Iterable[LoopbackRepository]) -> None:
         self.url = ""
@@ -90,7 +95,9 @@ class GitHubServer:
         self.quotas: dict[str, Quota] = {}
         self.no_limits = False
         self.spent: set[str] = set()
-        self.delay_s = 0.0
+        self.hold_until = 0
+        self.in_flight_of: Counter[str] = Counter()
+        self.most_of_a_token = 0
         self.fault: Callable[[Seen], Fault | None] = lambda seen: None
         self.retry_after = "1"
         self.now: Callable[[], float] = time.time
@@ -244,7 +251,8 @@ class GitHubServer:
         try:
             hits = search(seen.path.split("/")[2], seen.query.get("q", ""), self.repositories, write)
         except BadQuery as error:
-            return Response.of({"message": f"Validation Failed: {error}"}, 422)
+            words = {"message": f"Validation Failed: {error}", "documentation_url": "https://docs.github.com/v3/search/"}
+            return Response.of(words, 422)
         order = {"created": lambda hit: hit.created, "updated": lambda hit: hit.updated}.get(seen.query.get("sort", ""))
         if order:
             hits.sort(key=order, reverse=seen.query.get("order", "desc") != "asc")
@@ -253,7 +261,8 @@ class GitHubServer:
         if incomplete:
             hits = hits[: len(hits) // 2]
         shown = [hit.write() for hit in hits[(page - 1) * size : page * size]]
-        found = Response.of({"total_count": total, "incomplete_results": incomplete, "items": shown})
+        kind = {"search_type": "lexical"} if seen.path == "/search/issues" else {}
+        found = Response.of({"total_count": total, "incomplete_results": incomplete, "items": shown, **kind})
         found.headers |= self._links(seen, len(hits))
         return found
 
@@ -356,14 +365,17 @@ async def _one(server: GitHubServer, reader: asyncio.StreamReader, writer: async
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     seen = Seen(len(server.seen) + 1, method, parts.path, query, token, headers, body)
     server.in_flight += 1
+    server.in_flight_of[token] += 1
     server.most_in_flight = max(server.most_in_flight, server.in_flight)
+    server.most_of_a_token = max(server.most_of_a_token, server.in_flight_of[token])
     try:
         response = server.respond(seen)
-        if server.delay_s:
-            await asyncio.sleep(server.delay_s)
+        while server.most_in_flight < server.hold_until:
+            await asyncio.sleep(0.01)
         return await _send(writer, response)
     finally:
         server.in_flight -= 1
+        server.in_flight_of[token] -= 1
 
 
 async def _send(writer: asyncio.StreamWriter, response: Response) -> bool:

@@ -196,7 +196,7 @@ class Json:
     def label(self, repository: LoopbackRepository, name: str) -> Any:
         url = f"{self.url}/repos/{repository.full_name}/labels/{name}"
         return {
-            "id": len(name), "node_id": f"LA_{name}", "url": url, "name": name, "description": None, "color": "ededed",
+            "id": len(name), "node_id": f"LA_{name}", "url": url, "name": name, "description": "", "color": "ededed",
             "default": False,
         }  # fmt: skip
 

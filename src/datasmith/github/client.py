@@ -3,11 +3,12 @@
 import asyncio
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from datasmith.errors import ForgeError, NotFound
 from datasmith.github.connection import connect, graphql_url
@@ -15,7 +16,7 @@ from datasmith.github.etags import ReplyStore
 from datasmith.github.graphql import read_answer
 from datasmith.github.models import PR, ExpandedIssue, FileChange, Issue, Repository
 from datasmith.github.payloads import comment_of, file_of, full_name_of, issue_of, pull_request_of, repository_of
-from datasmith.github.replies import Data, Json, JsonObject, Missing, Refused
+from datasmith.github.replies import TOO_LARGE, Data, Json, JsonObject, Missing, Refused
 from datasmith.github.tokens import TokenPool
 from datasmith.github.transport import Answer, Call, Timing, Transport
 from datasmith.settings import Settings, load_settings
@@ -23,8 +24,8 @@ from datasmith.settings import Settings, load_settings
 _log = logging.getLogger(__name__)
 PER_PAGE = 100
 """The most that GitHub gives on a page."""
+FULL_NAME = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9._-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
 DIFF = "application/vnd.github.diff"
-TOO_LARGE = 406
 Params = Mapping[str, str | int]
 
 
@@ -111,7 +112,7 @@ class GitHubClient:
         Raises:
             NotFound: there is no such pull request.
         """
-        call = self._call(f"/repos/{self._path(owner, repo)}/pulls/{number:d}")
+        call = self._call(self._in(owner, repo, f"/pulls/{number:d}"))
         answer = await self._ask(replace(call, wanted="text", accept=DIFF), (owner, repo))
         if isinstance(answer.result, Refused) and answer.result.status == TOO_LARGE:
             return None
@@ -178,8 +179,16 @@ class GitHubClient:
             self._connected = connect(settings, self._base_url, self._pool, self._timing, self._replies)
         return self._connected
 
-    def _path(self, owner: str, repo: str) -> str:
-        return quote(self.name_today(owner, repo))
+    def _in(self, owner: str, repo: str, rest: str) -> str:
+        """The path of something in a repository.
+
+        Raises:
+            NotFound: no repository can have that name.
+        """
+        name = self.name_today(owner, repo)
+        if not FULL_NAME.fullmatch(name):
+            raise NotFound(f"GitHub has no repository {name!r:.200}")
+        return f"/repos/{name}{rest}"
 
     def _call(self, path: str, params: Params | None = None) -> Call:
         words = {name: value for name, value in (params or {}).items() if value != ""}
@@ -193,7 +202,10 @@ class GitHubClient:
         return answer
 
     async def _find(self, owner: str, repo: str, rest: str) -> Json:
-        call = self._call(f"/repos/{self._path(owner, repo)}{rest}")
+        try:
+            call = self._call(self._in(owner, repo, rest))
+        except NotFound:
+            return None
         answer = await self._ask(call, (owner, repo))
         return None if isinstance(answer.result, Missing) else _data(call, answer).value
 
@@ -203,8 +215,9 @@ class GitHubClient:
         async with self._naming:
             if asked in self.renames:
                 return
-            call = self._call(f"/repos/{quote(owner)}/{quote(repo)}")
-            found = full_name_of(_data(call, await self._connect()[1].send(call)).value)
+            call = self._call(f"/repos/{owner}/{repo}")
+            result = (await self._connect()[1].send(call)).result
+            found = full_name_of(result.value) if isinstance(result, Data) else asked
             if found.lower() == asked:
                 return
             self.renames |= {old: found for old, new in self.renames.items() if new.lower() == asked}
@@ -212,7 +225,7 @@ class GitHubClient:
             _log.info("%s/%s is called %s now", owner, repo, found)
 
     async def _list(self, owner: str, repo: str, rest: str) -> AsyncIterator[JsonObject]:
-        call = self._call(f"/repos/{self._path(owner, repo)}{rest}", {"per_page": PER_PAGE})
+        call = self._call(self._in(owner, repo, rest), {"per_page": PER_PAGE})
         async for item in self._pages(call, (owner, repo)):
             yield item
 

@@ -22,13 +22,13 @@ def connect(
     """
     url = checked_url(base_url or settings.github_url)
     if settings.ca_bundle is not None and not settings.ca_bundle.is_file():
-        raise ConfigError(
-            f"FC_CA_BUNDLE: there is no file {settings.ca_bundle} (example: FC_CA_BUNDLE=/etc/ssl/ca.pem)"
-        )
+        example = "example: FC_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt"
+        raise ConfigError(f"FC_CA_BUNDLE: there is no file {settings.ca_bundle} ({example})")
     route = Route(
         timeout_s=settings.github_timeout_s,
         ca_bundle=str(settings.ca_bundle or ""),
         proxy=proxy_for(url, settings.https_proxy.get_secret_value(), settings.no_proxy),
+        encrypted=url.startswith("https:"),
     )
     if replies is None:
         replies = DirectoryReplies(settings.github_cache_dir) if settings.github_cache_dir else MemoryReplies()

@@ -7,9 +7,12 @@ import os
 import tempfile
 import zlib
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from anyio import to_thread
 
 _log = logging.getLogger(__name__)
 MAX_BYTES = 64 * 2**20
@@ -29,14 +32,14 @@ class Kept:
 class ReplyStore(Protocol):
     """Remembers replies; may forget any of them at any time. Never fails: what cannot be kept is not kept."""
 
-    def get(self, key: str) -> Kept | None:
+    async def get(self, key: str) -> Kept | None:
         """The reply kept for `key`."""
 
-    def put(self, key: str, kept: Kept) -> None:
+    async def put(self, key: str, kept: Kept) -> None:
         """Keep a reply in the place of an older one."""
 
 
-def worth_keeping(headers: dict[str, str], body: bytes) -> Kept | None:
+def worth_keeping(headers: Mapping[str, str], body: bytes) -> Kept | None:
     """The reply as it is kept; None where GitHub gave no ETag."""
     etag = headers.get("etag", "")
     return Kept(etag, {name: headers[name] for name in _HEADERS if name in headers}, body) if etag else None
@@ -50,7 +53,7 @@ class MemoryReplies:
         self._packed: OrderedDict[str, bytes] = OrderedDict()
         self._bytes = 0
 
-    def get(self, key: str) -> Kept | None:
+    async def get(self, key: str) -> Kept | None:
         """See ReplyStore."""
         packed = self._packed.get(key)
         if packed is None:
@@ -58,7 +61,7 @@ class MemoryReplies:
         self._packed.move_to_end(key)
         return _unpack(packed)
 
-    def put(self, key: str, kept: Kept) -> None:
+    async def put(self, key: str, kept: Kept) -> None:
         """See ReplyStore."""
         packed = _pack(kept)
         self._bytes += len(packed) - len(self._packed.pop(key, b""))
@@ -75,8 +78,15 @@ class DirectoryReplies:
         self._max_bytes = max_bytes
         self._bytes: int | None = None
 
-    def get(self, key: str) -> Kept | None:
+    async def get(self, key: str) -> Kept | None:
         """See ReplyStore."""
+        return await to_thread.run_sync(self._read, key)
+
+    async def put(self, key: str, kept: Kept) -> None:
+        """See ReplyStore."""
+        await to_thread.run_sync(self._write, key, kept)
+
+    def _read(self, key: str) -> Kept | None:
         path = self._path(key)
         try:
             packed = path.read_bytes()
@@ -85,8 +95,7 @@ class DirectoryReplies:
             return None
         return _unpack(packed)
 
-    def put(self, key: str, kept: Kept) -> None:
-        """See ReplyStore."""
+    def _write(self, key: str, kept: Kept) -> None:
         packed = _pack(kept)
         try:
             self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -126,8 +135,7 @@ def _unpack(packed: bytes) -> Kept | None:
     size = int.from_bytes(packed[:4], "big")
     try:
         etag, headers = json.loads(packed[4 : 4 + size])
-        return Kept(
-            str(etag), {str(name): str(value) for name, value in headers.items()}, zlib.decompress(packed[4 + size :])
-        )
+        names = {str(name): str(value) for name, value in headers.items()}
+        return Kept(str(etag), names, zlib.decompress(packed[4 + size :]))
     except (ValueError, AttributeError, zlib.error):
         return None

@@ -18,6 +18,11 @@ _NEXT = re.compile(r'<([^>]*)>\s*;[^,<]*\brel="?next"?')
 _GONE = {404, 410, 451}
 _MOVED = {301, 302, 307, 308}
 _LIMITED = {403, 429}
+_BLOCKED = "access blocked"
+"""A repository that GitHub has taken down."""
+_TOO_LONG = "taking too long to generate"
+TOO_LARGE = 406
+"""GitHub's status for a diff that it does not show."""
 _PASSING = ("something went wrong", "timed out", "timeout", "couldn't respond", "internal error")
 """What GitHub's GraphQL says, without a type, of faults of its own."""
 
@@ -110,11 +115,14 @@ def judge(reply: Reply, wanted: Wanted, now: float) -> Decision:
         return TokenRefused()
     if status in _LIMITED and (limited := _limited(reply, now)):
         return limited
-    if status in _GONE:
+    message = message_of(reply.body)
+    if status in _GONE or _BLOCKED in message.lower():
         return Missing(status)
+    if _TOO_LONG in message.lower():
+        return Refused(TOO_LARGE, message)
     if status >= 500 or status in {202, 204, 408, 425} or status < 200:
         return Broken(f"HTTP {status}")
-    return Refused(status, message_of(reply.body) or f"HTTP {status}")
+    return Refused(status, message or "no reason given")
 
 
 def limits_of(headers: Mapping[str, str], resource: str, now: float) -> Limits | None:
@@ -157,8 +165,9 @@ def next_page(headers: Mapping[str, str]) -> str:
 def _data(reply: Reply, wanted: Wanted) -> Data | Broken:
     page, etag = next_page(reply.headers), reply.headers.get("etag", "")
     if wanted == "text":
-        if "html" in reply.headers.get("content-type", ""):
-            return Broken("a web page instead of a diff")
+        whole = reply.body.endswith(b"\n") or not reply.body
+        if "diff" not in reply.headers.get("content-type", "") or not whole:
+            return Broken("the body is not a diff, or only a part of it")
         return Data(reply.body.decode("utf-8", "replace"), page, etag)
     value = read_json(reply.body)
     if value is None:

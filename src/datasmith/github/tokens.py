@@ -176,7 +176,7 @@ class TokenPool:
                 _learn(_window(token, limits.resource), limits, now)
         if limits is None and answered and window.remaining is None:
             window.remaining, window.resets_at = _UNLIMITED, math.inf  # an Enterprise server without rate limits
-        if answered:
+        if answered and now >= token.held_until:
             token.held_in_a_row = 0
         for resource in self._waiting:
             self._wake(resource)
@@ -191,9 +191,11 @@ class TokenPool:
     def hold(self, lease: Lease, retry_after_s: float | None) -> None:
         """GitHub asks the lease's token to pause; without a time: a minute, then twice as long each time."""
         token = self._token(lease)
-        pause = retry_after_s if retry_after_s is not None else 60.0 * 2 ** min(token.held_in_a_row, 4)
-        token.held_in_a_row += 1
-        token.held_until = max(token.held_until, self._clock() + _sane(pause))
+        now = self._clock()
+        if now >= token.held_until:  # otherwise the call was under way when the pause began
+            token.held_in_a_row += 1
+        pause = retry_after_s if retry_after_s is not None else 60.0 * 2 ** min(max(token.held_in_a_row - 1, 0), 4)
+        token.held_until = max(token.held_until, now + _sane(pause))
         _log.info("token %d: asked to pause for %.0f s", token.number, pause)
 
     def refuse(self, lease: Lease) -> None:
@@ -220,7 +222,8 @@ class TokenPool:
         left = _left(token, resource, now)
         if left <= 0:
             return window.resets_at - now
-        return math.inf if window.asking or token.in_flight >= self._in_flight else 0.0
+        most = 1 if token.held_in_a_row else self._in_flight  # after a pause one call goes ahead
+        return math.inf if window.asking or token.in_flight >= most else 0.0
 
     def _lease(self, number: int, resource: str, now: float) -> Lease:
         token = self._known()[number - 1]
@@ -259,7 +262,7 @@ class TokenPool:
         moment = datetime.now(UTC) + timedelta(seconds=seconds)
         if seconds > self._max_wait_s:
             raise RateLimited(f"GitHub: no calls left for {resource} before {moment:%Y-%m-%dT%H:%M:%SZ}", moment)
-        if until <= self._announced.get(resource, -math.inf):
+        if until < 1.0 + self._announced.get(resource, -math.inf):
             return
         self._announced[resource] = until
         _log.warning("GitHub: every token waits for %s; on at %s", resource, f"{moment:%Y-%m-%dT%H:%M:%SZ}")

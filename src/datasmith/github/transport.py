@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 import anyio
-from anyio import to_thread
 
 from datasmith.errors import ForgeError, ForgeUnavailable
-from datasmith.github.etags import Kept, ReplyStore, worth_keeping
+from datasmith.github.etags import ReplyStore, worth_keeping
 from datasmith.github.replies import (
     Broken,
     Data,
@@ -33,6 +32,8 @@ from datasmith.github.replies import (
 from datasmith.github.tokens import Lease, TokenPool
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx2
 
 _log = logging.getLogger(__name__)
@@ -91,11 +92,12 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How GitHub is reached: seconds of silence that are borne, a PEM file to trust, and a proxy's address."""
+    """How GitHub is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, and by TLS or not."""
 
     timeout_s: float = 30.0
     ca_bundle: str = ""
     proxy: str = field(default="", repr=False)
+    encrypted: bool = True
 
 
 class Transport:
@@ -159,7 +161,7 @@ class Transport:
 
     async def _once(self, call: Call) -> Decision:
         """One try, with a token of its own; what GitHub says of the token is told to the pool."""
-        kept = await to_thread.run_sync(self._replies.get, call.key) if call.key else None
+        kept = await self._replies.get(call.key) if call.key else None
         lease = await self._pool.acquire(call.resource)
         reply: Reply | None = None
         decision: Decision = Broken("stopped")
@@ -174,12 +176,10 @@ class Transport:
         if isinstance(decision, NotModified) and kept is not None:
             return judge(Reply(200, kept.headers, kept.body), call.wanted, self._timing.now())
         if isinstance(decision, Data) and call.key and reply is not None:
-            await self._keep(call.key, worth_keeping(dict(reply.headers), reply.body))
+            fresh = worth_keeping(reply.headers, reply.body)
+            if fresh is not None:
+                await self._replies.put(call.key, fresh)
         return decision
-
-    async def _keep(self, key: str, kept: Kept | None) -> None:
-        if kept is not None:
-            await to_thread.run_sync(self._replies.put, key, kept)
 
     def _tell_pool(self, lease: Lease, reply: Reply | None, decision: Decision) -> None:
         match decision:
@@ -224,19 +224,25 @@ class Transport:
 
 
 def _open(route: Route) -> "httpx2.AsyncClient":
-    import ssl
-
     import httpx2
 
-    context = ssl.create_default_context(cafile=route.ca_bundle or None)
     return httpx2.AsyncClient(
-        verify=context,
+        verify=_trust(route),
         proxy=route.proxy or None,
         trust_env=False,
         timeout=httpx2.Timeout(route.timeout_s, pool=None),
         limits=httpx2.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         headers={"User-Agent": "fc-data", "X-GitHub-Api-Version": "2022-11-28"},
     )
+
+
+def _trust(route: Route) -> "ssl.SSLContext | bool":
+    """The authorities that are trusted: the machine's, or those of one file."""
+    if not route.ca_bundle:
+        return route.encrypted  # making a context takes a while, and plain http (on loopback only) needs none
+    import ssl
+
+    return ssl.create_default_context(cafile=route.ca_bundle)
 
 
 async def _read(response: "httpx2.Response") -> Reply | Broken:

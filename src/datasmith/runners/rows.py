@@ -5,6 +5,7 @@ from typing import cast
 
 from datasmith.agents.classification import Classification
 from datasmith.errors import NotFound
+from datasmith.github.fetch import from_row
 from datasmith.github.models import PR, Repository
 from datasmith.resolution.base import Resolution
 from datasmith.storage.base import Row, Store
@@ -77,9 +78,7 @@ def load_pull_request(store: Store, name: str) -> PR:
     Raises:
         NotFound: the store does not hold it.
     """
-    row = _row(store, name)
-    fields = {key: value for key, value in row.items() if key in PR.model_fields and value is not None}
-    return PR.model_validate({**fields, "repository": name.rpartition(":")[0]})
+    return from_row(_row(store, name), name.rpartition(":")[0])
 
 
 def load_classification(store: Store, name: str) -> Classification:
