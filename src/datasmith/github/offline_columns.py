@@ -148,7 +148,9 @@ def files_of_summaries(frame: "pl.DataFrame") -> "pl.DataFrame":
     texts = enumerate(frame["summary"])
     lines = [(row, line) for row, text in texts if text for line in text.split("\n") if "|" in line]
     line = pl.col("line").str.strip_chars().str.strip_prefix("|").str.strip_suffix("|")
-    rows = pl.DataFrame(lines, {"row": pl.UInt32, "line": pl.String}, orient="row").with_columns(line).with_row_index("at")
+    rows = (
+        pl.DataFrame(lines, {"row": pl.UInt32, "line": pl.String}, orient="row").with_columns(line).with_row_index("at")
+    )
     bars = pl.col("line").str.count_matches("|", literal=True)
     few, many = rows.filter(bars.is_between(2, 3)), rows.filter(bars > 3)
     read = _cells(few.select("at", "row", cell=pl.col("line").str.split_exact("|", 3)))
