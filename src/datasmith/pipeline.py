@@ -17,7 +17,7 @@ from datasmith.docker.images import ImageManager
 from datasmith.errors import ConfigError, NothingToDo
 from datasmith.executors.cores import CorePool, usable_cores
 from datasmith.github.base import Forge, Window
-from datasmith.github.forges import open_forge
+from datasmith.github.forges import Sources, open_forge
 from datasmith.publish.funnel import Funnel, funnel
 from datasmith.redact import Redactor
 from datasmith.resolution.resolver import Resolver
@@ -55,8 +55,7 @@ class Request:
     """
 
     window: Window
-    forge: str
-    clones: tuple[Path, ...]
+    sources: Sources
     stages: tuple[int, ...] = tuple(STAGES)
     resume: bool = False
     force: bool = False
@@ -71,8 +70,7 @@ class Request:
         *,
         start_date: str,
         end_date: str,
-        forge: str,
-        clones: tuple[Path, ...],
+        sources: Sources,
         stages: tuple[int, ...],
         resume: bool,
         force: bool,
@@ -101,8 +99,7 @@ class Request:
             raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
         return cls(
             window=Window.parse(start_date, end_date),
-            forge=forge,
-            clones=clones,
+            sources=sources,
             stages=tuple(sorted(set(stages))) or tuple(STAGES),
             resume=resume or join,
             force=force,
@@ -165,7 +162,7 @@ class Pipeline:
         Raises:
             ConfigError, ForgeError, StoreError: what cannot be opened.
         """
-        forge = open_forge(request.forge, request.clones)
+        forge = open_forge(request.sources, settings)
         return cls(open_store(settings), forge, settings, request)
 
     def __enter__(self) -> Self:
@@ -192,6 +189,12 @@ class Pipeline:
         Raises:
             NothingToDo: no repository has an asv suite, or none had a pull request merged in the window.
         """
+        try:
+            return await self._run(show)
+        finally:
+            await self._forge.aclose()
+
+    async def _run(self, show: Show) -> list[StageSummary]:
         names = [repository.full_name for repository in await self._forge.repositories()]
         if 1 in self._request.stages:
             self._store.enter(self._window, 1, [(name, "repository") for name in names], _now())

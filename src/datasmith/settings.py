@@ -39,6 +39,11 @@ class Settings(BaseSettings):
     """Where the store, logs, task folders and per-window artefacts go."""
     cache_dir: Path = Field(default_factory=lambda: Path.home() / ".cache" / "fc-data")
     """Image layers of the bubblewrap engine and caches that can be rebuilt at any time."""
+    clones_dir: Path | None = None
+    """Clones that the pipeline makes, as <owner>/<repo>.git; yours may lie there as <owner>/<repo>. Empty means
+    `<cache_dir>/clones`."""
+    clone_url: str = "https://github.com/{owner}/{repo}.git"
+    """Where a repository is cloned from."""
     engine: EngineName = "auto"
     base_image: str = "debian:bookworm-slim"
     """Image that docker and podman builds start from."""

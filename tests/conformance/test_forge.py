@@ -1,30 +1,83 @@
 """What every forge owes its callers, checked on each implementation with the same history."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from datasmith.errors import NotFound
 from datasmith.github.base import Forge, Window
+from datasmith.github.client import GitHubClient
+from datasmith.github.clones import CloneCache, GivenClones
 from datasmith.github.git import Git
 from datasmith.github.git_forge import GitForge
+from datasmith.github.github_forge import GitHubForge
 from datasmith.github.models import PR, Repository
+from datasmith.github.offline import OfflineForge
+from datasmith.github.tokens import TokenPool
+from tests.loopback.github_graphql_search import SearchingGraphQL, loopback_repository
+from tests.loopback.github_server import github_server
+from tests.loopback.github_world import ChangedFile, LoopbackPull
+from tests.unit.github import pull_tables
 from tests.unit.github.scripted import START, ScriptedRepository
 
+Answer = TypeVar("Answer")
 HOUR = timedelta(hours=1)
 EVER = Window(datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 REPOSITORY = Repository(owner="o", repo="r")
 
 
-def git_forge(path: Path) -> Forge:
+@contextmanager
+def git_forge(path: Path) -> Iterator[Forge]:
     """The history as a clone."""
-    return GitForge(path, "o/r")
+    yield GitForge(path, "o/r")
 
 
-FORGES: dict[str, Callable[[Path], Forge]] = {"git": git_forge}
+@contextmanager
+def offline_forge(path: Path) -> Iterator[Forge]:
+    """The history as a table of what a forge would tell, with the clone at hand."""
+    rows = [pull_tables.told(pr) for pr in merged(GitForge(path, "o/r"))]
+    table = pull_tables.write(path.parent / "pulls.parquet", rows)
+    yield OfflineForge([table], GivenClones({"o/r": path}, CloneCache(path.parent / "clones")))
+
+
+@contextmanager
+def github_forge(path: Path) -> Iterator[Forge]:
+    """The history as a GitHub on the loopback interface, which a clone is made of."""
+    pulls = [as_github_tells(pr) for pr in merged(GitForge(path, "o/r"))]
+    with github_server(loopback_repository("o/r", *pulls)) as server:
+        SearchingGraphQL(server)
+        clones = CloneCache(path.parent / "clones", url=f"file://{path.parent}/{{owner}}-{{repo}}.git")
+        (path.parent / "o-r.git").symlink_to(path)
+        yield GitHubForge(GitHubClient(TokenPool(["token"]), base_url=server.url), clones, [REPOSITORY])
+
+
+def as_github_tells(pr: PR) -> LoopbackPull:
+    """A pull request as GitHub has it: its base is where the branch was once."""
+    return LoopbackPull(
+        number=pr.issue_number,
+        title=pr.title,
+        body=pr.body,
+        created_at=START,
+        closed_at=pr.merged_at,
+        merged_at=pr.merged_at,
+        base_sha="e" * 40,
+        merge_commit_sha=pr.merge_commit_sha,
+        files=tuple(
+            ChangedFile(file.path, additions=file.additions or 0, deletions=file.deletions or 0) for file in pr.files
+        ),
+    )
+
+
+FORGES: dict[str, Callable[[Path], AbstractContextManager[Forge]]] = {
+    "git": git_forge,
+    "github": github_forge,
+    "offline": offline_forge,
+}
 
 
 @pytest.fixture
@@ -42,22 +95,38 @@ def history(tmp_path: Path) -> ScriptedRepository:
 
 
 @pytest.fixture(params=sorted(FORGES))
-def forge(request: pytest.FixtureRequest, history: ScriptedRepository) -> Forge:
-    return FORGES[request.param](history.path)
+def forge(request: pytest.FixtureRequest, history: ScriptedRepository) -> Iterator[Forge]:
+    with FORGES[request.param](history.path) as opened:
+        yield opened
 
 
 def merged(forge: Forge, window: Window = EVER, repository: Repository = REPOSITORY) -> list[PR]:
     """All pull requests of a window."""
 
     async def collect() -> list[PR]:
-        return [pr async for pr in forge.merged_pull_requests(repository, window)]
+        try:
+            return [pr async for pr in forge.merged_pull_requests(repository, window)]
+        finally:
+            await forge.aclose()
 
     return asyncio.run(collect())
 
 
+def asked(forge: Forge, question: Callable[[Forge], Awaitable[Answer]]) -> Answer:
+    """The answer to one question, in an event loop of its own."""
+
+    async def ask() -> Answer:
+        try:
+            return await question(forge)
+        finally:
+            await forge.aclose()
+
+    return asyncio.run(ask())
+
+
 def test_it_offers_its_repository(forge: Forge) -> None:
     """The repository whose pull requests it gives is among those it offers."""
-    assert [repository.full_name for repository in asyncio.run(forge.repositories())] == ["o/r"]
+    assert [repository.full_name for repository in asked(forge, lambda f: f.repositories())] == ["o/r"]
     assert forge.name
 
 
@@ -96,7 +165,7 @@ def test_windows_are_half_open(forge: Forge) -> None:
 
 def test_base_and_patch_make_the_merge(forge: Forge, tmp_path: Path) -> None:
     """The clone holds base and merge, and the patch is the difference between their trees."""
-    clone = Git(asyncio.run(forge.clone(REPOSITORY)))
+    clone = Git(asked(forge, lambda f: f.clone(REPOSITORY)))
     for pr in merged(forge):
         assert clone.commit(pr.merge_commit_sha).parents[0] == pr.base_sha
         assert pr.patch == clone.diff(pr.base_sha, pr.merge_commit_sha)
@@ -110,4 +179,9 @@ def test_another_repository_is_not_found(forge: Forge) -> None:
     with pytest.raises(NotFound):
         merged(forge, repository=other)
     with pytest.raises(NotFound):
-        asyncio.run(forge.clone(other))
+        asked(forge, lambda f: f.clone(other))
+
+
+def test_the_clone_at_hand_is_the_clone(forge: Forge) -> None:
+    """Where there is one, later stages get the same."""
+    assert asked(forge, lambda f: f.clone_at_hand(REPOSITORY)) == asked(forge, lambda f: f.clone(REPOSITORY))

@@ -8,6 +8,7 @@ import anyio
 import pytest
 from examples.samplelib.make_history import make_history, read_steps
 
+from datasmith.github.forges import Sources
 from datasmith.pipeline import Pipeline, Request
 from datasmith.publish.funnel import Funnel
 from datasmith.settings import Settings
@@ -55,7 +56,7 @@ def request(clone: Path, start: str, end: str, **changes: object) -> Request:
         "stages": (), "resume": False, "force": False, "n_concurrent": None, "tasks_per_repo": None, "seed": 0,
         "precise": False,
     }  # fmt: skip
-    given = {**flags, "start_date": start, "end_date": end, "forge": "git", "clones": (clone,), **changes}
+    given = {**flags, "start_date": start, "end_date": end, "sources": Sources("git", (clone,)), **changes}
     return Request.checked(**given)  # type: ignore[arg-type]
 
 
@@ -100,7 +101,7 @@ def test_one_pull_request_becomes_a_task_and_the_others_have_reasons(settings: S
     clone.merge(5, "perf: use the closed form for all sums", {"calc.py": FAST})
     plan = MeasurePlan(min_rounds=6, max_rounds=8, retries=3)
     base = request(clone.path, "2026-02-01", "2026-03-01")
-    asked = Request(base.window, "git", (clone.path,), plan=plan)
+    asked = Request(base.window, Sources("git", (clone.path,)), plan=plan)
     found = run(settings, asked)
     for _ in range(3):
         if found.stages[3].failed:
@@ -116,5 +117,5 @@ def test_one_pull_request_becomes_a_task_and_the_others_have_reasons(settings: S
     assert check_task(folder) == () and task == read_task(folder)
     assert (task.licence, task.workloads, task.compiled) == ("MIT", ("bench.time_total",), False)
     assert task.certificate and task.certificate.changed_low and task.certificate.changed_low > 1.05
-    assert run(settings, Request(base.window, "git", (clone.path,), resume=True, plan=plan)) == found
+    assert run(settings, Request(base.window, Sources("git", (clone.path,)), resume=True, plan=plan)) == found
     shutil.rmtree(settings.cache_dir)

@@ -88,6 +88,8 @@ def _code(words: list[tuple[str, str]], world: Iterable[LoopbackRepository], wri
 
 def _code_fits(repository: LoopbackRepository, path: str, size: int, name: str, value: str) -> bool:
     directory, _, base = path.rpartition("/")
+    if name.startswith("-"):
+        return not _code_fits(repository, path, size, name[1:], value)
     match name:
         case "filename":
             return value.lower() in base.lower()

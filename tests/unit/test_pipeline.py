@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from datasmith.errors import ConfigError, EngineUnavailable, NothingToDo
+from datasmith.github.forges import Sources
 from datasmith.pipeline import Pipeline, Request, plan
 from datasmith.publish.funnel import Funnel
 from datasmith.runners.agenda import SAMPLED_OUT
@@ -18,10 +19,9 @@ from datasmith.storage.sql import SqlStore
 from tests.clones import Clone
 
 FLAGS: dict[str, object] = {
+    "sources": Sources("git"),
     "start_date": "2026-02-01",
     "end_date": "2026-03-01",
-    "forge": "git",
-    "clones": (),
     "stages": (),
     "resume": False,
     "force": False,
@@ -33,8 +33,8 @@ FLAGS: dict[str, object] = {
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def request(**changes: object) -> Request:
-    return Request.checked(**{**FLAGS, **changes})  # type: ignore[arg-type]
+def request(clones: tuple[Path, ...] = (), **changes: object) -> Request:
+    return Request.checked(**{**FLAGS, "sources": Sources("git", clones), **changes})  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def rows(settings: Settings, stage: int) -> dict[str, str]:
 def test_a_wrong_flag_is_named_with_an_example(changes: dict[str, object], says: str) -> None:
     """One line, exit code 2."""
     with pytest.raises(ConfigError, match=says) as raised:
-        request(**changes)
+        Request.checked(**{**FLAGS, **changes})  # type: ignore[arg-type]
     assert "example: --" in str(raised.value) and "\n" not in str(raised.value)
 
 

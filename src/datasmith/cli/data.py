@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line, run_app, show_version
+from datasmith.cli.data_discover import discover
 from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_status import status
 from datasmith.cli.options import DataDir, End, Json, Start
@@ -28,8 +29,31 @@ app = typer.Typer(
     "1 scrape_repos, 2 scrape_commits, 3 classify_prs, 4 resolve_packages, 5 synthesize_images, 6 publish.",
 )
 
+app.command()(discover)
 app.command()(preflight)
 app.command()(status)
+
+_Forge = Annotated[
+    str,
+    typer.Option(
+        "--forge",
+        help="Where pull requests come from: git (clones), github or offline (parquet files); default: what the other "
+        "flags imply, else github.",
+    ),
+]
+_Repo = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--repo",
+        help="A clone to mine, or owner/repo for --forge github (default: those of repos_valid.csv); repeatable.",
+    ),
+]
+_OfflineSource = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--offline-source", help="A parquet file of pull requests; the last of equal rows counts; repeatable."
+    ),
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -38,10 +62,9 @@ def run(
     *,
     start_date: Start = "",
     end_date: End = "",
-    forge: Annotated[str, typer.Option("--forge", help="Where pull requests come from: git (local clones).")] = "git",
-    repo: Annotated[
-        list[Path] | None, typer.Option("--repo", help="A clone to mine, for --forge git; repeatable.")
-    ] = None,
+    forge: _Forge = "",
+    repo: _Repo = None,
+    offline_source: _OfflineSource = None,
     stage: Annotated[list[int] | None, typer.Option("--stage", help="Run only this stage (1-6); repeatable.")] = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an earlier run ended: keep what is decided.")
@@ -74,13 +97,13 @@ def run(
         raise ConfigError(
             "--start-date and --end-date are needed (example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)"
         )
+    from datasmith.github.forges import Sources
     from datasmith.pipeline import Request
 
     request = Request.checked(
         start_date=start_date,
         end_date=end_date,
-        forge=forge,
-        clones=tuple(repo or ()),
+        sources=Sources.read(forge, repo or (), offline_source or ()),
         stages=tuple(stage or ()),
         resume=resume,
         force=force,

@@ -64,4 +64,15 @@ class Forge(Protocol):
         """
 
     async def clone(self, repository: Repository) -> Path:
-        """A local git directory with the repository's whole history; data only, nothing of it is ever run."""
+        """A local git directory with the repository's whole history; data only, nothing of it is ever run.
+
+        Raises:
+            NotFound: the repository does not exist.
+            ForgeUnavailable: there is no whole copy of it.
+        """
+
+    async def clone_at_hand(self, repository: Repository) -> Path | None:
+        """The clone where the forge has or wants one anyway; None where stage 1 shall not ask for it."""
+
+    async def aclose(self) -> None:
+        """Give connections back."""

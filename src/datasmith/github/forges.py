@@ -1,14 +1,58 @@
 """Choose a forge by name."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from datasmith.errors import ConfigError, NotFound
 from datasmith.github.base import Forge, Window
+from datasmith.github.clones import CloneCache, CloneSource, GivenClones
 from datasmith.github.git_forge import GitForge
-from datasmith.github.models import PR, Repository
+from datasmith.github.models import PR, Repository, is_full_name
+from datasmith.github.repos_csv import VALID, read_repositories
 
-FORGES = ("git",)
+if TYPE_CHECKING:
+    from datasmith.github.client import GitHubClient
+    from datasmith.settings import Settings
+
+FORGES = ("git", "github", "offline")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where a run's pull requests come from: a forge, and what the user gave it."""
+
+    forge: str
+    clones: tuple[Path, ...] = ()
+    names: tuple[str, ...] = ()
+    """owner/repo, for GitHub; none means those of repos_valid.csv."""
+    files: tuple[Path, ...] = ()
+    """Parquet files."""
+
+    @classmethod
+    def read(cls, forge: str, repos: Sequence[str], files: Sequence[Path]) -> Self:
+        """What the flags --forge (may be empty), --repo and --offline-source mean together; looks at directories only.
+
+        Raises:
+            ConfigError: they do not fit together.
+        """
+        chosen = forge or _implied(repos, files)
+        if chosen not in FORGES:
+            raise ConfigError(
+                f"--forge {chosen} is not known; there is {', '.join(FORGES)} (example: --forge git --repo ./clone)"
+            )
+        if files and chosen != "offline":
+            raise ConfigError(f"--offline-source does not go with --forge {chosen} (example: --forge offline)")
+        if chosen == "github":
+            return cls(chosen, names=tuple(dict.fromkeys(repos)))
+        return cls(chosen, clones=tuple(map(Path, repos)), files=tuple(files))
+
+
+def _implied(repos: Sequence[str], files: Sequence[Path]) -> str:
+    if files:
+        return "offline"
+    return "git" if any(Path(repo).exists() for repo in repos) else "github"
 
 
 class Clones:
@@ -31,6 +75,8 @@ class Clones:
             if first is not path:
                 raise ConfigError(f"--repo {path}: {first} is a clone of {name}, too; give one of them")
             self._forges[name.lower()] = forge
+        self.paths = opened
+        """Where each clone lies, by lower-case owner/repo."""
 
     async def repositories(self) -> list[Repository]:
         """See Forge."""
@@ -45,22 +91,76 @@ class Clones:
         """See Forge."""
         return await self._of(repository).clone(repository)
 
+    async def clone_at_hand(self, repository: Repository) -> Path | None:
+        """See Forge."""
+        return await self.clone(repository)
+
+    async def aclose(self) -> None:
+        """See Forge."""
+
     def _of(self, repository: Repository) -> GitForge:
         if repository.full_name.lower() not in self._forges:
             raise NotFound(f"no clone of {repository.full_name} was given (example: --repo ./{repository.repo})")
         return self._forges[repository.full_name.lower()]
 
 
-def open_forge(name: str, clones: Sequence[Path]) -> Forge:
-    """The forge with this name.
+def open_forge(sources: Sources, settings: "Settings") -> Forge:
+    """The forge that these sources name; nobody is asked yet.
 
     Raises:
-        ConfigError: there is no such forge, or what it needs was not given.
+        ConfigError: what the forge needs was not given.
     """
-    if name not in FORGES:
+    if sources.forge == "git":
+        if not sources.clones:
+            raise ConfigError("--forge git needs a clone (example: --forge git --repo ./packaging)")
+        return Clones(sources.clones)
+    if sources.forge == "offline":
+        from datasmith.github.offline import OfflineForge
+
+        if not sources.files:
+            raise ConfigError("--forge offline needs a file (example: --offline-source pull_requests.parquet)")
+        return OfflineForge(sources.files, GivenClones(Clones(sources.clones).paths, _clones(settings)))
+    from datasmith.github.github_forge import GitHubForge
+
+    repositories = _wanted(sources.names, settings.data_dir / VALID)
+    return GitHubForge(open_client(settings), _clones(settings), repositories)
+
+
+def open_client(settings: "Settings") -> "GitHubClient":
+    """GitHub's client with the tokens of the settings; nobody is asked yet.
+
+    Raises:
+        ConfigError: there are no tokens.
+    """
+    from datasmith.github.client import GitHubClient
+    from datasmith.github.tokens import TokenPool
+
+    return GitHubClient(TokenPool(settings.github_tokens), settings=settings)
+
+
+def _clones(settings: "Settings") -> CloneSource:
+    directory = settings.clones_dir or settings.cache_dir / "clones"
+    return CloneCache(
+        directory.absolute(),
+        url=settings.clone_url,
+        ca_bundle=settings.ca_bundle,
+        proxy=settings.https_proxy.get_secret_value(),
+        no_proxy=settings.no_proxy,
+    )
+
+
+def _wanted(names: Sequence[str], listed: Path) -> list[Repository]:
+    """The repositories named by flags, else those of repos_valid.csv."""
+    wrong = [name for name in names if not is_full_name(name)]
+    if wrong:
         raise ConfigError(
-            f"--forge {name} is not known; there is {', '.join(FORGES)} (example: --forge git --repo ./clone)"
+            f"--repo {wrong[0]} is neither a clone nor of the form owner/repo (example: --repo pypa/packaging)"
         )
-    if not clones:
-        raise ConfigError("--forge git needs a clone (example: --forge git --repo ./packaging)")
-    return Clones(clones)
+    if names:
+        parts = [name.split("/") for name in names]
+        return [Repository(owner=owner, repo=repo) for owner, repo in parts]
+    if not listed.is_file():
+        raise ConfigError(
+            f"no repository is given: name one (example: --repo pypa/packaging), or let fc-data discover write {listed}"
+        )
+    return [each.repository for each in read_repositories(listed) if not each.reason]

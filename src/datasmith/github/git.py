@@ -4,7 +4,7 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,7 +27,7 @@ _LOG_FIELDS = 7
 _MOMENTS = (-62_135_596_800, 253_402_300_799)
 """First and last second that a datetime can hold; a commit may claim any."""
 
-_OPTIONS = (
+OPTIONS = (
     "--literal-pathspecs",
     "--no-replace-objects",
     *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"),
@@ -35,7 +35,7 @@ _OPTIONS = (
     *("-c", "protocol.allow=never", "-c", "protocol.ext.allow=never", "-c", "safe.directory=*"),
     *("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "credential.helper=", "-c", "log.showSignature=false"),
 )
-_ENVIRONMENT = {
+ENVIRONMENT = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_ATTR_NOSYSTEM": "1",
@@ -110,8 +110,8 @@ class Git:
     def _ask(self, *words: str) -> Completed:
         """Put a question to the clone itself; a parent directory's repository is never taken for it."""
         ceiling = {"GIT_CEILING_DIRECTORIES": str(self.path.resolve().parent)}
-        env = clean_environment(_ENVIRONMENT | ceiling)
-        return run(["git", *_OPTIONS, *words], cwd=self.path, env=env, timeout=TIMEOUT_S)
+        env = clean_environment(ENVIRONMENT | ceiling)
+        return run(["git", *OPTIONS, *words], cwd=self.path, env=env, timeout=TIMEOUT_S)
 
     def _is_sha256(self) -> bool:
         return self._ask("rev-parse", "--show-object-format").text.strip() == "sha256"
@@ -129,8 +129,8 @@ class Git:
         Raises:
             ForgeUnavailable: git did not end in time.
         """
-        full = clean_environment(_ENVIRONMENT | {"HOME": str(self._own)} | dict(env or {}))
-        argv = ["git", *_OPTIONS, f"--git-dir={git_dir or self._own / 'git'}", *words]
+        full = clean_environment(ENVIRONMENT | {"HOME": str(self._own)} | dict(env or {}))
+        argv = ["git", *OPTIONS, f"--git-dir={git_dir or self._own / 'git'}", *words]
         done = run(argv, cwd=self._own, env=full, stdin=stdin, timeout=TIMEOUT_S, kept_bytes=kept_bytes)
         if done.timed_out:
             raise ForgeUnavailable(f"git {words[0]} on {self.path} did not end within {TIMEOUT_S:.0f} s")
@@ -195,12 +195,27 @@ class Git:
         self.tree_id(sha)
         return next(self._commits("--no-walk", sha))
 
-    def log(self, tip: str) -> Iterator[Commit]:
-        """The history of `tip` along first parents, newest first."""
-        return self._commits("--first-parent", full_sha(tip))
+    def log(self, tip: str, most: int | None = None) -> Iterator[Commit]:
+        """The history of `tip` along first parents, newest first; at most `most` commits."""
+        return self._commits("--first-parent", *([] if most is None else [f"-n{most}"]), full_sha(tip))
 
-    def _commits(self, *words: str) -> Iterator[Commit]:
-        fields = self.output("log", "-z", f"--format={_LOG_FORMAT}", "--no-color", *words, "--").split(b"\0")
+    def commits(self, shas: Iterable[str]) -> dict[str, Commit]:
+        """Those of these commits that the clone holds, by id; what is no full commit id is not held."""
+        asked = [sha for sha in dict.fromkeys(shas) if _SHA.fullmatch(sha)]
+        if not asked:
+            return {}
+        kinds = self.output(
+            "cat-file", "--batch-check=%(objecttype)", stdin="".join(f"{sha}\n" for sha in asked).encode()
+        )
+        held = [sha for sha, kind in zip(asked, kinds.splitlines(), strict=True) if kind == b"commit"]
+        if not held:
+            return {}
+        listed = "".join(f"{sha}\n" for sha in held).encode()
+        return {commit.sha: commit for commit in self._commits("--no-walk=unsorted", "--stdin", stdin=listed)}
+
+    def _commits(self, *words: str, stdin: bytes = b"") -> Iterator[Commit]:
+        options = ("log", "-z", f"--format={_LOG_FORMAT}", "--no-color", *words)
+        fields = self.output(*options, *(() if stdin else ("--",)), stdin=stdin).split(b"\0")
         for start in range(0, len(fields) - _LOG_FIELDS + 1, _LOG_FIELDS):
             yield _commit([field.decode("utf-8", "replace") for field in fields[start : start + _LOG_FIELDS]])
 

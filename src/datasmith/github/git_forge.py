@@ -69,6 +69,13 @@ class GitForge:
         self._check(repository)
         return self._clone
 
+    async def clone_at_hand(self, repository: Repository) -> Path | None:
+        """See Forge: always there."""
+        return await self.clone(repository)
+
+    async def aclose(self) -> None:
+        """See Forge: there are no connections."""
+
     def _check(self, repository: Repository) -> None:
         if repository.full_name.lower() != self.repository.full_name.lower():
             raise NotFound(f"{self._clone} is a clone of {self.repository.full_name}, not of {repository.full_name}")

@@ -6,6 +6,7 @@ from anyio import to_thread
 
 from datasmith.errors import ConfigError, IndexUnavailable, ResolutionError
 from datasmith.github.base import Forge
+from datasmith.github.bases import grounded
 from datasmith.github.git import Git
 from datasmith.github.models import PR, Repository
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
@@ -13,10 +14,11 @@ from datasmith.resolution.reading import texts_to_read
 from datasmith.resolution.resolver import Resolver
 from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.loop import RunOptions
-from datasmith.runners.rows import load_pull_request, resolution_row
+from datasmith.runners.rows import load_pull_request, pull_request_row, resolution_row
 from datasmith.storage.base import ItemKind, Store
 from datasmith.workloads.config import AsvConfig, find_config
 
+NO_COMMITS = "the clone lacks its base or its merge commit"
 NO_SUITE_AT_BASE = "no asv configuration at its base commit"
 
 
@@ -45,6 +47,9 @@ class ResolvePackagesRunner(BaseRunner[PR, Resolution]):
 
     def _resolve(self, pr: PR, clone: Path) -> Outcome[Resolution]:
         git = Git(clone)
+        told, pr = pr, grounded(git, pr)
+        if len(git.commits([pr.base_sha, pr.merge_commit_sha])) < 2:
+            return Outcome("refused", NO_COMMITS)
         tree = read_tree(git, pr.base_sha)
         try:
             suite = read_suite(git, pr.base_sha, tree.paths)
@@ -60,7 +65,10 @@ class ResolvePackagesRunner(BaseRunner[PR, Resolution]):
             raise
         except ResolutionError as error:
             return Outcome("refused", f"no environment: {error}")
-        return Outcome("passed", result=found, rows=(resolution_row(pr, found, self.options.now()),))
+        now = self.options.now()
+        # What stage 2 was told without a clone is put right before stage 5 builds on it.
+        mended = () if pr == told else (pull_request_row(pr, now),)
+        return Outcome("passed", result=found, rows=(*mended, resolution_row(pr, found, now)))
 
 
 def read_tree(git: Git, sha: str) -> SourceTree:

@@ -15,11 +15,12 @@ from datasmith.runners.rows import repository_row
 from datasmith.storage.base import ItemKind, Store
 from datasmith.workloads.config import find_config
 
+NOT_SEEN = "no clone at hand: stage 4 looks for its suite"
 NO_SUITE = "no asv configuration (asv.conf.json) in its tree"
 
 
 class ScrapeReposRunner(BaseRunner[Repository, Repository]):
-    """Passes the repositories whose newest tree has an asv configuration."""
+    """Passes the repositories whose newest tree has an asv configuration, and those of which no clone is at hand."""
 
     stage = 1
 
@@ -37,7 +38,10 @@ class ScrapeReposRunner(BaseRunner[Repository, Repository]):
 
     async def process(self, item: Repository) -> Outcome[Repository]:
         """See BaseRunner."""
-        clone = await self._forge.clone(item)
+        clone = await self._forge.clone_at_hand(item)
+        if clone is None:
+            row = repository_row(item, "", "", self.options.now())
+            return Outcome("passed", NOT_SEEN, result=item, rows=(row,))
         return await to_thread.run_sync(_look, item, clone, self.options.now())
 
 
