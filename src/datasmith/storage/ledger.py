@@ -104,6 +104,8 @@ def take(
     now: datetime,
 ) -> list[StageItem]:
     """Lease just these items in their order, whatever their state, but not those under another worker's lease."""
+    if not items:
+        return []
     window, stage = stage_of
     enter(connection, window, [Entry(stage, item, kind) for item, kind in items], now)
     free = or_(_C.state != "leased", _C.worker == worker, _C.lease_until <= now)
@@ -274,9 +276,13 @@ def _withdraw(connection: Connection, ended: Iterable[tuple[Key, ItemState]]) ->
 
 
 def _is_among(connection: Connection, names: Sequence[str]) -> ColumnElement[bool]:
-    """True for the items with these names."""
+    """True for the items with these names.
+
+    PostgreSQL is told between which names they lie: where it knows no statistics yet, it would read the whole stage.
+    """
     if connection.dialect.name == "postgresql":
-        return _C.item == any_(literal(names, ARRAY(Text)))
+        among = _C.item == any_(literal(names, ARRAY(Text)))
+        return and_(_C.item >= min(names), _C.item <= max(names), among)
     return _C.item.in_(select(_names(connection, names)))
 
 
