@@ -9,11 +9,15 @@ from socket import gethostname
 from types import TracebackType
 from typing import Protocol, Self
 
+import anyio
+
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import limits_of, open_engine
 from datasmith.docker.images import ImageManager
 from datasmith.errors import ConfigError, NothingToDo
+from datasmith.executors.base import Executor
 from datasmith.executors.cores import CorePool, usable_cores
+from datasmith.executors.executors import check_executor, open_executor
 from datasmith.github.base import Forge, Window
 from datasmith.github.forges import open_forge
 from datasmith.publish.funnel import Funnel, funnel
@@ -21,14 +25,14 @@ from datasmith.resolution.resolver import Resolver
 from datasmith.runners.agenda import Terms, abandoned, agenda, repository_of
 from datasmith.runners.base import default_worker
 from datasmith.runners.classify_prs import ClassifyPRsRunner
-from datasmith.runners.loop import RunOptions, StageSummary
+from datasmith.runners.loop import LEASE_S, RunOptions, StageSummary
 from datasmith.runners.publish import PublishRunner
 from datasmith.runners.resolve_packages import ResolvePackagesRunner
 from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.synthesize_images import SynthesizeImagesRunner
-from datasmith.settings import Settings
+from datasmith.settings import EngineName, Settings, load_settings
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage import open_store
 from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store
@@ -37,6 +41,9 @@ from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
 FEWEST_ROUNDS = rounds_needed(1, FALSE_DISCOVERY_RATE)
 """With fewer rounds no test of pairs can call anything changed."""
+
+NEEDS = {4: ("docker",), 5: ("docker", "bench")}
+"""The stages that may run elsewhere, and the tags of a machine that may run them: it has an engine, it can measure."""
 
 Show = Callable[[str, int, int, str], None]
 """Told of progress: stage name, items done, items in all, what is under way."""
@@ -58,6 +65,7 @@ class Request:
     n_concurrent: int | None = None
     tasks_per_repo: int | None = None
     plan: MeasurePlan = field(default_factory=MeasurePlan)
+    executor: str = "local"
 
     @classmethod
     def checked(
@@ -75,6 +83,7 @@ class Request:
         seed: int,
         precise: bool,
         max_rounds: int | None = None,
+        executor: str = "local",
     ) -> Self:
         """Read the flags; stages given twice run once.
 
@@ -102,6 +111,7 @@ class Request:
             n_concurrent=n_concurrent,
             tasks_per_repo=tasks_per_repo,
             plan=plan if max_rounds is None else plan.at_most(max_rounds),
+            executor=check_executor(executor),
         )
 
     def terms(self, repositories: Iterable[str] | None) -> Terms:
@@ -130,6 +140,26 @@ def _step(store: Store, request: Request, stage: int) -> Step:
     found = agenda(stage, store.stage_items(request.window.key, stage), request.terms(None))
     text = f"would work on {found.to_do} of {found.known} items known" if found.known else "nothing known yet"
     return Step(stage, STAGES[stage], found.to_do, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """One worker's turn at a stage, as it is sent to another process: no live object, and no secret."""
+
+    request: Request
+    stage: int
+    data_dir: Path
+    engine: EngineName
+
+
+async def work_shift(shift: Shift) -> StageSummary:
+    """Work on what waits at the stage, here, until nothing is left to claim.
+
+    The store, the forge and the engine are opened as this machine's own environment says.
+    """
+    settings = load_settings(data_dir=shift.data_dir, engine=shift.engine)
+    with Pipeline.open(settings, shift.request) as pipeline:
+        return await pipeline.work(shift.stage)
 
 
 class _Stage(Protocol):
@@ -182,16 +212,58 @@ class Pipeline:
         summaries = []
         for stage in self._request.stages:
             self._prepare(stage, names)
-            summaries.append(await self._runner(stage, show).run_stage())
+            summaries.append(await self._run_stage(stage, show))
             self._check_found(stage, names)
         return summaries
 
-    def _prepare(self, stage: int, names: Sequence[str]) -> None:
-        """Bring the ledger to where this request starts."""
+    async def work(self, stage: int) -> StageSummary:
+        """Work on what waits at a stage that somebody has prepared."""
+        self._release_abandoned(stage)
+        return await self._runner(stage, lambda *_: None).run_stage()
+
+    async def _run_stage(self, stage: int, show: Show) -> StageSummary:
+        if stage not in NEEDS or self._request.executor == "local":
+            return await self._runner(stage, show).run_stage()
+        executor = open_executor(self._request.executor, self._settings)
+        try:
+            return await self._place(executor, stage)
+        finally:
+            executor.close()
+
+    async def _place(self, executor: Executor, stage: int) -> StageSummary:
+        """Let workers elsewhere do the stage: one shift for each place that has the tags.
+
+        Shifts are given out again until nothing waits; what a dead worker holds can be had when its lease ends. Whoever
+        renews longer than that is alive and works for somebody else.
+        """
+        started, needs = anyio.current_time(), NEEDS[stage]
+        before = self._store.count(self._window, stage)
+        clones = tuple(path.absolute() for path in self._request.clones)
+        shift = Shift(replace(self._request, clones=clones), stage, self._data_dir, self._settings.engine)
+        patience = started + LEASE_S
+        while True:
+            places = executor.places(needs)
+            await executor.map(work_shift, [shift] * places, n_concurrent=places, needs=needs)
+            after = self._store.count(self._window, stage)
+            if after != before:
+                patience = anyio.current_time() + LEASE_S
+            if not after["pending"] + after["leased"] or anyio.current_time() > patience:
+                break
+            await anyio.sleep(5.0)
+        passed, refused, failed = (after[state] - before[state] for state in ("passed", "refused", "failed"))
+        waiting = after["pending"] + after["leased"]
+        return StageSummary(stage, passed, refused, failed, waiting, anyio.current_time() - started)
+
+    def _release_abandoned(self, stage: int) -> None:
+        """Take up at once what processes of this machine held that are gone."""
         where: Row = {"window": self._window, "stage": stage, "state": "leased"}
         gone = set(abandoned(self._store.select("stage_items", where), gethostname(), _is_alive))
         rows = self._store.stage_items(self._window, stage)
         self._set([row for row in rows if row.item in gone], "pending", "")
+
+    def _prepare(self, stage: int, names: Sequence[str]) -> None:
+        """Bring the ledger to where this request starts."""
+        self._release_abandoned(stage)
         found = agenda(stage, self._store.stage_items(self._window, stage), self._request.terms(names))
         self._set(found.again, "pending", "")
         self._set(found.left_out, "refused", found.reason)

@@ -42,6 +42,8 @@ class Settings(BaseSettings):
     """Where the Docker daemon listens; empty means the program's own default."""
     xdg_runtime_dir: str = Field(default="", validation_alias=AliasChoices("XDG_RUNTIME_DIR", "FC_XDG_RUNTIME_DIR"))
     """Where a rootless podman keeps what runs; empty means the program's own default."""
+    ray_address: str = ""
+    """Where the head of a Ray cluster listens, for `--executor ray` ("10.0.0.1:6379")."""
     memory_mb: int = 4096
     pids: int = 512
     disk_mb: int = 4096

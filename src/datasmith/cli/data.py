@@ -55,6 +55,9 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of samples, orders of launches and resampling.")] = 0,
     engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
+    executor: Annotated[
+        str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (FC_RAY_ADDRESS).")
+    ] = "local",
     precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
     max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,
     data_dir: _DataDir = None,
@@ -85,6 +88,7 @@ def run(
         seed=seed,
         precise=precise,
         max_rounds=max_rounds,
+        executor=executor,
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)
