@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
+from tests.conformance.stores import PROGRAMS, postgresql
 
 from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.loop import RunOptions, utc_now
 from datasmith.storage.base import ItemKind, Row, Store
 from datasmith.storage.sql import SqlStore
-from tests.conformance.stores import PROGRAMS, postgresql
 
 WINDOW = "2026-02-01..2026-03-01"
 N_CONCURRENT = 64

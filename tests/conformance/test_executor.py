@@ -1,10 +1,12 @@
 """What every Executor promises."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import pytest
+from anyio import to_thread
 
 from datasmith.errors import ConfigError
 from datasmith.executors.base import Executor
@@ -131,13 +133,16 @@ def test_a_bound_below_one_is_a_wrong_setting(executor: Executor, jobs: list[Job
 def test_cancelling_from_outside_ends_it(executor: Executor, jobs: list[Job], tmp_path: Path) -> None:
     """A time limit around the call holds, and the work has ended when it returns."""
 
+    def begun() -> None:
+        while not list(tmp_path.glob("*.on")):
+            time.sleep(0.01)
+
     async def go() -> bool:
         with anyio.CancelScope() as scope:
             async with anyio.create_task_group() as group:
 
                 async def stop() -> None:
-                    while not list(tmp_path.glob("*.on")):
-                        await anyio.sleep(0.01)
+                    await to_thread.run_sync(begun)
                     scope.cancel()
 
                 group.start_soon(stop)

@@ -1,4 +1,4 @@
-"""A shift for tests: a worker on a node opens the store itself, works on what it can claim, and leaves its process id."""
+"""A shift for tests: a worker on a node opens the store itself, works on what it can claim, and leaves its pid."""
 
 import os
 from dataclasses import dataclass, replace

@@ -27,10 +27,10 @@ def two_nodes() -> Iterator[RayExecutor]:
     with patch.dict(os.environ, {**QUIET, "RAY_AUTH_TOKEN": token_hex(32)}):
         from ray.cluster_utils import Cluster  # reads the variables when it is imported
 
-        cluster = Cluster()  # type: ignore[no-untyped-call]
+        cluster = Cluster()
         try:
-            cluster.add_node(num_cpus=1, resources={"docker": 2}, include_dashboard=False, **_small())
-            cluster.add_node(num_cpus=1, resources={"docker": 1, "bench": 1}, **_small())
+            cluster.add_node(num_cpus=1, resources={"docker": 2}, include_dashboard=False, **_small())  # type: ignore[arg-type]
+            cluster.add_node(num_cpus=1, resources={"docker": 1, "bench": 1}, **_small())  # type: ignore[arg-type]
             cluster.wait_for_nodes()
             executor = RayExecutor(cluster.address)
             try:

@@ -57,8 +57,8 @@ class RayExecutor:
         check_bound(n_concurrent)
         self.places(needs)
         tags = dict.fromkeys(needs, 1.0)
-        options = {"num_cpus": 0, "resources": tags, "max_retries": RETRIES}
-        call: Callable[..., Awaitable[Result]] = self._ray.remote(**options)(_in_this_process).remote
+        place = self._ray.remote(num_cpus=0, resources=tags, max_retries=RETRIES)
+        call: Callable[..., Awaitable[Result]] = place(_in_this_process).remote
 
         async def elsewhere(item: Item) -> Result:
             return await self._answer(call(function, item))

@@ -43,7 +43,9 @@ def test_a_new_month_runs_everything(clone: Clone, tmp_path: Path, monkeypatch: 
     """--resume is keyed by window and stage: what February has decided says nothing about March."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    clone.commit("Speed up all (#90)", {"calc.py": LINES + "march = 1  # a line long enough\n"}, "2026-03-05T12:00:00+0000")
+    clone.commit(
+        "Speed up all (#90)", {"calc.py": LINES + "march = 1  # a line long enough\n"}, "2026-03-05T12:00:00+0000"
+    )
     words = ("--repo", str(clone.path), "--data-dir", str(tmp_path / "data"), "--resume", *FIRST_THREE)
     assert run_app(app, [*FEBRUARY, *words]) == 0
     url = f"sqlite:///{tmp_path}/data/fc.sqlite"
