@@ -32,8 +32,13 @@ from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store, Ver
 OUTAGES = (EngineUnavailable, IndexUnavailable, StoreUnavailable, ForgeUnavailable, RateLimited, ModelUnavailable)
 """Errors that say nothing about the item: it is tried again, and if that does not help the stage stops."""
 
-BATCH = 256
+BATCH = 1024
 """At most this many items are claimed, and this many answers written, in one transaction."""
+GATHER_S = 0.1
+"""Where items end faster than a transaction each would allow, their answers are gathered this long before they are
+written: a killed process then decides that much again."""
+QUICK = 100
+"""This many items a second are fast: below it every answer is written at once."""
 
 Answer = TypeVar("Answer")
 
@@ -198,24 +203,32 @@ class Loop:
     async def _next(self) -> StageItem | None:
         """An item under our lease.
 
-        At most as many are claimed at once as ended in the last second: what takes minutes is never kept from
-        other workers, what takes milliseconds costs no transaction of its own.
+        As many are claimed at once as ended in the last second, or as slots are free: what takes minutes is never
+        kept from other workers, what takes milliseconds costs no transaction of its own.
         """
         if self._waiting:
             return self._waiting.popleft()
         async with self._claiming:
             if not self._waiting:
-                second_ago = anyio.current_time() - 1.0
-                n = max(1, sum(moment > second_ago for moment in self._lately))
-                claimed = await self._in_thread(partial(self._claim, n))
+                free_slots = 1 + self._claiming.statistics().tasks_waiting
+                claimed = await self._in_thread(partial(self._claim, max(free_slots, self._rate())))
                 self._held |= {item.item: item for item in claimed}
                 self._waiting.extend(claimed)
             return self._waiting.popleft() if self._waiting else None
+
+    def _rate(self) -> int:
+        """Items that ended in the last second, at most a batch."""
+        second_ago = anyio.current_time() - 1.0
+        while self._lately and self._lately[0] <= second_ago:
+            self._lately.popleft()
+        return len(self._lately)
 
     async def _write(self, inbox: MemoryObjectReceiveStream[Verdict], whole: anyio.CancelScope) -> None:
         """Write verdicts as they come: all that wait while the last batch was written go into the next."""
         async for first in inbox:
             with anyio.CancelScope(shield=True):
+                if self._rate() >= QUICK:
+                    await anyio.sleep(GATHER_S)
                 await self._settle([first, *_waiting_in(inbox)])
         whole.cancel()
 

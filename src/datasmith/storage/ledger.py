@@ -5,12 +5,28 @@ on PostgreSQL the rows are locked, and rows that another claimant holds are skip
 """
 
 import heapq
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    Text,
+    and_,
+    any_,
+    bindparam,
+    delete,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from datasmith.storage.base import (
     FINAL_STATES,
@@ -29,19 +45,24 @@ from datasmith.storage.statements import insert_into
 _C = stage_items.c
 _COLUMNS = (_C.window, _C.stage, _C.item, _C.kind, _C.state, _C.reason, _C.attempts, _C.fence)
 _THIS = (_C.window == bindparam("b_window"), _C.stage == bindparam("b_stage"), _C.item == bindparam("b_item"))
-_CHUNK = 500
-"""Items named in one statement: below every database's limit of parameters."""
-
 Key = tuple[str, int, str]
 
 
 def enter(connection: Connection, window: str, entries: Iterable[Entry], now: datetime) -> int:
     """Add items that are not known yet; returns how many."""
-    rows = [_fresh(window, entry, now) for entry in _in_order(entries)]
-    if not rows:
-        return 0
-    statement = insert_into(connection, stage_items).on_conflict_do_nothing()
-    return connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
+    alike: dict[tuple[int, ItemKind, ItemState, str], list[str]] = defaultdict(list)
+    for entry in entries:
+        alike[entry.stage, entry.kind, entry.state, entry.reason].append(clean_text(entry.item))
+    entered = 0
+    for (stage, kind, state, reason), names in sorted(alike.items()):
+        row = _fresh(window, Entry(stage, "", kind, state, reason), now)
+        del row["item"]
+        columns = [literal(value, _C[name].type) for name, value in row.items()]
+        fresh = select(*columns, _names(connection, sorted(names)))
+        fresh = fresh.where(true())  # without WHERE, SQLite takes ON CONFLICT for a join's ON
+        statement = insert_into(connection, stage_items).from_select([*row, "item"], fresh).on_conflict_do_nothing()
+        entered += connection.execute(statement, execution_options={"preserve_rowcount": True}).rowcount
+    return entered
 
 
 def record(connection: Connection, window: str, entries: Iterable[Entry], now: datetime) -> None:
@@ -77,6 +98,8 @@ def take(
     now: datetime,
 ) -> list[StageItem]:
     """Lease just these items in their order, whatever their state, but not those under another worker's lease."""
+    if not items:
+        return []
     window, stage = stage_of
     enter(connection, window, [Entry(stage, item, kind) for item, kind in items], now)
     free = or_(_C.state != "leased", _C.worker == worker, _C.lease_until <= now)
@@ -190,9 +213,12 @@ def _first(connection: Connection, stage_of: tuple[str, int], free: ColumnElemen
 def _named(
     connection: Connection, window: str, stage: int, names: Sequence[str], condition: ColumnElement[bool]
 ) -> Iterator[StageItem]:
-    for chunk in _chunks(sorted(names)):
-        statement = select(*_COLUMNS).where(_C.window == window, _C.stage == stage, _C.item.in_(chunk), condition)
-        yield from (StageItem(*row) for row in connection.execute(statement.order_by(_C.item).with_for_update()))
+    if not names:
+        return
+    where = (_C.window == window, _C.stage == stage, _is_among(connection, names), condition)
+    # Everybody locks rows in this order: then nobody waits for somebody who waits for them.
+    for row in connection.execute(select(*_COLUMNS).where(*where).order_by(_C.item).with_for_update()):
+        yield StageItem(*row)
 
 
 def _lease(
@@ -228,9 +254,8 @@ def _set(
 ) -> None:
     """Set the same columns on every named item of a stage."""
     window, stage = stage_of
-    for chunk in _chunks(names):
-        where = (_C.window == window, _C.stage == stage, _C.item.in_(chunk))
-        connection.execute(update(stage_items).where(*where).values(**columns))
+    where = (_C.window == window, _C.stage == stage, _is_among(connection, names))
+    connection.execute(update(stage_items).where(*where).values(**columns))
 
 
 def _held_fences(connection: Connection, verdicts: Sequence[Verdict]) -> dict[Key, int]:
@@ -253,9 +278,8 @@ def _withdraw(connection: Connection, ended: Iterable[tuple[Key, ItemState]]) ->
             stopped[window, stage].append(item)
     for (window, stage), names in stopped.items():
         later = [number for number in STAGES if number > stage]
-        for chunk in _chunks(names):
-            statement = delete(stage_items).where(_C.window == window, _C.stage.in_(later), _C.item.in_(chunk))
-            connection.execute(statement)
+        where = (_C.window == window, _C.stage.in_(later), _is_among(connection, names))
+        connection.execute(delete(stage_items).where(*where))
 
 
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:
@@ -263,6 +287,19 @@ def _in_order(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda entry: (entry.stage, clean_text(entry.item)))
 
 
-def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(names), _CHUNK):
-        yield names[start : start + _CHUNK]
+def _is_among(connection: Connection, names: Sequence[str]) -> ColumnElement[bool]:
+    """True for the items with these names.
+
+    PostgreSQL is told between which names they lie: where it knows no statistics yet, it would read the whole stage.
+    """
+    if connection.dialect.name == "postgresql":
+        among = _C.item == any_(literal(names, ARRAY(Text)))
+        return and_(_C.item >= min(names), _C.item <= max(names), among)
+    return _C.item.in_(select(_names(connection, names)))
+
+
+def _names(connection: Connection, names: Sequence[str]) -> ColumnElement[str]:
+    """The names as a column of rows, in one parameter however many there are."""
+    if connection.dialect.name == "postgresql":
+        return func.unnest(literal(names, ARRAY(Text))).column_valued("name")
+    return func.json_each(json.dumps(names)).table_valued("value").c.value
