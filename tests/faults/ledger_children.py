@@ -16,7 +16,7 @@ from datasmith.runners.base import Outcome
 from datasmith.runners.loop import RunOptions, StageSummary, utc_now
 from datasmith.storage.base import Row, Store
 from datasmith.storage.sql import SqlStore
-from tests.unit.runners.numbers import WINDOW, Numbers
+from tests.unit.runners.numbers import OPTIONS, WINDOW, Numbers
 
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.faults.ledger_children"])
@@ -31,6 +31,12 @@ async def trivial(number: int) -> Outcome[int]:
         raise ValueError(number)
     row: Row = {"owner": "a", "repo": "b", "issue_number": number, "ok": True}
     return Outcome("passed", rows=(("build_attempts", row),))
+
+
+async def unhurried(number: int) -> Outcome[int]:
+    """As `trivial`, slowly enough that each answer is written at once."""
+    await anyio.sleep(0.045)
+    return await trivial(number)
 
 
 def run_once(store: Store, worker: str = "one", lease_s: float = 60.0) -> StageSummary:
@@ -54,7 +60,7 @@ def work_until_killed(url: str, ready: Connection) -> None:
     with SqlStore(url) as store:
         store.check()
         ready.send("ready")
-        run_once(store)
+        anyio.run(Numbers(store, unhurried, OPTIONS).run_stage)
 
 
 def work_until_all_is_done(url: str, worker: str, lease_s: float) -> None:

@@ -152,7 +152,7 @@ def test_no_call_is_made_on_a_spent_token() -> None:
         used = Counter(server.tokens_seen)
         print(f"forge: {answered} of 300 answered, {server.spent_calls} calls on a spent token, {len(heard)} waits")
         assert (answered, server.spent_calls, len(server.seen)) == (300, 0, 300)
-        assert set(used.values()) == {100}
+        assert len(used) == 3 and all(abs(calls - 100) <= 20 for calls in used.values())  # within a minute's calls
         assert heard and all(wait.resource == "core" and 0 < wait.seconds <= 62 for wait in heard)
 
 
