@@ -71,7 +71,9 @@ class SchemaMismatch(StoreError):
     exit_code = 24
 
     def __init__(self, found: str, expected: str) -> None:
-        super().__init__(f"database schema is {found}, this version needs {expected}")
+        super().__init__(
+            f"database schema is {found}, this version needs {expected}: the next run of fc-data brings an older one up"
+        )
         self.found = found
         self.expected = expected
 

@@ -17,7 +17,7 @@ from datasmith.docker.images import ImageManager
 from datasmith.errors import ConfigError, NothingToDo
 from datasmith.executors.cores import CorePool, usable_cores
 from datasmith.github.base import Forge, Window
-from datasmith.github.forges import Sources, open_forge
+from datasmith.github.forges import Sources, local_names, open_forge
 from datasmith.publish.funnel import Funnel, funnel
 from datasmith.redact import Redactor
 from datasmith.resolution.resolver import Resolver
@@ -126,14 +126,24 @@ class Step:
 
 
 def plan(settings: Settings, request: Request) -> list[Step]:
-    """What each asked stage would do now; reads the ledger, and changes nothing."""
+    """What each asked stage would do now; reads the ledger and clones that are here, and changes nothing.
+
+    Raises:
+        ConfigError: a clone that was given cannot be used.
+    """
+    names = local_names(request.sources)
     with open_store(settings, create=False) as store:
-        return [_step(store, request, stage) for stage in request.stages]
+        return [_step(store, request, stage, names) for stage in request.stages]
 
 
-def _step(store: Store, request: Request, stage: int) -> Step:
-    found = agenda(stage, store.stage_items(request.window.key, stage), request.terms(None))
-    text = f"would work on {found.to_do} of {found.known} items known" if found.known else "nothing known yet"
+def _step(store: Store, request: Request, stage: int, names: Sequence[str] | None) -> Step:
+    found = agenda(stage, store.stage_items(request.window.key, stage), request.terms(names))
+    if found.known:
+        text = f"would work on {found.to_do} of {found.known} items known"
+    elif stage == 1 and names:
+        text = f"would look at {', '.join(names)}"
+    else:
+        text = "nothing known yet"
     return Step(stage, STAGES[stage], found.to_do, text)
 
 

@@ -78,6 +78,7 @@ class Settings(BaseSettings):
     no_proxy: str = Field(default="", validation_alias=AliasChoices("NO_PROXY", "FC_NO_PROXY"))
     """Hosts, with commas between them, that are reached without the proxy."""
     log_level: str = "INFO"
+    """Least important messages that are logged: DEBUG, INFO, WARNING or ERROR."""
     dspy_model: str = Field(default="", validation_alias=AliasChoices("DSPY_MODEL", "FC_DSPY_MODEL"))
     """Language model that classifies and synthesizes, as in `openai/gpt-oss-120b`; empty means the rules alone."""
     dspy_api_base: str = Field(default="", validation_alias=AliasChoices("DSPY_API_BASE", "FC_DSPY_API_BASE"))

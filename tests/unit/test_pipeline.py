@@ -103,11 +103,14 @@ def test_precise_changes_the_plan_and_keeps_the_seed() -> None:
     assert (asked.plan.seed, asked.plan.max_rounds, asked.terms(None).seed) == (7, 96, 7)
 
 
-def test_a_dry_run_touches_nothing(settings: Settings, tmp_path: Path) -> None:
-    """Without a ledger, an engine, a clone or a network it says that nothing is known, and makes no file."""
+def test_a_dry_run_touches_nothing(settings: Settings, clone: Clone, tmp_path: Path) -> None:
+    """Without a ledger, an engine or a network it says what it would look at, and makes no file."""
     before = sorted(tmp_path.rglob("*"))
-    steps = plan(settings, request(clones=(tmp_path / "missing",)))
-    assert [(step.stage, step.waiting, step.text) for step in steps] == [(n, 0, "nothing known yet") for n in STAGES]
+    first, *others = plan(settings, request(clones=(clone.path,)))
+    assert first.text == "would look at acme/calc"
+    assert [(step.stage, step.waiting, step.text) for step in others] == [
+        (n, 0, "nothing known yet") for n in range(2, 7)
+    ]
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Turn the pull requests merged in a window into sealed, measured tasks, in six stages: "
@@ -202,7 +203,7 @@ def _print_funnel(funnel: "Funnel") -> None:
 
     print(f"funnel of {funnel.window}")
     if not funnel.stages:
-        print("  no pull request has been seen in this window yet")
+        print("  no pull request has been seen in this window yet (right dates? right --data-dir?)")
     for count in funnel.stages:
         waiting = f", {count.waiting} waiting" if count.waiting else ""
         print(

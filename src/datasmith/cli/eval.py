@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="fc-eval",
     help="Score coding agents on measured tasks.",
-    no_args_is_help=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-tasks_app = typer.Typer(help="Look at task folders.", no_args_is_help=True)
+tasks_app = typer.Typer(help="Look at task folders.")
 app.add_typer(tasks_app, name="tasks")
 
 DatasetOption = Annotated[str, typer.Option("--dataset", "-d", help="Directory of task folders, or a registered name.")]
@@ -37,13 +37,27 @@ RUNS = Path("runs")
 REGISTRY = Path("datasets.json")
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _common(
-    version: Annotated[
+    context: typer.Context,
+    _version: Annotated[
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Score coding agents on measured tasks."""
+    _help_without_command(context)
+
+
+@tasks_app.callback(invoke_without_command=True)
+def _tasks(context: typer.Context) -> None:
+    """Look at task folders."""
+    _help_without_command(context)
+
+
+def _help_without_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(ConfigError.exit_code)
 
 
 @app.command()
@@ -152,7 +166,8 @@ def check_tasks(dataset: DatasetOption, registry: RegistryOption = REGISTRY) -> 
     problems = [problem for folder in folders.values() for problem in check_task(folder)]
     if problems:
         raise InvalidTask(problems)
-    print(f"{len(folders)} task folders are in order")
+    bare = sum(not (folder / "certificate.json").exists() for folder in folders.values())
+    print(f"task folders in order: {len(folders)}" + (f"; without a certificate: {bare}" if bare else ""))
 
 
 def _policy(name: str) -> "FailurePolicy":

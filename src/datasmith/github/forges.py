@@ -78,9 +78,14 @@ class Clones:
         self.paths = opened
         """Where each clone lies, by lower-case owner/repo."""
 
+    @property
+    def forges(self) -> list[GitForge]:
+        """One a clone."""
+        return list(self._forges.values())
+
     async def repositories(self) -> list[Repository]:
         """See Forge."""
-        return [forge.repository for forge in self._forges.values()]
+        return [forge.repository for forge in self.forges]
 
     async def merged_pull_requests(self, repository: Repository, window: Window) -> AsyncIterator[PR]:
         """See Forge."""
@@ -111,9 +116,7 @@ def open_forge(sources: Sources, settings: "Settings") -> Forge:
         ConfigError: what the forge needs was not given.
     """
     if sources.forge == "git":
-        if not sources.clones:
-            raise ConfigError("--forge git needs a clone (example: --forge git --repo ./packaging)")
-        return Clones(sources.clones)
+        return _clones_of(sources)
     if sources.forge == "offline":
         from datasmith.github.offline import OfflineForge
 
@@ -124,6 +127,23 @@ def open_forge(sources: Sources, settings: "Settings") -> Forge:
 
     repositories = _wanted(sources.names, settings.data_dir / VALID)
     return GitHubForge(open_client(settings), _clones(settings), repositories)
+
+
+def local_names(sources: Sources) -> tuple[str, ...] | None:
+    """owner/repo of each repository that was given; None where the forge would have to be asked.
+
+    Raises:
+        ConfigError: there is no clone for the git forge, one cannot be used, or a name is not owner/repo.
+    """
+    if sources.forge == "git":
+        return tuple(forge.repository.full_name for forge in _clones_of(sources).forges)
+    return tuple(repository.full_name for repository in _named(sources.names)) or None
+
+
+def _clones_of(sources: Sources) -> Clones:
+    if not sources.clones:
+        raise ConfigError("--forge git needs a clone (example: --forge git --repo ./packaging)")
+    return Clones(sources.clones)
 
 
 def open_client(settings: "Settings") -> "GitHubClient":
@@ -151,16 +171,19 @@ def _clones(settings: "Settings") -> CloneSource:
 
 def _wanted(names: Sequence[str], listed: Path) -> list[Repository]:
     """The repositories named by flags, else those of repos_valid.csv."""
-    wrong = [name for name in names if not is_full_name(name)]
-    if wrong:
-        raise ConfigError(
-            f"--repo {wrong[0]} is neither a clone nor of the form owner/repo (example: --repo pypa/packaging)"
-        )
     if names:
-        parts = [name.split("/") for name in names]
-        return [Repository(owner=owner, repo=repo) for owner, repo in parts]
+        return _named(names)
     if not listed.is_file():
         raise ConfigError(
             f"no repository is given: name one (example: --repo pypa/packaging), or let fc-data discover write {listed}"
         )
     return [each.repository for each in read_repositories(listed) if not each.reason]
+
+
+def _named(names: Sequence[str]) -> list[Repository]:
+    wrong = [name for name in names if not is_full_name(name)]
+    if wrong:
+        raise ConfigError(
+            f"--repo {wrong[0]} is neither a clone nor of the form owner/repo (example: --repo pypa/packaging)"
+        )
+    return [Repository(owner=owner, repo=repo) for owner, repo in (name.split("/") for name in names)]

@@ -113,6 +113,10 @@ class Git:
         env = clean_environment(ENVIRONMENT | ceiling)
         return run(["git", *OPTIONS, *words], cwd=self.path, env=env, timeout=TIMEOUT_S)
 
+    def is_shallow(self) -> bool:
+        """True where the clone was made with a depth: commits name parents that it does not have."""
+        return self._ask("rev-parse", "--is-shallow-repository").text.strip() == "true"
+
     def _is_sha256(self) -> bool:
         return self._ask("rev-parse", "--show-object-format").text.strip() == "sha256"
 

@@ -39,10 +39,15 @@ class GitForge:
         """Open the clone; `name` ("owner/repo") is needed where its remote `origin` does not say it.
 
         Raises:
-            ConfigError: `clone` is no git clone, or `name` is not of the form owner/repo.
+            ConfigError: `clone` is no git clone or a shallow one, or `name` is not of the form owner/repo.
         """
         self._clone = clone
         self._git = Git(clone)
+        if self._git.is_shallow():
+            raise ConfigError(
+                f"--repo {clone} is a shallow clone: most of its history is missing"
+                f" (example: git -C {clone} fetch --unshallow)"
+            )
         owner, repo = _identity(name, self._git.origin(), clone)
         self.repository = Repository(owner=owner, repo=repo)
 

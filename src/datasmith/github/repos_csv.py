@@ -63,7 +63,10 @@ def read_repositories(path: Path, *, source: str = "") -> list[Listed]:
 
 def write_repositories(path: Path, listed: Iterable[Listed]) -> None:
     """Write a CSV file; there is the whole new one or the one that was there."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--out {path.parent}: cannot be made: {error.strerror} (example: --out work)") from error
     draft = path.with_name(f".{path.name}.part")
     with draft.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from datasmith.errors import ConfigError
+from datasmith.github.forges import FORGES
 from datasmith.preflight import accounts, here
 from datasmith.preflight.base import Answer, Check, Facts, Line, Report, report
 from datasmith.settings import environment, load_settings
@@ -32,8 +33,10 @@ def look(*, stages: tuple[int, ...] = (), forge: str = "git", data_dir: Path | N
     """Run every check; those that no named stage needs are skipped. Settings that cannot be read are the only line.
 
     Raises:
-        ConfigError: there is no such stage.
+        ConfigError: there is no such stage or forge.
     """
+    if forge not in FORGES:
+        raise ConfigError(f"--forge {forge} is not known; there is {', '.join(FORGES)} (example: --forge github)")
     unknown = [stage for stage in stages if stage not in STAGES]
     if unknown:
         raise ConfigError(f"--stage {unknown[0]}: there are stages 1 to {len(STAGES)} (example: --stage 4)")

@@ -77,6 +77,8 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
         (*WINDOW,),
         (*WINDOW, "--repo", "missing"),
         (*WINDOW, "--repo", "."),
+        (*WINDOW, "--repo", "missing", "--dry-run"),
+        (*WINDOW, "--repo", ".", "--dry-run"),
         (*WINDOW, "--nonsense"),
         ("nonsense",),
         ("funnel",),
@@ -95,8 +97,9 @@ def test_wrong_input_is_one_line_and_exit_code_2(
 
 def test_a_dry_run_makes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Not even the data directory; as text and as JSON."""
-    code, out, err = said(capsys, *WINDOW, "--dry-run", "--repo", "missing")
-    assert (code, err, out.count("nothing known yet")) == (0, "", 6)
+    code, out, err = said(capsys, *WINDOW, "--dry-run", "--repo", "acme/calc")
+    assert (code, err, out.count("nothing known yet")) == (0, "", 5)
+    assert "1 scrape_repos       would look at acme/calc" in out
     code, out, err = said(capsys, *WINDOW, "--dry-run", "--json", "--stage", "3", "--stage", "3")
     assert [step["name"] for step in json.loads(out)["stages"]] == ["classify_prs"]
     assert list((tmp_path / "here").iterdir()) == []

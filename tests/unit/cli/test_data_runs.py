@@ -64,12 +64,14 @@ def test_a_new_month_runs_everything(clone: Clone, tmp_path: Path, monkeypatch: 
 
 @pytest.mark.timeout(240)
 def test_three_processes_share_one_postgresql(clone: Clone, tmp_path: Path) -> None:
-    """Three commands at once over the same window lose nothing and decide nothing twice."""
+    """Three commands that join over the same window lose nothing and decide nothing twice."""
     words = (*PROGRAM, *FEBRUARY, "--repo", str(clone.path), "--n-concurrent", "2", "--resume")
     with postgresql(tmp_path) as url:
         env = environment(tmp_path, url)
         subprocess.run([*words, "--stage", "1", "--stage", "2"], env=env, check=True, capture_output=True)
-        children = [subprocess.Popen([*words, "--stage", "3"], env=env, stdout=subprocess.DEVNULL) for _ in range(3)]
+        children = [
+            subprocess.Popen([*words, "--stage", "3", "--join"], env=env, stdout=subprocess.DEVNULL) for _ in "abc"
+        ]
         assert [child.wait(timeout=200) for child in children] == [0, 0, 0]
         found = ledger(url)
         with SqlStore(url) as store:

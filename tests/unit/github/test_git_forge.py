@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from datasmith import process
 from datasmith.errors import ConfigError
 from datasmith.github import git as git_module
 from datasmith.github.base import Window
 from datasmith.github.git_forge import GitForge
 from datasmith.github.models import PR
+from tests.clones import Clone
 from tests.unit.github.scripted import ScriptedRepository
 
 WINDOW = Window.parse("2000-01-01", "2100-01-01")
@@ -42,6 +44,15 @@ def test_owner_and_name(tmp_path: Path, origin: str, name: str | None, expected:
     scripted = ScriptedRepository(tmp_path / "a clone.git")
     scripted.git("config", "remote.origin.url", origin)
     assert GitForge(scripted.path, name).repository.full_name == expected
+
+
+def test_a_shallow_clone_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    """Most merges would be missing from it, and nobody would notice."""
+    whole = Clone(tmp_path / "whole")
+    whole.merge(2, "perf: less")
+    process.run(["git", "clone", "-q", "--depth", "1", f"file://{whole.path}", tmp_path / "shallow"])
+    with pytest.raises(ConfigError, match=r"shallow clone.*--unshallow"):
+        GitForge(tmp_path / "shallow")
 
 
 def test_a_name_of_the_wrong_form_is_refused(tmp_path: Path) -> None:
