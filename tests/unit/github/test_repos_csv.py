@@ -9,19 +9,20 @@ from hypothesis import strategies as st
 
 from datasmith.errors import ConfigError
 from datasmith.github.discovery import judged
-from datasmith.github.models import Repository
+from datasmith.github.models import Repository, is_full_name
 from datasmith.github.repos_csv import COLUMNS, Listed, read_repositories, write_repositories
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=30).map(str.strip)
 WORD = st.text("abz09-_", min_size=1, max_size=6)
+NAME = WORD.filter(lambda word: is_full_name(f"{word}/{word}"))
 
 
 @st.composite
 def listed(draw: st.DrawFn) -> Listed:
     """Any repository, with any text in every field."""
     repository = Repository(
-        owner=draw(WORD),
-        repo=draw(WORD),
+        owner=draw(NAME),
+        repo=draw(NAME),
         stars=draw(st.none() | st.integers(0, 10**6)),
         description=draw(TEXT),
         language=draw(TEXT),
