@@ -6,9 +6,9 @@ base does, is launched a few times more, in two ways as different as can be: wit
 left out (the same launch, but the timed function does nothing). Wall time that is not claimed in the first and was not
 needed in the second was hidden.
 
-How many calls an audit launch makes follows from the arm's own claim: by that they take 0.6 seconds, so that they
-outweigh the scatter of starting a process. Who claims a thousandfold speed makes thousands of calls for each one of
-base, and can hide none of them.
+How many calls an audit launch makes follows from the arm's own claim: by that they take 0.6 seconds, and twice as long
+as what is around them, so that they outweigh the scatter of starting a process and of setting up. Who claims a
+thousandfold speed makes thousands of calls for each one of base, and can hide none of them.
 
 Only the wall clock is compared, within one launch at a time: the claim is wall time, too, so whatever others take from
 the core stretches both sides and cancels. The cpu counter must not be asked instead: on a core that is shared by two, a
@@ -41,8 +41,14 @@ MOST_AUDIT_LAUNCHES = 8
 """Audit launches of each of the two sorts, for base and for the arm; more of them while they scatter too much."""
 AUDIT_TIMED_S = 0.6
 """An audit launch makes so many calls that, by the arm's own claim, they take this long (or its usual number)."""
+AUDIT_PER_SETUP = 2.0
+"""... or so many times as long as what is around them: the scatter of a long set-up must not hide them."""
 AUDIT_WALL_S = 1.5
-"""... or fewer, so that a launch with all its set-up is over by then (or takes no longer than its usual ones)."""
+AUDIT_LONGEST_S = 12.0
+"""... or fewer, so that a launch with all its set-up is over by the first (where that is short) or by the second.
+
+It may take as long as its usual ones in any case.
+"""
 CLAIM = 0.02
 """A submission that claims to be faster by this much, as ln ratio, and not by chance, is audited."""
 LARGE_CLAIM = math.log(1.1)
@@ -125,8 +131,9 @@ def audit_size(size: LaunchSize, usual: Sequence[Measurement], limit_s: float, *
     """
     claimed_s = median(map(timed_seconds, usual))
     around_s = median(map(unclaimed_seconds, usual))
-    wanted = AUDIT_TIMED_S / max(claimed_s, 1e-9)
-    longest_s = min(AUDIT_WALL_S, limit_s / 2.0)
+    timed_s = max(AUDIT_TIMED_S, AUDIT_PER_SETUP * around_s)
+    wanted = timed_s / max(claimed_s, 1e-9)
+    longest_s = min(max(AUDIT_WALL_S, timed_s + around_s), AUDIT_LONGEST_S, limit_s / 2.0)
     if number_is_fixed:
         room = min(longest_s / max(claimed_s + around_s, 1e-9), MOST_SAMPLES / size.repeat)
         return replace(size, repeat=int(size.repeat * max(1.0, min(wanted, room))))

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from datasmith.workloads.audit import EMPTY_ROUND, FULL_ROUND, claims, finding, is_suspect
+from datasmith.workloads.audit import EMPTY_ROUND, FULL_ROUND, audit_size, claims, finding, is_suspect
 from datasmith.workloads.base import BASE, EXPERT, Measurement
+from datasmith.workloads.calibrate import LaunchSize
 
 from .launches import launch
 
@@ -109,6 +110,15 @@ def claimed(scatter: float, **faster: float) -> frozenset[str]:
     names = [*faster, *(f"w{at}" for at in range(10 - len(faster)))]
     rounds = {name: np.log1p(faster.get(name, 0.0)) + source.normal(0, scatter, 12) for name in names}
     return claims({**rounds, "short": np.array([9.0])}, {}, np.random.default_rng(6))
+
+
+@pytest.mark.parametrize(("around_s", "claimed_s", "times"), [(0.2, 0.1, 6), (1.0, 0.2, 10), (8.0, 0.5, 8)])
+def test_calls_outweigh_what_is_around_them(around_s: float, claimed_s: float, times: int) -> None:
+    """0.6 s of calls after a short set-up, twice a long one, and no launch of more than twelve seconds."""
+    usual = [launch(EXPERT, number, claimed_s / 100, wall_s=around_s + claimed_s) for number in range(3)]
+    asked = audit_size(LaunchSize(10, 4, 0.0), usual, 120.0, number_is_fixed=False)
+    assert asked.number == pytest.approx(10 * times, abs=1)
+    assert asked.repeat == 4
 
 
 def test_a_claim_within_what_the_control_differs_by_is_none() -> None:
