@@ -14,8 +14,8 @@ import anyio
 from tests.conformance.stores import PROGRAMS, postgresql
 
 from datasmith.runners.base import BaseRunner, Outcome
-from datasmith.runners.loop import RunOptions, utc_now
-from datasmith.storage.base import ItemKind, Row, Store
+from datasmith.runners.loop import RunOptions
+from datasmith.storage.base import ItemKind, Row, Store, utc_now
 from datasmith.storage.sql import SqlStore
 
 WINDOW = "2026-02-01..2026-03-01"

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from socket import gethostname
@@ -34,7 +33,7 @@ from datasmith.runners.synthesize_images import SynthesizeImagesRunner
 from datasmith.settings import Settings, environment, secrets_of
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage import open_store
-from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store
+from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store, utc_now
 from datasmith.storage.window_lock import Holder, file_lock
 from datasmith.workloads.measure import MeasurePlan
 from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
@@ -176,7 +175,7 @@ class Pipeline:
         return cls(open_store(settings), forge, settings, request)
 
     def __enter__(self) -> Self:
-        me = Holder(gethostname(), os.getpid(), _now())
+        me = Holder(gethostname(), os.getpid(), utc_now())
         with ExitStack() as held:
             held.callback(self._store.close)
             held.enter_context(file_lock(self._data_dir, self._window, me, join=self._request.join))
@@ -207,7 +206,7 @@ class Pipeline:
     async def _run(self, show: Show) -> list[StageSummary]:
         names = [repository.full_name for repository in await self._forge.repositories()]
         if 1 in self._request.stages:
-            self._store.enter(self._window, 1, [(name, "repository") for name in names], _now())
+            self._store.enter(self._window, 1, [(name, "repository") for name in names], utc_now())
         summaries = []
         for stage in self._request.stages:
             self._prepare(stage, names)
@@ -228,7 +227,7 @@ class Pipeline:
     def _set(self, rows: Sequence[StageItem], state: ItemState, reason: str) -> None:
         for stage in {row.stage for row in rows}:
             chosen = [(row.item, row.kind, state, reason) for row in rows if row.stage == stage]
-            self._store.record(self._window, stage, chosen, _now())
+            self._store.record(self._window, stage, chosen, utc_now())
 
     def _check_found(self, stage: int, names: Sequence[str]) -> None:
         rows = [row for row in self._store.stage_items(self._window, stage) if repository_of(row.item) in names]
@@ -295,7 +294,7 @@ class Pipeline:
             data_dir=self._data_dir,
             plan=self._request.plan,
             limits=limits_of(self._settings),
-            now=_now,
+            now=utc_now,
         )
         return SynthesizeImagesRunner(
             self._store,
@@ -312,10 +311,6 @@ class Pipeline:
 
 def _under_way(show: Show, item: str, step: str) -> None:
     show(STAGES[5], -1, -1, f"{item} {step}")
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _is_alive(pid: int) -> bool:

@@ -13,8 +13,8 @@ from anyio import to_thread
 
 from datasmith import process
 from datasmith.runners.base import Outcome
-from datasmith.runners.loop import RunOptions, StageSummary, utc_now
-from datasmith.storage.base import Row, Store
+from datasmith.runners.loop import RunOptions, StageSummary
+from datasmith.storage.base import Row, Store, utc_now
 from datasmith.storage.sql import SqlStore
 from tests.unit.runners.numbers import OPTIONS, WINDOW, Numbers
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from datasmith.runners.loop import utc_now
+from datasmith.storage.base import utc_now
 from datasmith.storage.sql import SqlStore
 from tests.clones import Clone
 from tests.faults.ledger_children import outcome, run_once, trivial

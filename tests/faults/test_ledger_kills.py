@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.runners.loop import utc_now
+from datasmith.storage.base import utc_now
 from datasmith.storage.sql import SqlStore
 from datasmith.storage.table import Client
 from tests.conformance.stores import postgresql

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.runners.loop import utc_now
-from datasmith.storage.base import Entry, ItemKind, Row, Verdict
+from datasmith.storage.base import Entry, ItemKind, Row, Verdict, utc_now
 from datasmith.storage.sql import SqlStore
 from tests.conformance.stores import postgresql
 from tests.faults.ledger_children import started

@@ -122,6 +122,12 @@ class GitHubClient:
         """Every file that a pull request changes (GitHub lists 3,000 at most); raises NotFound where there is none."""
         return tuple([file_of(value) async for value in self._list(owner, repo, f"/pulls/{number:d}/files")])
 
+    async def with_changes(self, pr: PR) -> PR:
+        """The same pull request with its files and patch, as GitHub shows them; raises NotFound."""
+        files = await self.get_files(pr.owner, pr.repo, pr.issue_number)
+        patch = await self.get_diff(pr.owner, pr.repo, pr.issue_number)
+        return pr.model_copy(update={"files": files, "patch": patch})
+
     async def get_timeline(self, owner: str, repo: str, number: int) -> list[JsonObject]:
         """Every event of an issue or pull request, oldest first, as GitHub gives them; raises NotFound."""
         return [event async for event in self._list(owner, repo, f"/issues/{number:d}/timeline")]

@@ -45,7 +45,4 @@ async def _from_github(asked: PR) -> PR:
         pr = await client.get_pr(asked.owner, asked.repo, asked.issue_number)
         if pr is None:
             raise NotFound(f"{asked.cache_key} is neither in the store nor on GitHub")
-        owner, repo = pr.owner, pr.repo
-        files = await client.get_files(owner, repo, pr.issue_number)
-        patch = await client.get_diff(owner, repo, pr.issue_number)
-    return pr.model_copy(update={"files": files, "patch": patch})
+        return await client.with_changes(pr)

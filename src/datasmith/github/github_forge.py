@@ -216,11 +216,7 @@ class GitHubForge:
 
     async def _asked(self, pair: tuple[Told, PR]) -> PR:
         told, pr = pair
-        if pr is not told.pr:
-            return pr
-        files = await self._client.get_files(pr.owner, pr.repo, pr.issue_number)
-        patch = await self._client.get_diff(pr.owner, pr.repo, pr.issue_number)
-        return pr.model_copy(update={"files": files, "patch": patch})
+        return pr if pr is not told.pr else await self._client.with_changes(pr)
 
 
 def _number(told: Told) -> int:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from datasmith.errors import ConfigError
+from datasmith.github.connection import checked_url
 from datasmith.preflight.base import Answer, Facts
 from datasmith.preflight.web import Reply, ask
 
@@ -27,7 +28,7 @@ def github_calls(facts: Facts) -> Answer:
         return Answer("SKIP", "no token")
     left = 0
     for number, token in enumerate(settings.github_tokens, 1):
-        address = f"{settings.github_url.rstrip('/')}/rate_limit"
+        address = f"{checked_url(settings.github_url)}/rate_limit"
         reply = ask(address, token=token, ca_bundle=settings.ca_bundle)
         remaining = reply.at("resources", "core", "remaining")
         if not reply.ok or not isinstance(remaining, int):

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -27,7 +27,7 @@ from datasmith.executors.local import LocalExecutor, first_error
 from datasmith.process import kill_descendants
 from datasmith.redact import redact
 from datasmith.runners.secrets import without_secrets
-from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store, Verdict
+from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store, Verdict, utc_now
 
 OUTAGES = (EngineUnavailable, IndexUnavailable, StoreUnavailable, ForgeUnavailable, RateLimited, ModelUnavailable)
 """Errors that say nothing about the item: it is tried again, and if that does not help the stage stops."""
@@ -44,11 +44,6 @@ Answer = TypeVar("Answer")
 
 Progress = Callable[[int, int, str, ItemState], None]
 """Called for each item that ended: how many have, how many there were, the item, its state."""
-
-
-def utc_now() -> datetime:
-    """The wall clock."""
-    return datetime.now(UTC)
 
 
 def one_line(error: BaseException, clean: Callable[[str], str] = redact) -> str:

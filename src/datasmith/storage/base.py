@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
@@ -27,6 +27,11 @@ STAGES = {
 """Number and name of each stage of the ledger, in order."""
 
 FINAL_STATES: tuple[ItemState, ...] = ("passed", "refused", "failed")
+
+
+def utc_now() -> datetime:
+    """The wall clock, as every moment in a store is: aware, in UTC."""
+    return datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import inspect
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache, wraps
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar, cast, overload
@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from datasmith.errors import ConfigError, StoreError, StoreUnavailable
 from datasmith.storage import open_store
-from datasmith.storage.base import Row, Store, Value
+from datasmith.storage.base import Row, Store, Value, utc_now
 from datasmith.storage.flights import Abandoned, Flights
 from datasmith.storage.values import UNREADABLE, canonical, pack, pack_arguments, unpack
 
@@ -27,11 +27,6 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 _log = logging.getLogger(__name__)
 _TABLE = "hook_cache"
-
-
-def utc_now() -> datetime:
-    """The moment, aware, in UTC."""
-    return datetime.now(UTC)
 
 
 class CachedFunction(Generic[P, R_co]):

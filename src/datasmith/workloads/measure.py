@@ -260,10 +260,13 @@ class _Bench:
 
     def claimed(self, tracks: Iterable[_Track]) -> frozenset[tuple[str, str]]:
         """(arm, workload) of each speed-up that a submission claims."""
+        submissions = self._arms.keys() - OUR_ARMS
+        if not submissions:
+            return frozenset()
         standing = [track for track in tracks if BASE in track.arms]
         floors = noise_floors({track.workload.id: track.launches for track in standing}, seed=self._plan.seed)
         found: set[tuple[str, str]] = set()
-        for arm in self._arms.keys() - OUR_ARMS:
+        for arm in submissions:
             rounds = {track.workload.id: log_ratios(track.launches, arm) for track in standing if arm in track.arms}
             faster = audit.claims(rounds, floors, generator(self._plan.seed, arm, "claims"))
             found |= {(arm, workload) for workload in faster}

@@ -46,6 +46,12 @@ def test_tokens_are_counted_and_each_is_tried() -> None:
     assert [token for _, _, token, _ in server.seen] == ["Bearer a1", "Bearer b2"]
 
 
+def test_no_token_is_sent_in_the_clear() -> None:
+    """The same addresses are refused that the client refuses, before anything is asked."""
+    with pytest.raises(ConfigError, match="FC_GITHUB_URL: http would send the tokens in the clear"):
+        accounts.github_calls(facts(gh_tokens=SecretStr("a"), github_url="http://github.example.org/api/v3"))
+
+
 def test_a_forge_that_needs_a_token_says_so() -> None:
     """Mining clones needs none, the API does."""
     found = accounts.github_tokens(replace(facts(), forge="github"))

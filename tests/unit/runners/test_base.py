@@ -11,8 +11,8 @@ from anyio import to_thread
 
 from datasmith.errors import EngineUnavailable, ForgeUnavailable, ModelUnavailable, StoreUnavailable
 from datasmith.runners.base import Outcome, default_worker
-from datasmith.runners.loop import RunOptions, utc_now
-from datasmith.storage.base import Entry, ItemState, StageItem
+from datasmith.runners.loop import RunOptions
+from datasmith.storage.base import Entry, ItemState, StageItem, utc_now
 from datasmith.storage.sql import SqlStore
 from tests.unit.runners.numbers import OPTIONS, WINDOW, Numbers, entered, squared, with_lease
 
