@@ -172,8 +172,8 @@ class _Track:
         return all(self._precise(arm, plan) for arm in self.arms if arm != BASE)
 
     def looks_odd(self, arm: str) -> bool:
-        """True where an arm that is not base's own code spends more time than base outside its calls."""
-        return arm not in {BASE, CONTROL} and audit.is_suspect(self.launches.usable(BASE), self.launches.usable(arm))
+        """True where a submission spends more time than base outside its calls."""
+        return arm not in OUR_ARMS and audit.is_suspect(self.launches.usable(BASE), self.launches.usable(arm))
 
     def audit_size(self, arm: str) -> LaunchSize:
         """The calls of one launch that checks an arm's clock."""
