@@ -71,7 +71,7 @@ def test_an_image_is_built_sealed_and_tested(built: Built, lock: str, tmp_path: 
     with container.freeze() as frozen:
         assert SmokeVerifier("adder").verify(frozen).ok
         assert not SmokeVerifier("no_such_module").verify(frozen).ok
-        report = seal.check(frozen, forbidden=["0" * 40], base_tree=base_tree)
+        report = seal.check(frozen, fix=seal.Fix(frozenset({"0" * 40})), base_tree=base_tree)
         assert report.ok, report.problems
         assert seal.check(frozen, base_tree="0" * 40).problems
         tests = run_tests(frozen, PYTEST, timeout=120)

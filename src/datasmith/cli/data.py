@@ -11,6 +11,7 @@ import typer
 from datasmith.cli.common import one_line, run_app, show_version
 from datasmith.cli.data_discover import discover
 from datasmith.cli.data_preflight import preflight
+from datasmith.cli.data_seal import seal_check
 from datasmith.cli.data_status import status
 from datasmith.cli.options import DataDir, End, Json, Start
 from datasmith.errors import ConfigError
@@ -32,6 +33,7 @@ app = typer.Typer(
 
 app.command()(discover)
 app.command()(preflight)
+app.command("seal-check")(seal_check)
 app.command()(status)
 
 _Forge = Annotated[

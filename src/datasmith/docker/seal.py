@@ -1,11 +1,13 @@
 """Is an image sealed: nothing in it leads to the fix. The host asks, inside a fresh sandbox of the image."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 
-from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ExecResult
-from datasmith.docker.environment import HOME
+from datasmith.docker import seal_search
+from datasmith.docker.engine import WORKDIR, Container, ExecResult
+from datasmith.docker.seal_search import Search, telling
 from datasmith.errors import ContainerError
 
 TIMEOUT_S = 300.0
@@ -24,15 +26,6 @@ _LEFTOVERS = (
 _FIND_LEFTOVERS = (
     'cd "$0"/.git && for name do for path in $name; do if [ -e "$path" ]; then echo "$path"; fi; done; done'
 )
-# Every place by name: what is mounted by itself is not entered by a walk that stays on one file system.
-_FIND_CACHES = (
-    *("find", "/", "/root", "/home", HOME, "/opt", ENV_PREFIX, "/workspace", "/var", "/srv", "-xdev"),
-    *("(", "-path", "/proc", "-o", "-path", "/dev", "-o", "-path", "/sys", "-o", "-path", "/usr"),
-    *("-o", "-path", WORKDIR, "-o", "-path", "*/ensurepip/_bundled", ")", "-prune", "-o", "-type", "f"),
-    *("(", "-name", "*.whl", "-o", "-name", "*.crate", "-o", "-name", "*.tar.gz", "-o", "-name", "*.egg"),
-    *("-o", "-path", "*/.cache/pip/*", "-o", "-path", "*/.cache/uv/*", ")", "-print"),
-)
-_FIND_COPIES = 'for name do ls -d "$0"/lib/python3*/site-packages/"$name"/__init__.py 2>/dev/null; done; true'
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,42 +41,67 @@ class SealReport:
         return not self.problems
 
 
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What the fix can be recognised by: ids of its commits, trees and blobs, and the lines that it adds, by file."""
+
+    objects: frozenset[str] = frozenset()
+    lines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
 def check(
     container: Container,
     *,
-    forbidden: Sequence[str] = (),
+    fix: Fix | None = None,
     base_tree: str | None = None,
     import_names: Sequence[str] = (),
 ) -> SealReport:
     """Look for ways from the image to the fix.
 
-    `forbidden` are git object ids of the fix (its commit, trees and blobs); `base_tree` is the tree that the one
-    commit must have; `import_names` are the package's modules, of which the environment may hold no copy beside the
-    tree.
+    `base_tree` is the tree that the one commit must have; `import_names` are the package's modules, of which the image
+    may hold no copy beside the tree.
 
     Raises:
         ContainerError: a question could not be asked; nothing is known then.
         EngineUnavailable: the engine is gone.
     """
+    known = fix or Fix()
     tree = _Tree(container)
+    lines = telling(known.lines)
+    names = sorted({name.partition(".")[0] for name in import_names})
+    search = _search(container, lines, names)
     problems = [
         *tree.about_objects(),
         *tree.about_commit(base_tree),
-        *tree.about_fix(sorted(set(forbidden))),
+        *tree.about_fix(sorted(known.objects)),
         *tree.about_refs(),
         *tree.about_files(),
-        *_caches(container),
-        *_copies(container, import_names),
+        *seal_search.problems(search, lines, names),
     ]
     looked_at = (
         "commits and their trees",
-        f"every git object: reachable, and none of {len(set(forbidden))} of the fix",
+        f"every git object: reachable, and none of {len(known.objects)} of the fix",
         "refs, remotes, logs, hooks, alternates and heads of earlier operations",
         "files that differ from the commit",
-        f"wheel, sdist and download caches outside /usr and {WORKDIR}",
-        f"copies of {', '.join(import_names) or 'no named module'} in {ENV_PREFIX}",
+        f"{search.looked_at} files: wheels, source archives and caches of downloads",
+        f"copies of {', '.join(names) or 'no named module'} beside the tree",
+        f"{len(search.lines)} lines that the fix adds and base does not have",
     )
     return SealReport(looked_at, tuple(problems))
+
+
+def _search(container: Container, lines: Mapping[str, frozenset[str]], names: Sequence[str]) -> Search:
+    wanted = "".join(f"{line}\n" for line in sorted({line for some in lines.values() for line in some}))
+    words = ["bash", "-c", _script("seal_search.sh"), "seal_search", "|".join(map(re.escape, names))]
+    done = _asked(container, words, stdin=wanted.encode("utf-8", "surrogateescape"), cwd=WORKDIR)
+    try:
+        return Search.read(done.stdout.decode("utf-8", "surrogateescape"))
+    except (ValueError, KeyError) as error:
+        raise ContainerError(f"cannot check the seal: seal_search.sh: {error}") from error
+
+
+def _script(name: str) -> str:
+    return files("datasmith.docker").joinpath("templates", name).read_text(encoding="utf-8")
 
 
 class _Tree:
@@ -97,8 +115,8 @@ class _Tree:
 
     def about_objects(self) -> Iterator[str]:
         """One commit, and nothing that it does not need: what nothing refers to counts as well."""
-        script = files("datasmith.docker").joinpath("templates", "seal_objects.sh").read_text(encoding="utf-8")
-        commits, extra, *ids = _asked(self._container, ["bash", "-c", script], cwd=WORKDIR).text.splitlines()
+        words = ["bash", "-c", _script("seal_objects.sh")]
+        commits, extra, *ids = _asked(self._container, words, cwd=WORKDIR).text.splitlines()
         if commits != "commits 1":
             yield f"the object database holds {commits}, not 1"
         if extra != "extra 0":
@@ -150,21 +168,6 @@ def _asked(container: Container, argv: Sequence[str], *, stdin: bytes = b"", cwd
     if not done.ok:
         raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: {done.error_text.strip()[-300:]}")
     return done
-
-
-def _caches(container: Container) -> Iterator[str]:
-    # find ends with 1 where it may not enter a directory or a place does not exist: what it printed still counts.
-    listed = container.exec(["sh", "-c", '"$@" 2>/dev/null; true', "sh", *_FIND_CACHES], timeout=TIMEOUT_S, cwd="/")
-    if not listed.ok:
-        raise ContainerError(f"cannot check the seal: find: {listed.error_text.strip()[-300:]}")
-    found = {path for path in listed.text.splitlines() if not path.startswith(f"{ENV_PREFIX}/lib")}
-    yield from (f"cached package {path}" for path in sorted(found))
-
-
-def _copies(container: Container, import_names: Sequence[str]) -> Iterator[str]:
-    tops = sorted({name.partition(".")[0] for name in import_names})
-    found = _asked(container, ["sh", "-c", _FIND_COPIES, ENV_PREFIX, *tops]).text.splitlines() if tops else []
-    yield from (f"a second copy of the package: {path}" for path in found)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import ContainerEngine, ImageRef
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.evaluation.records import RunLock
 from datasmith.evaluation.run_folder import RunFolder, write_record
 from datasmith.settings import Settings
-from datasmith.tasks.folder import source_archive
 from datasmith.tasks.task import Task
 
 
@@ -37,16 +35,23 @@ def sealed_image(
 
 
 def _rebuilt(engine: ContainerEngine, settings: Settings, task: Task, task_folder: Path, folder: RunFolder) -> ImageRef:
-    plan = ImagePlan(
+    log = folder.root / "trials" / task.task_id / "_arms" / "build.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    return build_again(engine, settings, task, task_folder, log=log)
+
+
+def build_again(engine: ContainerEngine, settings: Settings, task: Task, task_folder: Path, *, log: Path) -> ImageRef:
+    """The image that a task folder's environment/ makes.
+
+    Raises:
+        BuildFailed: the task folder does not build here.
+        EngineUnavailable: the engine is gone.
+    """
+    plan = ImagePlan.from_directory(
+        task_folder / "environment",
         owner=task.owner,
         repo=task.repo,
         tag=str(task.pr_number),
         python_version=task.build.python_version,
-        apt_packages=task.build.apt_packages,
-        context=DockerContext.from_directory(task_folder / "environment"),
-        build_args=task.build.build_args,
-        source=source_archive(task_folder),
     )
-    log = folder.root / "trials" / task.task_id / "_arms" / "build.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
     return ImageManager(engine, namespace=settings.namespace).build(plan, log=log)

@@ -25,6 +25,7 @@ from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
 from datasmith.tasks.gitdiff import MalformedDiff
 from datasmith.tasks.policy import solution_part
 from datasmith.tasks.task import BuildInputs, Task
+from datasmith.tasks.telltale import fix_of
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
 from datasmith.workloads.certify import certify
@@ -134,7 +135,7 @@ class Synthesis:
         with self._engine.start(sealed.image, limits=self._on(core), mounts=inside_mounts()) as container:
             report = seal.check(
                 container,
-                forbidden=sorted({pr.merge_commit_sha, *git.objects_between(pr.base_sha, pr.merge_commit_sha)}),
+                fix=_fix(order, git),
                 base_tree=git.tree_id(pr.base_sha),
                 import_names=order.resolution.import_names,
             )
@@ -293,6 +294,14 @@ def _solution(order: Order, git: Git) -> str | Refusal:
     except MalformedDiff as error:
         return Refusal(f"its patch cannot be read: {error}")
     return part or Refusal("its patch changes nothing but tests, benchmarks and their configuration")
+
+
+def _fix(order: Order, git: Git) -> seal.Fix:
+    """All that the merge brought, tests and documentation included."""
+    base, merge = order.pr.base_sha, order.pr.merge_commit_sha
+    patch = git.changes([(base, merge)])[0].patch
+    known = fix_of(patch or "")
+    return seal.Fix(known.objects | {merge} | git.objects_between(base, merge), known.lines)
 
 
 def _module(path: str) -> str:

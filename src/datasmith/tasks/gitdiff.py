@@ -11,13 +11,17 @@ class MalformedDiff(ValueError):
 
 @dataclass(slots=True)
 class FileChange:
-    """What a diff does to one file. `paths` are its names before and after; `lines` its hunk lines with their marks."""
+    """What a diff does to one file. `paths` are its names before and after; `lines` its hunk lines with their marks.
+
+    `blob` is git's id of the new content as the diff gives it, which may be shortened; empty where it gives none.
+    """
 
     paths: tuple[str, ...]
     modes: list[str] = field(default_factory=list)
     new: bool = False
     deleted: bool = False
     binary_bytes: int | None = None
+    blob: str = ""
     lines: list[str] = field(default_factory=list)
 
     @property
@@ -37,7 +41,7 @@ class FileChange:
 
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
-_INDEX = re.compile(r"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: ([0-7]{6}))?")
+_INDEX = re.compile(r"index [0-9a-f]{4,64}\.\.([0-9a-f]{4,64})(?: ([0-7]{6}))?")
 _MODE = re.compile(r"(old mode|new mode|new file mode|deleted file mode) ([0-7]{6})")
 _MOVE = re.compile(r"(rename|copy) (from|to) (.+)")
 _LIKENESS = re.compile(r"(dis)?similarity index \d{1,3}%")
@@ -155,7 +159,8 @@ def _extended(change: FileChange, lines: _Lines) -> None:
             change.new |= mode[1] == "new file mode"
             change.deleted |= mode[1] == "deleted file mode"
         elif index:
-            change.modes += [index[1]] if index[1] else []
+            change.blob = index[1]
+            change.modes += [index[2]] if index[2] else []
         elif move:
             moved.append(_unquoted(move[3], lines))
         elif not _LIKENESS.fullmatch(line):

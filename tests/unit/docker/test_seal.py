@@ -12,6 +12,7 @@ from datasmith.docker import seal
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ImageRef, Tier
+from datasmith.docker.seal import Fix
 from datasmith.errors import ContainerError
 from tests.sandboxes import GIT_ENV, committed, embedded_engine
 
@@ -19,6 +20,11 @@ pytestmark = pytest.mark.engine
 
 FILES = {"a.py": b"x = 1\n", "pkg/__init__.py": b""}
 FIX = b"x = 2\n"
+
+
+def known(*objects: str) -> Fix:
+    """A fix of which these ids are known."""
+    return Fix(frozenset(objects))
 
 
 def git(tree: Path, *words: str, stdin: bytes = b"") -> str:
@@ -99,18 +105,23 @@ def test_a_fresh_commit_is_sealed(sealed_after: Images, start: Start) -> None:
         (tree / "a.py").write_bytes(b"rewritten by the build")
 
     container = start(sealed_after(spoil))
-    report = seal.check(container, forbidden=["0" * 40, "1" * 40], base_tree=trees[0], import_names=["pkg.sub"])
+    report = seal.check(container, fix=known("0" * 40, "1" * 40), base_tree=trees[0], import_names=["pkg.sub"])
     assert report.ok, report.problems
     assert any("2 of the fix" in line for line in report.looked_at)
     assert container.read_file("/workspace/repo/a.py") == FILES["a.py"]
+
+
+def forget(tree: Path) -> None:
+    """Delete what nothing refers to."""
+    git(tree, "reflog", "expire", "--expire=now", "--all")
+    git(tree, "prune", "--expire=now")
 
 
 def pack_away(tree: Path) -> None:
     """Put the fix into a pack that nothing refers to."""
     fixed = fix_commit(tree)
     git(tree, "pack-objects", "-q", ".git/objects/pack/pack", stdin=f"{fixed}\n{fix_blob(tree)}\n".encode())
-    git(tree, "reflog", "expire", "--expire=now", "--all")
-    git(tree, "prune", "--expire=now")
+    forget(tree)
 
 
 def borrow(tree: Path) -> None:
@@ -166,7 +177,7 @@ def test_an_object_of_the_fix_is_found_by_its_id(sealed_after: Images, start: St
     """The ids that the host knows the fix by are asked for one by one."""
     found: list[str] = []
     image = sealed_after(lambda tree: found.append(fix_blob(tree)))
-    report = seal.check(start(image), forbidden=["0" * 40, found[0]])
+    report = seal.check(start(image), fix=known("0" * 40, found[0]))
     assert f"1 objects of the fix are present: {found[0]}" in report.problems
 
 
@@ -178,7 +189,7 @@ def test_an_object_in_a_borrowed_store_is_found_by_its_id(sealed_after: Images, 
         borrow(tree)
         found.append(git(tree, "hash-object", "--stdin", stdin=FIX))
 
-    report = seal.check(start(sealed_after(spoil)), forbidden=found)
+    report = seal.check(start(sealed_after(spoil)), fix=known(*found))
     assert f"1 objects of the fix are present: {found[0]}" in report.problems
 
 
@@ -206,6 +217,70 @@ def test_a_second_copy_of_the_package_is_found(sealed_after: Images, start: Star
         assert seal.check(container).ok
         problems = seal.check(container, import_names=["pkg.inner", "other"]).problems
     assert problems == ("a second copy of the package: /opt/env/lib/python3.11/site-packages/pkg/__init__.py",)
+
+
+LINES = (
+    "    cached = table.get(key) or build_the_table_once(key)",
+    "    for row in rows: yield cached.lookup(row.identifier)",
+    "    return numpy.fromiter(found, dtype=float, count=len(rows))",
+)
+"""What the fix adds to a.py."""
+NOTE = "Reading a table is thirty times faster, because its index is kept."
+"""... and to the change log."""
+ADDED = {"a.py": [*LINES, "import numpy as np, itertools as it", "    pass"], "CHANGES.md": [NOTE]}
+PLACES: dict[str, tuple[str, str]] = {
+    "documentation that was built": ("/workspace/repo/docs/_build/changes.html", f"<p>{NOTE}</p>"),
+    "metadata of the package": ("/workspace/repo/pkg.egg-info/PKG-INFO", f"Version: 2\n{NOTE}\n"),
+    "a later version for another interpreter": ("/opt/other/dist-packages/pkg2/a.py", "\n".join(LINES)),
+    "a vendored copy": ("/opt/env/lib/python3.11/site-packages/pip/_vendor/a.py", "x\n" + "\n".join(LINES[:2])),
+    "a compiled file": ("/opt/env/lib/python3.11/site-packages/pkg.pyc", "\0\1" + "\0".join(LINES)),
+    "a cache": ("/workspace/cache/a b\n.txt", "\r\n".join(LINES)),
+}
+
+
+@pytest.mark.parametrize("where", PLACES)
+def test_lines_of_the_fix_are_found_anywhere(engine: BubblewrapEngine, sealed_after: Images, where: str) -> None:
+    """A file that holds what the fix adds is a problem, whatever it is called and wherever it lies in the image."""
+    path, text = PLACES[where]
+    script = 'mkdir -p "$(dirname "$0")" && cat >"$0" && printf "%s\n" "/*" >/workspace/repo/.git/info/exclude'
+    with engine.start(sealed_after(lambda tree: None), writable_env=True) as container:
+        inside = path.replace("/opt/other", "/opt/env/other")
+        assert container.exec(["sh", "-c", script, inside], stdin=text.encode(), timeout=20).ok
+        problems = seal.check(container, fix=Fix(lines=ADDED)).problems
+    assert len(problems) == 1, problems
+    assert "lines that the fix adds to" in problems[0]
+    assert inside.partition("\n")[0].replace(" ", "\\ ")[:20] in problems[0] or "a b" in problems[0]
+
+
+def test_what_base_has_is_no_sign_of_the_fix(engine: BubblewrapEngine, sealed_after: Images) -> None:
+    """Lines that the tree's commit has, or that are found by chance, say nothing; a line behind a longer one does."""
+    moved = "def a_function_that_only_moves(to, another, file):"
+
+    def spoil(tree: Path) -> None:
+        (tree / "a.py").write_text(f"{moved}\n    pass  # {LINES[1]} and more\n")
+        git(tree, "commit", "-qam", "base", "--amend")
+        forget(tree)
+
+    container = engine.start(sealed_after(spoil))
+    with container:
+        text = f"{moved}\n{LINES[0]}\n{LINES[1]}\n".encode()
+        container.write_file("/workspace/cache/copy.py", text)
+        report = seal.check(container, fix=Fix(lines={"b.py": [moved, *LINES, f"{LINES[1]} and more"]}))
+        assert report.ok, report.problems
+        assert any(line.startswith("2 lines that the fix adds") for line in report.looked_at), report.looked_at
+        container.write_file("/workspace/cache/copy.py", text + f"{LINES[2]}\n".encode())
+        problems = seal.check(container, fix=Fix(lines={"b.py": [moved, *LINES]})).problems
+    assert problems == ("/workspace/cache/copy.py holds 2 of 2 lines that the fix adds to b.py",)
+
+
+def test_a_package_of_another_name_in_the_system_is_no_leak(engine: BubblewrapEngine, sealed_after: Images) -> None:
+    """Archives that locked packages bring are theirs; one of this package is a leak even there."""
+    with engine.start(sealed_after(lambda tree: None), writable_env=True) as container:
+        for name in ("other-1.0-py3-none-any.whl", "my_pkg-2.0-py3-none-any.whl", "pkgs-1.0.tar.gz"):
+            words = ["sh", "-c", 'mkdir -p "$0" && : >"$0/$1"', "/opt/env/lib/python3.11/x", name]
+            assert container.exec(words, timeout=20).ok
+        problems = seal.check(container, import_names=["my_pkg", "pkg"]).problems
+    assert problems == ("cached package /opt/env/lib/python3.11/x/my_pkg-2.0-py3-none-any.whl",)
 
 
 def test_what_cannot_be_asked_is_not_sealed(sealed_after: Images, start: Start) -> None:

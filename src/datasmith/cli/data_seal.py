@@ -1,0 +1,82 @@
+"""fc-data seal-check: is an image, or the image of a task, sealed against the fix; and what was looked at."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from datasmith.cli.common import one_line
+from datasmith.cli.options import DataDir, Json
+from datasmith.errors import ConfigError
+
+if TYPE_CHECKING:
+    from datasmith.docker.engine import ContainerEngine, ImageRef
+    from datasmith.docker.seal import SealReport
+    from datasmith.settings import Settings
+    from datasmith.tasks.task import Task
+
+
+def seal_check(
+    what: Annotated[str, typer.Argument(metavar="IMAGE|TASK", help="A task folder, or the name of an image.")],
+    engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
+    data_dir: DataDir = None,
+    as_json: Json = False,
+) -> None:
+    """Look in an image for every way to the fix; exits with 1 where there is one."""
+    from datasmith.docker.engines import open_engine
+    from datasmith.settings import load_settings
+
+    settings = load_settings(data_dir=data_dir, engine=engine)
+    opened = open_engine(settings)
+    if Path(what, "task.toml").is_file():
+        image, report = _task(opened, settings, Path(what))
+    else:
+        image, report = _image(opened, what)
+    if as_json:
+        found = {"image": image.name, "digest": image.digest, "sealed": report.ok}
+        print(json.dumps({**found, "looked_at": report.looked_at, "problems": report.problems}))
+    else:
+        print(f"{image.name} ({image.digest})")
+        for line in report.looked_at:
+            print(f"  looked at {line}")
+        for line in report.problems:
+            print(f"  LEAK {one_line(line)}")
+        print("not sealed" if report.problems else "sealed: nothing found")
+    if report.problems:
+        raise typer.Exit(1)
+
+
+def _task(engine: "ContainerEngine", settings: "Settings", folder: Path) -> "tuple[ImageRef, SealReport]":
+    from datasmith.docker import seal
+    from datasmith.evaluation.images import build_again
+    from datasmith.tasks.folder import read_task
+    from datasmith.tasks.telltale import fix_of
+
+    task = read_task(folder)
+    image = engine.inspect(task.image_digest)
+    if image is None:
+        log = settings.data_dir / "logs" / f"{task.task_id}.build.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        image = build_again(engine, settings, task, folder, log=log)
+    known = fix_of(task.expert_patch)
+    fix = seal.Fix(known.objects | {task.merge_commit}, known.lines)
+    with engine.start(image) as container:
+        return image, seal.check(container, fix=fix, import_names=_import_names(task))
+
+
+def _image(engine: "ContainerEngine", name: str) -> "tuple[ImageRef, SealReport]":
+    from datasmith.docker import seal
+
+    image = engine.inspect(name)
+    if image is None:
+        raise ConfigError(
+            f"{name} is no task folder, and {engine.name} holds no such image"
+            " (example: fc-data seal-check work/dataset/tasks/shapely_shapely_2283)"
+        )
+    with engine.start(image) as container:
+        return image, seal.check(container)
+
+
+def _import_names(task: "Task") -> list[str]:
+    return task.build.build_args.get("FC_IMPORT_NAMES", "").split()

@@ -1,0 +1,105 @@
+"""What the seal looks for in all files of an image: packages that downloads left, other copies, lines of the fix."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from datasmith.docker.engine import WORKDIR
+
+SHORTEST_LINE = 25
+"""Characters; a shorter line is found anywhere by chance."""
+SHORTEST_ALONE = 40
+"""... and so is one of this length, where it is all that the fix adds to a file."""
+TELLING_SHARE = 0.2
+"""A file with this share of the lines that the fix adds to one file, and at least two of them, has them from it."""
+MOST_LINES = 500
+_IMPORT = re.compile(r"(import|from|using|use|#\s*include)\b")
+_INSTALLED = re.compile(r"/usr/|.*/lib/python3\.\d+t?/")
+"""The system, and what belongs to an interpreter or an environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What seal_search.sh found: paths as bash quotes them, lines as they stand in the fix."""
+
+    looked_at: int
+    caches: tuple[str, ...]
+    copies: tuple[str, ...]
+    lines: frozenset[str]
+    """Lines of the fix that base does not have."""
+    files: Mapping[str, frozenset[str]]
+    """Files that hold some of them."""
+
+    @classmethod
+    def read(cls, answer: str) -> "Search":
+        """Read what the script printed.
+
+        Raises:
+            ValueError: that is something else.
+        """
+        found: dict[str, list[str]] = {"looked": [], "cache": [], "copy": [], "line": []}
+        files: dict[str, set[str]] = {}
+        path = ""
+        for line in answer.split("\n")[:-1]:
+            word, _, text = line.partition("\t")
+            if word == "file":
+                path = text
+                files[path] = set()
+            elif word == "has":
+                files[path].add(text)
+            elif word in found:
+                found[word].append(text)
+            else:
+                raise ValueError(f"unknown answer {line[:80]!r}")
+        (looked_at,) = found["looked"]
+        return cls(
+            int(looked_at),
+            tuple(found["cache"]),
+            tuple(found["copy"]),
+            frozenset(found["line"]),
+            {path: frozenset(lines) for path, lines in files.items()},
+        )
+
+
+def telling(added: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    """Of the lines that the fix adds, by file, those that can be recognised elsewhere; the longest, where too many."""
+    stripped = {path: {line.strip() for line in lines} for path, lines in added.items()}
+    kept = {
+        path: {line for line in lines if len(line) >= SHORTEST_LINE and not _IMPORT.match(line)}
+        for path, lines in stripped.items()
+    }
+    longest = sorted({line for lines in kept.values() for line in lines}, key=lambda line: (-len(line), line))
+    chosen = frozenset(longest[:MOST_LINES])
+    return {path: frozenset(lines & chosen) for path, lines in kept.items() if lines & chosen}
+
+
+def problems(search: Search, wanted: Mapping[str, frozenset[str]], names: Sequence[str]) -> Iterator[str]:
+    """What speaks against the seal; `wanted` is what `telling` gave, `names` those of the package."""
+    for path in search.caches:
+        if not _is_harmless(path, names):
+            yield f"cached package {path}"
+    for path in search.copies:
+        if not path.startswith(f"{WORKDIR}/"):
+            yield f"a second copy of the package: {path}"
+    for path, found in search.files.items():
+        for source, lines in wanted.items():
+            added = lines & search.lines
+            if is_telling(found & added, added):
+                yield f"{path} holds {len(found & added)} of {len(added)} lines that the fix adds to {source}"
+
+
+def is_telling(found: frozenset[str], added: frozenset[str]) -> bool:
+    """True where these are too many of the added lines to be there by chance."""
+    if len(added) == 1:
+        return any(len(line) >= SHORTEST_ALONE for line in found)
+    return len(found) >= max(2, math.ceil(TELLING_SHARE * len(added)))
+
+
+def _is_harmless(path: str, names: Sequence[str]) -> bool:
+    """True for archives of the tree itself, and for those that the system or a locked package brought, of others."""
+    if path.startswith(f"{WORKDIR}/"):
+        return True
+    plain = [re.sub(r"[-_.]+", "-", name).lower() for name in names]
+    file = re.sub(r"[-_.]+", "-", path.rpartition("/")[2]).lower()
+    return bool(_INSTALLED.match(path)) and not any(file.startswith(f"{name}-") for name in plain)

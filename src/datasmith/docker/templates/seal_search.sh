@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Inside a sandbox: what of all its files could lead to the fix. Reads lines of the fix. Prints, each as `word<tab>text`:
+# `looked N`, the number of files; `cache PATH`, a package that a download left; `copy PATH`, an installed module of the
+# given names; `line TEXT`, a line of the fix that the tree's commit does not have anyway; `file PATH`, a file that holds
+# some of those, followed by `has TEXT` for each. Arguments: module names for a regular expression, as in "a|b".
+set -euo pipefail
+export LC_ALL=C
+names=$1
+place=$(mktemp -d)
+python=$(readlink -f /opt/env/bin/python || echo /opt/env)
+# Every place by name: what is mounted by itself is not entered by a walk that stays on one file system.
+{ find / /usr /root /home /home/agent /opt /opt/env /workspace /workspace/repo /workspace/cache /var /srv \
+  "${python%/bin/*}" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
+  -type f -print0 2>/dev/null || true; } | sort -zu >"$place/all"
+show() {
+  while IFS= read -r -d '' path; do printf '%s\t%q\n' "$1" "$path"; done
+}
+matching() {
+  grep -zE "$1" "$place/all" || [ $? = 1 ]
+}
+printf 'looked\t%s\n' "$(tr -cd '\0' <"$place/all" | wc -c)"
+matching '\.(whl|crate|conda|egg|tar\.gz|tar\.bz2)$|/\.cache/(pip|uv)/' | show cache
+if [ -n "$names" ]; then
+  matching "/(site|dist)-packages/($names)(/__init__\.py|\.py|(\.[^/]*)?\.so)$" | show copy
+fi
+cat >"$place/lines"
+# A line may be part of another one, and then hide behind it: again, until nothing more is found.
+while [ -s "$place/lines" ]; do
+  git -c 'safe.directory=*' grep --threads=1 -ohaF -f "$place/lines" | sort -u >"$place/known" || [ $? = 1 ]
+  [ -s "$place/known" ] || break
+  grep -vxF -f "$place/known" "$place/lines" >"$place/left" || [ $? = 1 ]
+  mv "$place/left" "$place/lines"
+done
+sed 's/^/line\t/' "$place/lines"
+if [ -s "$place/lines" ]; then
+  # Of the system and the interpreter, which are large and older than the build, only where packages are installed.
+  { grep -zvE "^(/usr|${python%/bin/*})/" "$place/all" || [ $? = 1 ]; } >"$place/built"
+  { grep -zE "^(/usr|${python%/bin/*})/.*/(site|dist)-packages/" "$place/all" || [ $? = 1 ]; } >>"$place/built"
+  xargs -0 -r grep -lZaF -s -f "$place/lines" -- <"$place/built" >"$place/files" || [ -e "$place/files" ]
+  while IFS= read -r -d '' path; do
+    printf 'file\t%q\n' "$path"
+    { grep -ohaF -f "$place/lines" -- "$path" || [ $? = 1 ]; } | sort -u | sed 's/^/has\t/'
+  done <"$place/files"
+fi
+rm -r "$place"

@@ -1,0 +1,89 @@
+"""fc-data seal-check from the outside."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.data import app
+from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import ImageRef
+from datasmith.settings import known_variables
+from datasmith.tasks.folder import write_task
+from tests.sandboxes import embedded_engine, tree_image, tree_task
+from tests.unit.tasks.samples import source_tar
+
+pytestmark = pytest.mark.engine
+
+NEW = "x = the_only_way_to_do_this_in_less_than_a_second()"
+PATCH = f"""diff --git a/a.py b/a.py
+index d8a2b8a..2a2f1f0 100644
+--- a/a.py
++++ b/a.py
+@@ -1 +1 @@
+-x = 1
++{NEW}
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BubblewrapEngine:
+    """The engine that the command will open, and nothing of this machine's settings."""
+    for name in known_variables():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("FC_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("FC_ENGINE", "bubblewrap")
+    return embedded_engine(tmp_path / "cache")
+
+
+def image_of(engine: BubblewrapEngine, place: Path, notes: str) -> ImageRef:
+    """A tree whose build left notes behind, sealed but for git's own sample hooks and log."""
+    place.mkdir()
+    return tree_image(engine, place, {"a.py": b"x = 1\n", ".gitignore": b"notes\n"}, {"notes": notes.encode()})
+
+
+def task_folder(image: ImageRef, place: Path) -> Path:
+    """A task around the image, which is found by its digest."""
+    build = {"python_version": "3.11", "files": DockerContext.default(lock="").texts}
+    task = tree_task(image, expert_patch=PATCH, build=build)
+    return write_task(task, place / "tasks", source=source_tar(place / "repo.tar.gz"), provenance={})
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    code = run_app(app, ["seal-check", *map(str, words)])
+    return (code, *capsys.readouterr())
+
+
+def test_a_task_is_searched_for_its_own_fix(
+    capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path
+) -> None:
+    """A line of the expert's patch in the image is a leak, named with its file; without it that problem is gone."""
+    leaking = task_folder(image_of(engine, tmp_path / "one", f"to do:\n{NEW}\n"), tmp_path / "one")
+    code, out, err = asked(capsys, leaking, "--json")
+    assert not err
+    found = json.loads(out)
+    assert (code, found["sealed"]) == (1, False)
+    leak = "/workspace/repo/notes holds 1 of 1 lines that the fix adds to a.py"
+    assert leak in found["problems"]
+    assert "1 lines that the fix adds and base does not have" in found["looked_at"]
+    clean = task_folder(image_of(engine, tmp_path / "two", "nothing\n"), tmp_path / "two")
+    others = json.loads(asked(capsys, clean, "--json")[1])["problems"]
+    assert [problem for problem in found["problems"] if problem not in others] == [leak]
+
+
+def test_an_image_is_searched_without_a_fix(
+    capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path
+) -> None:
+    """An image by name: what was looked at, what was found, and exit code 1; an unknown one is one line."""
+    image = image_of(engine, tmp_path / "one", "")
+    code, out, _ = asked(capsys, image.name)
+    assert code == 1
+    assert "  looked at commits and their trees\n" in out
+    assert "  LEAK .git/logs is there\n" in out
+    assert out.endswith("not sealed\n")
+    code, out, err = asked(capsys, "no/such:image")
+    assert (code, out) == (2, "")
+    assert "no/such:image is no task folder, and bubblewrap holds no such image (example: " in err

@@ -1,0 +1,76 @@
+"""What of an image's files speaks against the seal: decided from lists, without a sandbox."""
+
+import pytest
+
+from datasmith.docker.seal_search import MOST_LINES, Search, is_telling, problems, telling
+
+LONG = "the quick brown fox jumps over the lazy dog and back"
+
+
+def test_an_answer_is_read_back() -> None:
+    """Each word of the script lands in its field; text may hold tabs."""
+    answer = "looked\t7\ncache\t/a.whl\ncopy\t/b/c.py\nline\tx\ty\nfile\t/d\nhas\tx\ty\nfile\t/e\n"
+    found = Search.read(answer)
+    assert (found.looked_at, found.caches, found.copies) == (7, ("/a.whl",), ("/b/c.py",))
+    assert found.lines == {"x\ty"}
+    assert found.files == {"/d": frozenset({"x\ty"}), "/e": frozenset()}
+
+
+@pytest.mark.parametrize("answer", ["", "cache\t/a.whl\n", "looked\t1\nlooked\t2\n", "looked\t1\nsegfault\n"])
+def test_another_answer_is_refused(answer: str) -> None:
+    """A script that broke off, or printed something else, gives no report."""
+    with pytest.raises(ValueError, match=r"unknown answer|unpack"):
+        Search.read(answer)
+
+
+def test_only_lines_that_tell_are_searched() -> None:
+    """Short lines and imports are found anywhere; of very many lines the longest are taken."""
+    added = {"a.py": [f"  {LONG}", "x = 1", f"import {LONG}", f"from {LONG}"], "b.py": ["y"]}
+    assert telling(added) == {"a.py": frozenset({LONG})}
+    many = telling({"c.py": [f"{LONG} {'x' * number}" for number in range(MOST_LINES + 10)]})["c.py"]
+    assert len(many) == MOST_LINES
+    assert f"{LONG} {'x' * 9}" not in many
+    assert f"{LONG} {'x' * 10}" in many
+
+
+@pytest.mark.parametrize(
+    ("found", "of", "telling_enough"),
+    [(0, 5, False), (1, 5, False), (2, 5, True), (2, 11, False), (3, 11, True), (20, 100, True), (19, 100, False)],
+)
+def test_some_lines_may_be_there_by_chance(found: int, of: int, telling_enough: bool) -> None:
+    """A fifth of the lines, and at least two, are no chance."""
+    lines = [f"{LONG} {number}" for number in range(of)]
+    assert is_telling(frozenset(lines[:found]), frozenset(lines)) is telling_enough
+
+
+def test_a_single_line_has_to_be_long() -> None:
+    """Where the fix adds one line to a file, that line is a sign only if it is not a common one."""
+    assert is_telling(frozenset({LONG}), frozenset({LONG}))
+    assert not is_telling(frozenset({LONG[:30]}), frozenset({LONG[:30]}))
+    assert not is_telling(frozenset(), frozenset({LONG}))
+
+
+CACHES = {
+    "/home/agent/.cache/pip/http/abc": True,
+    "/srv/other-1.0-py3-none-any.whl": True,
+    "/workspace/repo/tests/data/x.tar.gz": False,
+    "/usr/share/python-wheels/pip-23.0-py3-none-any.whl": False,
+    "/usr/share/my-pkg-2.0.tar.gz": True,
+    "/opt/env/lib/python3.11/site-packages/other/data.tar.gz": False,
+    "/opt/python/lib/python3.13/ensurepip/_bundled/pip-24.whl": False,
+    "/opt/env/lib/python3.11/site-packages/my_pkg-3-py3-none-any.whl": True,
+}
+
+
+@pytest.mark.parametrize("path", CACHES)
+def test_a_kept_package_is_a_problem_where_a_download_left_it(path: str) -> None:
+    """What the system and other packages bring is theirs, unless it is named as this package."""
+    found = list(problems(Search(1, (path,), (), frozenset(), {}), {}, ["my_pkg"]))
+    assert bool(found) is CACHES[path]
+
+
+def test_a_copy_in_the_tree_is_the_tree() -> None:
+    """Only copies outside of the repository are second ones."""
+    copies = ("/workspace/repo/.venv/lib/python3.11/site-packages/a.py", "/usr/lib/python3/dist-packages/a/__init__.py")
+    found = list(problems(Search(1, (), copies, frozenset(), {}), {}, ["a"]))
+    assert found == [f"a second copy of the package: {copies[1]}"]
