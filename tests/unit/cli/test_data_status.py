@@ -134,3 +134,17 @@ def test_the_log_tells_of_the_run(capsys: pytest.CaptureFixture[str], clone: Clo
         "exception"
     ]
     assert [line for line in err.splitlines() if "broke off" in line] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [DATES, ("status", *DATES), ("funnel", *DATES), (*DATES, "--dry-run"), ("discover", "--from-csv", "x.csv")],
+)
+def test_a_wrong_level_stops_every_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """One line with an example, exit code 2, and no file is made."""
+    monkeypatch.setenv("FC_LOG_LEVEL", "LOUD")
+    code, out, err = said(capsys, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.endswith("(example: FC_LOG_LEVEL=INFO)\n")
+    assert list(Path().iterdir()) == []

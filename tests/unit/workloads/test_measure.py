@@ -12,7 +12,7 @@ from datasmith.errors import ConfigError
 from datasmith.workloads.audit import EMPTY_ROUND, FULL_ROUND
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload
 from datasmith.workloads.guard import CoreTimes
-from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
+from datasmith.workloads.measure import WARM_UP_ROUND, Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.summary import summarise
 
 from .simulated import Request, SimulatedContainer
@@ -310,3 +310,12 @@ def test_nothing_to_compare_with_is_refused() -> None:
             run(containers)
     with pytest.raises(ConfigError, match="min_rounds"):
         MeasurePlan(min_rounds=9, max_rounds=8)
+
+
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [(0, "round 1"), (WARM_UP_ROUND, "warm-up"), (FULL_ROUND, "audit of the clocks"), (EMPTY_ROUND, "audit of the clocks")],
+)
+def test_a_step_is_named_as_what_it_is(number: int, step: str) -> None:
+    """The launches before the first round warm up; only those after the last are an audit."""
+    assert Progress(1, 2, number, "m.time_x").step == step
