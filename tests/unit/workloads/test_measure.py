@@ -10,7 +10,7 @@ import pytest
 from datasmith.docker.engine import ExecResult
 from datasmith.errors import ConfigError
 from datasmith.workloads.audit import EMPTY_ROUND, FULL_ROUND
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload, agent_arm
 from datasmith.workloads.guard import CoreTimes
 from datasmith.workloads.measure import WARM_UP_ROUND, Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.summary import summarise
@@ -18,6 +18,7 @@ from datasmith.workloads.summary import summarise
 from .simulated import Request, SimulatedContainer
 
 X, Y = Workload("m.time_x", "time"), Workload("m.time_y", "time")
+SUBMITTED = agent_arm("patch#1")
 PLAN = MeasurePlan(seed=1)
 
 
@@ -138,8 +139,8 @@ def test_a_launch_that_runs_into_its_limit_is_a_reason() -> None:
 def test_an_arm_that_claims_half_of_what_passed_outside_is_not_believed() -> None:
     """Twice as fast inside, just as slow outside: audited, and no score."""
     liar = SimulatedContainer(noisy(1e-3, 0.005, 1), claims=0.5)
-    measured = run(arms({EXPERT: liar}))
-    (row,) = measured.summaries[EXPERT].workloads
+    measured = run(arms({SUBMITTED: liar}))
+    (row,) = measured.summaries[SUBMITTED].workloads
     assert row.ratio is None
     assert (row.reason or "").startswith("tampered_or_unreliable: ")
     assert {launch.round for launch in measured.measurements} >= {FULL_ROUND, EMPTY_ROUND}
@@ -160,9 +161,9 @@ def test_a_slower_set_up_is_audited_and_believed() -> None:
             done = super().exec(*args, **kwargs)  # type: ignore[arg-type]
             return replace(done, wall_s=done.wall_s + 0.3, cpu_s=(done.cpu_s or 0.0) + 0.3)
 
-    measured = run(arms({EXPERT: SlowImport(noisy(5e-4, 0.005, 1))}))
+    measured = run(arms({SUBMITTED: SlowImport(noisy(5e-4, 0.005, 1))}))
     assert any(launch.round == EMPTY_ROUND for launch in measured.measurements)
-    assert measured.summaries[EXPERT].workloads[0].ratio == pytest.approx(2.0, rel=0.02)
+    assert measured.summaries[SUBMITTED].workloads[0].ratio == pytest.approx(2.0, rel=0.02)
 
 
 def test_arms_that_behave_are_not_audited() -> None:
