@@ -184,7 +184,13 @@ def test_sources_that_do_not_fit(capsys: pytest.CaptureFixture[str], words: tupl
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("", "is empty"), ("\n", "is empty"), ("\ufeff", "is empty"), ("repo_name\n", "no repository"), ("a,b\n,\n", "no repo")],
+    [
+        ("", "is empty"),
+        ("\n", "is empty"),
+        ("\ufeff", "is empty"),
+        ("repo_name\n", "no repository"),
+        ("a,b\n,\n", "no repo"),
+    ],
 )
 def test_an_empty_list_is_told(capsys: pytest.CaptureFixture[str], content: str, says: str) -> None:
     """One line with an example; the lists that are there stay as they are."""

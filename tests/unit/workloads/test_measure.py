@@ -315,7 +315,12 @@ def test_nothing_to_compare_with_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("number", "step"),
-    [(0, "round 1"), (WARM_UP_ROUND, "warm-up"), (FULL_ROUND, "audit of the clocks"), (EMPTY_ROUND, "audit of the clocks")],
+    [
+        (0, "round 1"),
+        (WARM_UP_ROUND, "warm-up"),
+        (FULL_ROUND, "audit of the clocks"),
+        (EMPTY_ROUND, "audit of the clocks"),
+    ],
 )
 def test_a_step_is_named_as_what_it_is(number: int, step: str) -> None:
     """The launches before the first round warm up; only those after the last are an audit."""
