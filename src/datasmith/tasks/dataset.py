@@ -37,7 +37,8 @@ class Dataset:
         Raises:
             ConfigError: a pattern matches nothing.
         """
-        tasks, problems = [], []
+        tasks: list[Task] = []
+        problems: list[str] = []
         for name in sorted(self._chosen(patterns)):
             try:
                 tasks.append(read_task(self.folders[name]))

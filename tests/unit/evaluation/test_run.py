@@ -87,7 +87,7 @@ def started(place: Path, dataset: Dataset, *names: str) -> None:
 
 
 def test_other_tasks_are_another_configuration(tmp_path: Path, dataset: Dataset) -> None:
-    """A run that exists is called that; tasks that it never had are not said to have changed, and it says what to do."""
+    """A run that exists is called that; tasks that it never had are not said to have changed; it says what to do."""
     started(tmp_path / "r", dataset, "a_b_1", "a_b_2")
     started(tmp_path / "r", dataset, "a_b_1", "a_b_2")
     with pytest.raises(ConfigError) as caught:
