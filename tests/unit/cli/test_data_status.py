@@ -152,6 +152,25 @@ def test_preflight_is_a_command_too(capsys: pytest.CaptureFixture[str], monkeypa
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        ((), "SKIP"),
+        (("--repo", "."), "SKIP"),
+        (("--repo", "pypa/packaging"), "FAIL"),
+        (("--forge", "github"), "FAIL"),
+        (("--offline-source", "x.parquet"), "SKIP"),
+    ],
+)
+def test_preflight_understands_where_a_run_will_mine(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], state: str
+) -> None:
+    """From the flags that a run gets: only GitHub needs a token."""
+    _, out, _ = said(capsys, "preflight", "--stage", "2", "--json", *words)
+    (row,) = [row for row in json.loads(out)["checks"] if row["name"] == "GH_TOKENS"]
+    assert row["state"] == state
+
+
 def test_the_log_tells_of_the_run(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
     """Its beginning and its end, or why it broke off; nothing of that goes to standard error."""
     said(capsys, *DATES, "--repo", clone.path, "--stage", "1")
