@@ -104,7 +104,10 @@ def _registered(name: str, registry: Path | None) -> Path:
     known = _read_registry(registry)
     target = known.get(name, known.get(name.split("@")[0]))
     if target is None:
-        raise ConfigError(f"--dataset {name}: not in {registry}, which knows {', '.join(sorted(known)) or 'nothing'}")
+        raise ConfigError(
+            f"--dataset {name}: no directory, and not in {registry}, which knows "
+            f"{', '.join(sorted(known)) or 'nothing'} (example: --dataset {min(known, default='work/dataset/tasks')})"
+        )
     return registry.parent / target
 
 
@@ -113,4 +116,6 @@ def _read_registry(registry: Path) -> dict[str, str]:
         return TypeAdapter(dict[str, str]).validate_json(registry.read_bytes())
     except (OSError, ValidationError) as error:
         problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
-        raise TaskError(f"cannot read the dataset registry {registry}: {problem}") from error
+        raise TaskError(
+            f'cannot read the dataset registry {registry}: {problem} (example: {{"mine": "work/dataset/tasks"}})'
+        ) from error
