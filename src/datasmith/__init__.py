@@ -1,5 +1,15 @@
 """FormulaCode: merged performance pull requests become measured tasks; agents are scored on them."""
 
-from importlib.metadata import version
+from typing import TYPE_CHECKING
 
-__version__ = version("fc-data")
+if TYPE_CHECKING:
+    __version__: str
+else:
+
+    def __getattr__(name):
+        """`__version__`, read when it is asked for: it takes as long as everything else that `--version` loads."""
+        if name != "__version__":
+            raise AttributeError(name)
+        from importlib.metadata import version
+
+        return version("fc-data")

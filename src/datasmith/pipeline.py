@@ -20,7 +20,7 @@ from datasmith.github.forges import Sources, local_names, open_forge
 from datasmith.publish.funnel import Funnel, funnel
 from datasmith.redact import Redactor
 from datasmith.resolution.resolver import Resolver
-from datasmith.runners.agenda import Terms, abandoned, agenda, repository_of
+from datasmith.runners.agenda import Terms, abandoned, agenda, first_not_run, repository_of, work_of
 from datasmith.runners.base import default_worker
 from datasmith.runners.classify_prs import ClassifyPRsRunner
 from datasmith.runners.loop import RunOptions, StageSummary
@@ -196,7 +196,8 @@ class Pipeline:
         """Run the asked stages in order.
 
         Raises:
-            NothingToDo: no repository has an asv suite, or none had a pull request merged in the window.
+            NothingToDo: no repository has an asv suite, none had a pull request merged in the window, or a stage
+                was asked for before one that it needs.
         """
         try:
             return await self._run(show)
@@ -214,11 +215,24 @@ class Pipeline:
             self._check_found(stage, names)
         return summaries
 
+    def _check_reached(self, stage: int, names: Sequence[str]) -> None:
+        """Refuse a stage that has no work because one before it has not run."""
+        before = range(1, stage)
+        missing = first_not_run([work_of(each, self._store.stage_items(self._window, each), names) for each in before])
+        if missing:
+            flags = " ".join(f"--stage {number}" for number in range(missing, stage + 1))
+            raise NothingToDo(
+                f"--stage {stage}: nothing has come there yet, as stage {missing} ({STAGES[missing]}) has not run"
+                f" in {self._window} (example: {flags})"
+            )
+
     def _prepare(self, stage: int, names: Sequence[str]) -> None:
-        """Bring the ledger to where this request starts."""
+        """Bring the ledger to where this request starts; refuse a stage that nothing has reached."""
         where: Row = {"window": self._window, "stage": stage, "state": "leased"}
         gone = set(abandoned(self._store.select("stage_items", where), gethostname(), _is_alive))
         rows = self._store.stage_items(self._window, stage)
+        if not work_of(stage, rows, names):
+            self._check_reached(stage, names)
         self._set([row for row in rows if row.item in gone], "pending", "")
         found = agenda(stage, self._store.stage_items(self._window, stage), self._request.terms(names))
         self._set(found.again, "pending", "")

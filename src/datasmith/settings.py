@@ -4,11 +4,11 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from dotenv import dotenv_values
-from pydantic import AliasChoices, Field, SecretStr, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, TypeAdapter, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from datasmith.errors import ConfigError
@@ -17,6 +17,7 @@ TOKENS_FILE = Path("tokens.env")
 """Read beside the environment, from the working directory; the environment wins."""
 
 EngineName = Literal["auto", "docker", "podman", "bubblewrap"]
+LevelName = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)]
 
 
 class Settings(BaseSettings):
@@ -77,8 +78,8 @@ class Settings(BaseSettings):
     """Proxy of calls to GitHub; may carry a user and password."""
     no_proxy: str = Field(default="", validation_alias=AliasChoices("NO_PROXY", "FC_NO_PROXY"))
     """Hosts, with commas between them, that are reached without the proxy."""
-    log_level: str = "INFO"
-    """Least important messages that are logged: DEBUG, INFO, WARNING or ERROR."""
+    log_level: LevelName = "INFO"
+    """Least important messages that are logged: DEBUG, INFO, WARNING, ERROR or CRITICAL."""
     dspy_model: str = Field(default="", validation_alias=AliasChoices("DSPY_MODEL", "FC_DSPY_MODEL"))
     """Language model that classifies and synthesizes, as in `openai/gpt-oss-120b`; empty means the rules alone."""
     dspy_api_base: str = Field(default="", validation_alias=AliasChoices("DSPY_API_BASE", "FC_DSPY_API_BASE"))
@@ -135,7 +136,12 @@ def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings
     return found.model_copy(update={"engine": chosen, "data_dir": data_dir or found.data_dir})
 
 
-_EXAMPLES = {"FC_ENGINE": "bubblewrap", "FC_DATA_DIR": "work", "FC_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt"}
+_EXAMPLES = {
+    "FC_ENGINE": "bubblewrap",
+    "FC_DATA_DIR": "work",
+    "FC_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt",
+    "FC_LOG_LEVEL": "INFO",
+}
 
 
 def _variable(location: str) -> str:

@@ -1,5 +1,6 @@
 """The stores that the conformance suite runs on, each empty and migrated."""
 
+import atexit
 import getpass
 import os
 import shutil
@@ -8,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -53,7 +55,7 @@ def postgresql(_place: Path | None = None) -> Iterator[str]:
         port = probe.getsockname()[1]
     user, become = _unprivileged(data)
     run = [*become, str(PROGRAMS[0] / "pg_ctl"), "-D", str(data / "db"), "-w", "-l", str(data / "log")]
-    subprocess.run([*run, "-o", "-A trust --no-sync", "initdb"], check=True, capture_output=True)
+    subprocess.run(["cp", "-a", _fresh_cluster(), data / "db"], check=True, capture_output=True)
     options = f"-p {port} -h 127.0.0.1 -k {data} -c fsync=off"
     subprocess.run([*run, "-o", options, "start"], check=True, capture_output=True, cwd="/")
     try:
@@ -61,6 +63,17 @@ def postgresql(_place: Path | None = None) -> Iterator[str]:
     finally:
         subprocess.run([*run, "-m", "immediate", "stop"], check=True, capture_output=True, cwd="/")
         shutil.rmtree(data)
+
+
+@cache
+def _fresh_cluster() -> Path:
+    """What `initdb` makes, once in a process: each server starts on a copy."""
+    place = Path(tempfile.mkdtemp(prefix="fc-postgresql-new-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    _, become = _unprivileged(place)
+    made = [*become, str(PROGRAMS[0] / "pg_ctl"), "-D", str(place / "db"), "-o", "-A trust --no-sync", "initdb"]
+    subprocess.run(made, check=True, capture_output=True)
+    return place / "db"
 
 
 def _unprivileged(data: Path) -> tuple[str, list[str]]:

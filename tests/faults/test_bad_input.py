@@ -185,17 +185,17 @@ def prepared(fc: FcData, clone: Clone, numbers: range) -> None:
     with SqlStore.at(fc.data / "fc.sqlite") as store:
         store.migrate()
         window = f"{WINDOW[1]}..{WINDOW[3]}"
-        for number in numbers:
-            pr = PR(repository="acme/calc", issue_number=number, base_sha=head, merged_at=NOW)
-            verdict = Classification(is_performance=True)
-            for table, row in (pull_request_row(pr, NOW), classification_row(pr, verdict)):
-                store.upsert(table, [row])
-            for stage in range(2, 6):
-                store.record(window, stage, [(pr.cache_key, "pull_request", "passed", "")], NOW)
-            store.enter(window, 6, [(pr.cache_key, "pull_request")], NOW)
-            name = f"acme_calc_{number}"
-            task = sample_task(task_id=name, pr_number=number, certificate=certificate(name))
-            write_task(task, fc.data / MADE, source=source, provenance={})
+        prs = [PR(repository="acme/calc", issue_number=each, base_sha=head, merged_at=NOW) for each in numbers]
+        verdict = Classification(is_performance=True)
+        store.upsert("pull_requests", [pull_request_row(pr, NOW)[1] for pr in prs])
+        store.upsert("pull_requests", [classification_row(pr, verdict)[1] for pr in prs])
+        for stage in range(2, 6):
+            store.record(window, stage, [(pr.cache_key, "pull_request", "passed", "") for pr in prs], NOW)
+        store.enter(window, 6, [(pr.cache_key, "pull_request") for pr in prs], NOW)
+    for number in numbers:
+        name = f"acme_calc_{number}"
+        task = sample_task(task_id=name, pr_number=number, certificate=certificate(name))
+        write_task(task, fc.data / MADE, source=source, provenance={})
 
 
 def test_ctrl_c_while_publishing(tmp_path: Path, cache: Path, clone: Clone) -> None:

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -32,12 +33,13 @@ def asserts(node: ast.AST) -> bool:
     return False
 
 
-def checking_names() -> set[str]:
+@cache
+def checking_names() -> frozenset[str]:
     """Functions and classes of the tests that can fail themselves, by name."""
     found: set[str] = set()
     for module in modules_of_tests():
         found |= {node.name for node in [*module.functions(), *module.classes()] if asserts(node)}
-    return found - {"__init__"}
+    return frozenset(found - {"__init__"})
 
 
 def called(node: ast.AST) -> set[str]:

@@ -1,12 +1,15 @@
 """The monthly job: its window, and unit files that systemd takes."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from datasmith import process
+from datasmith.cli.data import app
 
 FILES = Path(__file__).resolve().parents[2] / "examples" / "monthly"
 
@@ -24,11 +27,11 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def called(place: Path, **variables: str) -> tuple[int, list[str]]:
+def called(place: Path, *flags: str, **variables: str) -> tuple[int, list[str]]:
     """Exit code of the script, and the calls of fc-data."""
     (place / "calls").unlink(missing_ok=True)
     env = {"PATH": f"{place}/venv/bin:{os.environ['PATH']}", **variables}
-    done = process.run([place / "monthly.sh", "--repo", "a b"], cwd=place, env=env, timeout=30)
+    done = process.run([place / "monthly.sh", *(flags or ("--repo", "a b"))], cwd=place, env=env, timeout=30)
     assert done.error_text == ""
     return done.rc, (place / "calls").read_text().splitlines()
 
@@ -43,7 +46,7 @@ def called(place: Path, **variables: str) -> tuple[int, list[str]]:
 def test_a_month_is_its_first_day_to_the_first_of_the_next(place: Path, month: str, window: str) -> None:
     """Preflight goes first; flags are passed on; the exit code is that of the run."""
     for zone in ("UTC", "Pacific/Kiritimati", "America/Los_Angeles"):
-        assert called(place, MONTH=month, TZ=zone) == (3, ["preflight", f"{window} --resume --repo a b"])
+        assert called(place, MONTH=month, TZ=zone) == (3, ["preflight --repo a b", f"{window} --resume --repo a b"])
 
 
 def test_without_a_month_it_is_the_last_one(place: Path) -> None:
@@ -55,7 +58,34 @@ def test_without_a_month_it_is_the_last_one(place: Path) -> None:
 
 def test_nothing_runs_where_something_is_missing(place: Path) -> None:
     """Preflight's exit code is the job's."""
-    assert called(place, MONTH="2026-02", FAILS="1") == (1, ["preflight"])
+    assert called(place, MONTH="2026-02", FAILS="1") == (1, ["preflight --repo a b"])
+
+
+@pytest.mark.parametrize(
+    ("flags", "looks"),
+    [
+        (("--forge", "git", "--repo", "x", "--seed", "7"), "--forge git --repo x"),
+        (("--seed=7", "--repo=x", "--force", "--repo", "y"), "--repo=x --repo y"),
+        (("--stage", "1", "--engine", "docker", "--offline-source", "p.parquet", "--n-concurrent", "2"),
+         "--stage 1 --engine docker --offline-source p.parquet"),
+        (("--data-dir=d", "--precise"), "--data-dir=d --forge github"),
+    ],
+)  # fmt: skip
+def test_preflight_looks_for_what_the_run_will_need(place: Path, flags: tuple[str, ...], looks: str) -> None:
+    """It gets the flags that it knows, in their order; the run gets all of them."""
+    _, (look, run) = called(place, *flags, MONTH="2026-02")
+    assert look == f"preflight {looks}"
+    assert run.endswith(f" --resume {' '.join(flags)}")
+
+
+def test_preflight_knows_the_flags_that_it_is_given() -> None:
+    """Those that the script picks out are flags of both commands."""
+    command = get_command(app)
+    theirs = [command, command.commands["preflight"]]  # type: ignore[attr-defined]
+    picked = set(re.findall(r"--[a-z-]+(?==\*)", (FILES / "monthly.sh").read_text()))
+    assert len(picked) == 6
+    for each in theirs:
+        assert picked <= {name for parameter in each.params for name in parameter.opts}
 
 
 def test_systemd_takes_the_units(place: Path, tmp_path: Path) -> None:

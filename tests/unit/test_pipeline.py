@@ -222,3 +222,34 @@ def test_an_engine_that_cannot_be_used_stops_before_stage_4(
     with pytest.raises(EngineUnavailable, match="bubblewrap"):
         run(settings, request(clones=(clone.path,)))
     assert set(rows(settings, 4).values()) == {"pending"}
+
+
+@pytest.mark.parametrize(
+    ("ran", "asked", "says"),
+    [
+        ((), (4,), r"--stage 4: .*stage 1 \(scrape_repos\) .*example: --stage 1 --stage 2 --stage 3 --stage 4\)"),
+        ((), (2,), r"--stage 2: .*example: --stage 1 --stage 2\)"),
+        ((1, 2), (4,), r"--stage 4: .*stage 3 \(classify_prs\) has not run .*example: --stage 3 --stage 4\)"),
+        ((1, 2, 3), (6,), r"--stage 6: .*stage 4 .*example: --stage 4 --stage 5 --stage 6\)"),
+        ((), (1, 3), r"--stage 3: .*stage 2 "),
+    ],
+)
+def test_a_stage_whose_predecessor_has_not_run_is_refused(
+    settings: Settings, clone: Clone, ran: tuple[int, ...], asked: tuple[int, ...], says: str
+) -> None:
+    """Nothing has come to it: it says which stages go first."""
+    if ran:
+        run(settings, request((clone.path,), stages=ran))
+    for resume in (False, True):
+        with pytest.raises(NothingToDo, match=says):
+            run(settings, request((clone.path,), stages=asked, resume=resume))
+
+
+def test_a_stage_that_has_done_everything_is_no_error(settings: Settings, clone: Clone) -> None:
+    """Nor is one that nothing was let through to."""
+    run(settings, request((clone.path,), stages=(1, 2, 3)))
+    assert run(settings, request((clone.path,), stages=(3,), resume=True)).stages
+    with SqlStore.at(settings.data_dir / "fc.sqlite") as store:
+        waiting = store.stage_items("2026-02-01..2026-03-01", 4)
+        store.record(waiting[0].window, 4, [(row.item, row.kind, "refused", "no") for row in waiting], NOW)
+    assert run(settings, request((clone.path,), stages=(5, 6), resume=True)).stages

@@ -37,12 +37,21 @@ def test_the_environment_wins_over_tokens_env(monkeypatch: pytest.MonkeyPatch, t
     assert (load_settings().engine, load_settings().namespace) == ("docker", "mine")
 
 
-@pytest.mark.parametrize(("name", "value"), [("FC_MEMORY_MB", "lots"), ("FC_ENGINE", "vmware")])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("FC_MEMORY_MB", "lots"), ("FC_ENGINE", "vmware"), ("FC_LOG_LEVEL", "LOUD"), ("FC_LOG_LEVEL", "")],
+)
 def test_a_wrong_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     """The error names the variable and gives an example, in one line."""
     monkeypatch.setenv(name, value)
     with pytest.raises(ConfigError, match=f"^{name}: .*example"):
         load_settings()
+
+
+def test_a_level_may_be_written_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read as the level of that name."""
+    monkeypatch.setenv("FC_LOG_LEVEL", "warning")
+    assert load_settings().log_level == "WARNING"
 
 
 def test_settings_are_frozen() -> None:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
-from datasmith import __version__, process
+from datasmith import process
+from datasmith.cli.entry import INTERRUPTED
 from datasmith.cli.logs import our_redactor
+from datasmith.cli.usage import explained
 from datasmith.errors import DatasmithError, StoreUnavailable
 
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
-INTERRUPTED = 130
-"""Exit code after Ctrl-C, as shells expect it."""
 
 
 def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
@@ -26,13 +26,13 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = int(app(words, standalone_mode=False) or 0)
+        code = int(app(words, standalone_mode=False, prog_name=app.info.name or None) or 0)
         sys.stdout.flush()
         return _stopped() if code == INTERRUPTED else code  # typer makes this code of Ctrl-C
     except DatasmithError as error:
         return _say(str(error), error.exit_code)
     except TyperException as error:
-        return _usage(error)
+        return _say(*explained(error, app))
     except (KeyboardInterrupt, typer.Abort):
         return _stopped()
     except BrokenPipeError:
@@ -60,11 +60,6 @@ def one_line(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:2000]
 
 
-def _usage(error: TyperException) -> int:
-    say = getattr(error, "format_message", None)
-    return _say(str(say()) if callable(say) else str(error), int(getattr(error, "exit_code", 2)))
-
-
 def _say(message: str, code: int) -> int:
     """Print the one line; it is cut after its secrets are gone, so that no half of one is left."""
     print(f"error: {one_line(our_redactor()(message))}", file=sys.stderr)
@@ -85,5 +80,7 @@ def _keep_traceback() -> str:
 def show_version(wanted: bool) -> None:
     """Callback of `--version`."""
     if wanted:
+        from datasmith import __version__  # slow to find out
+
         print(__version__)
         raise typer.Exit

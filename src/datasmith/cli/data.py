@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datasmith.settings import Settings
 
 app = typer.Typer(
+    name="fc-data",
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.options import Json
-from datasmith.errors import ForgeUnavailable
+from datasmith.errors import ConfigError, ForgeUnavailable
 
 if TYPE_CHECKING:
     from datasmith.github.discovery import Discovered
@@ -56,6 +56,10 @@ async def _discover(settings: "Settings", from_csv: Path | None, min_stars: int)
         async with open_client(settings) as client:
             return await found_by(client, min_stars)
     listed = read_repositories(from_csv, source=from_csv.name)
+    if not listed:
+        raise ConfigError(
+            f"--from-csv {from_csv}: no repository below its first line (example of a line: pypa/packaging)"
+        )
     if not settings.github_tokens and all(each.repository.stars is not None for each in listed):
         print("GH_TOKENS is not set: stars, forks and archives are taken from the file as they are", file=sys.stderr)
         return await from_list(None, listed, min_stars)

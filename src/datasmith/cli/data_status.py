@@ -5,17 +5,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from datasmith.cli.common import one_line
 from datasmith.cli.options import DataDir, End, Json, Start
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
+    from datasmith.cli.sheet import Sheet
     from datasmith.runners.status import Status
 
-WIDTH = 130
-"""Columns where standard output is no terminal."""
+_PLURALS = {"repository": "repositories", "pull_request": "pull requests"}
 REASONS = 20
 """At most so many reasons of failures are shown; --json gives all of them."""
 
@@ -38,73 +36,62 @@ def status(start_date: Start, end_date: End, data_dir: DataDir = None, as_json: 
 
 def print_status(found: "Status", console: "Console | None" = None) -> None:
     """The tables; whatever comes from the ledger is printed as text, never as markup."""
-    from rich.console import Console
     from rich.text import Text
 
-    out = console or Console(highlight=False)
-    if not out.is_terminal:
-        out.width = WIDTH
+    from datasmith.cli.sheet import output
+
+    out = output(console)
     if not any(stage.known for stage in found.stages):
         out.print(Text(f"{found.window}: nothing is known of this window yet"))
         return
-    out.print(_stages(found))
+    _stages(found).show(out)
     if found.failures:
-        out.print(_failures(found))
+        _failures(found).show(out)
     if found.workers:
-        out.print(_workers(found))
+        _workers(found).show(out)
     else:
         out.print(Text("nobody is at work"))
 
 
-def _table(title: str, left: tuple[str, ...], right: tuple[str, ...]) -> "Table":
-    from rich.table import Table
-    from rich.text import Text
+def _stages(found: "Status") -> "Sheet":
+    from datasmith.cli.sheet import NOTHING, Column, Sheet
 
-    table = Table(title=Text(title), title_justify="left")
-    for name in left:
-        table.add_column(name, overflow="fold")
-    for name in right:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
-
-
-def _row(table: "Table", *cells: str) -> None:
-    from rich.text import Text
-
-    table.add_row(*(Text(one_line(cell)) for cell in cells))
-
-
-def _stages(found: "Status") -> "Table":
     counts = ("waiting", "at work", "passed", "refused", "failed", "items/min")
-    table = _table(f"{found.window} at {found.at:%Y-%m-%d %H:%M:%S} UTC", ("stage",), counts)
-    table.add_column("oldest waiting", overflow="fold")
-    table.add_column("age", justify="right", no_wrap=True)
+    columns = [Column("stage"), *(Column(name, right=True) for name in counts)]
+    columns += [Column("oldest waiting", wraps=True), Column("age", right=True)]
+    sheet = Sheet(f"{found.window} at {found.at:%Y-%m-%d %H:%M:%S} UTC", columns)
     for stage in found.stages:
         numbers = (stage.pending, stage.leased, stage.passed, stage.refused, stage.failed)
-        cells = [f"{number:,}" if number else "·" for number in numbers]
-        speed = "·" if stage.per_minute is None else f"{stage.per_minute:,.1f}"
-        _row(table, f"{stage.stage} {stage.name}", *cells, speed, stage.oldest or "·", age(stage.oldest_age_s))
-    return table
+        cells = [f"{number:,}" if number else NOTHING for number in numbers]
+        speed = NOTHING if stage.per_minute is None else f"{stage.per_minute:,.1f}"
+        name = f"{stage.stage} {stage.name}" + (f": {_PLURALS[stage.kind]}" if stage.stage == 2 else "")
+        sheet.add(name, *cells, speed, stage.oldest or NOTHING, age(stage.oldest_age_s))
+    return sheet
 
 
-def _failures(found: "Status") -> "Table":
-    table = _table("failures by reason (a later run tries them again)", (), ("count", "stage"))
-    table.add_column("reason", overflow="fold")
+def _failures(found: "Status") -> "Sheet":
+    from datasmith.cli.sheet import Column, Sheet
+
+    columns = (Column("count", right=True), Column("stage", right=True), Column("reason", wraps=True))
+    sheet = Sheet("failures by reason (a later run tries them again)", columns, keys=0)
     for stage, reason, count in found.failures[:REASONS]:
-        _row(table, f"{count:,}", str(stage), reason)
+        sheet.add(f"{count:,}", str(stage), reason)
     more = len(found.failures) - REASONS
     if more > 0:
-        _row(table, "", "", f"and {more} more reasons (--json shows them)")
-    return table
+        sheet.add("", "", f"and {more} more reasons (--json shows them)")
+    return sheet
 
 
-def _workers(found: "Status") -> "Table":
-    table = _table("workers", ("worker", "stage", "state"), ("holding", "done", "of", "last seen"))
+def _workers(found: "Status") -> "Sheet":
+    from datasmith.cli.sheet import Column, Sheet
+
+    numbers = [Column(name, right=True) for name in ("holding", "done", "of", "last seen")]
+    sheet = Sheet("workers", (Column("worker", wraps=True), Column("stage"), Column("state"), *numbers))
     for worker in found.workers:
         seen = f"{age((found.at - worker.seen).total_seconds())} ago"
-        numbers = (f"{worker.holding:,}", f"{worker.completed:,}", f"{worker.total:,}")
-        _row(table, worker.worker, str(worker.stage), worker.state, *numbers, seen)
-    return table
+        counts = (f"{worker.holding:,}", f"{worker.completed:,}", f"{worker.total:,}")
+        sheet.add(worker.worker, str(worker.stage), worker.state, *counts, seen)
+    return sheet
 
 
 def age(seconds: float | None) -> str:

@@ -11,7 +11,10 @@ from datasmith.cli.logs import set_up_logging
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from datasmith.metrics.score import FailurePolicy
+    from datasmith.tasks.task import Task
 
 app = typer.Typer(
     name="fc-eval",
@@ -140,12 +143,19 @@ def list_tasks(
     registry: RegistryOption = REGISTRY,
     json_output: JsonOption = False,
 ) -> None:
-    """List the tasks of a dataset."""
-    import json
-
+    """List the tasks of a dataset; the exit code is that of an invalid task where one cannot be read."""
+    from datasmith.errors import InvalidTask
     from datasmith.tasks.dataset import load_dataset
 
-    rows = load_dataset(dataset, registry=registry).select(tuple(task_id or ()))
+    rows, problems = load_dataset(dataset, registry=registry).readable(tuple(task_id or ()))
+    _print_tasks(rows, json_output)
+    if problems:
+        raise InvalidTask(problems)
+
+
+def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
+    import json
+
     if json_output:
         fields = {"task_id", "owner", "repo", "pr_number", "base_commit", "difficulty", "category"}
         print(json.dumps([task.model_dump(mode="json", include=fields) for task in rows], indent=1))

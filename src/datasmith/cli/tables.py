@@ -3,44 +3,38 @@
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from datasmith.cli.common import one_line
+from datasmith.cli.sheet import Column, Sheet, output
 from datasmith.evaluation.html import interval, percent, ratio, seconds, signed
 from datasmith.evaluation.report import Report, TrialRow
 from datasmith.metrics.levels import LEVELS
 
-WIDTH = 130
-"""Columns where standard output is no terminal."""
-
 
 def print_report(report: Report, page: Path, console: Console | None = None) -> None:
     """Print agents, levels, trials, control and cost to standard output."""
-    out = console or Console(highlight=False)
-    if not out.is_terminal:
-        out.width = WIDTH
-    for table in (_agents(report), _levels(report), _trials(report)):
-        out.print(table)
+    out = output(console)
+    for sheet in (_agents(report), _levels(report), _trials(report)):
+        sheet.show(out)
     control, cost = report.control, report.cost
     for line in (
         f"A/A false positives: {control.said}; median interval half-width ±{percent(control.half_width, 2)}",
         f"measuring: {cost.launches} launches, {seconds(cost.wall_s)} wall, {seconds(cost.cpu_s)} cpu, "
         f"{percent(cost.overhead_share)} outside timed calls",
-        f"{report.n_complete} of {report.n_expected} trials complete; page: {page}",
     ):
-        out.print(Text(line), soft_wrap=True)
+        out.print(Text(line), soft_wrap=not out.is_terminal)
+    page_line = f"{report.n_complete} of {report.n_expected} trials complete; page: {page}"
+    out.print(Text(page_line), soft_wrap=True)  # a path that a terminal breaks by itself can be copied
 
 
-def _agents(report: Report) -> Table:
-    table = Table(title=f"{report.run.run_id}: agents (failed trials: {report.policy})", title_justify="left")
-    table.add_column("agent")
-    for name in ("speedup", "expert", "advantage", "scored"):
-        table.add_column(name, justify="right")
-    table.add_column("outcomes")
+def _agents(report: Report) -> Sheet:
+    numbers = [Column(name, right=True) for name in ("speedup", "expert", "advantage", "scored")]
+    columns = (Column("agent"), *numbers, Column("outcomes", wraps=True))
+    sheet = Sheet(f"{report.run.run_id}: agents (failed trials: {report.policy})", columns)
     for agent in report.agents:
         means = agent.means
-        cells = (
+        sheet.add(
             agent.agent,
             f"{ratio(means.speedup.value)} {interval(agent.intervals.speedup)}",
             ratio(means.expert_speedup.value),
@@ -48,39 +42,33 @@ def _agents(report: Report) -> Table:
             f"{agent.n_scored} of {len(report.run.config.task_ids)}",
             ", ".join(f"{name} {count}" for name, count in sorted(agent.outcomes.items())),
         )
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
+    return sheet
 
 
-def _levels(report: Report) -> Table:
-    table = Table(title="advantage per level", title_justify="left")
-    table.add_column("agent")
+def _levels(report: Report) -> Sheet:
     levels = LEVELS[-2::-1]
-    for level in levels:
-        table.add_column(level, justify="right")
+    sheet = Sheet("advantage per level", (Column("agent"), *(Column(level, right=True) for level in levels)))
     for agent in report.agents:
         cells = [
             f"{signed(agent.means.by_level[level].value)} {interval(agent.intervals.at(level), 3, sign=True)}"
             for level in levels
         ]
-        table.add_row(Text(agent.agent), *(Text(cell) for cell in cells))
-    return table
+        sheet.add(agent.agent, *cells)
+    return sheet
 
 
-def _trials(report: Report) -> Table:
-    table = Table(title="trials", title_justify="left")
-    for name in ("task", "agent", "n", "outcome", "reason"):
-        table.add_column(name)
-    for name in ("speedup", "advantage"):
-        table.add_column(name, justify="right")
+def _trials(report: Report) -> Sheet:
+    names = [Column(name) for name in ("task", "agent", "n", "outcome")]
+    numbers = [Column(name, right=True) for name in ("speedup", "advantage")]
+    sheet = Sheet("trials", (*names, Column("reason", wraps=True), *numbers), keys=3)
     for row in report.trials:
-        table.add_row(*_trial_cells(row))
-    return table
+        sheet.add(*_trial_cells(row))
+    return sheet
 
 
-def _trial_cells(row: TrialRow) -> list[Text]:
+def _trial_cells(row: TrialRow) -> list[str]:
     record, score = row.record, row.score
-    cells = [
+    return [
         record.task_id,
         record.agent,
         str(record.attempt),
@@ -89,4 +77,3 @@ def _trial_cells(row: TrialRow) -> list[Text]:
         ratio(score.speedup if score else None),
         signed(score.advantage if score else None),
     ]
-    return [Text(one_line(cell)) for cell in cells]

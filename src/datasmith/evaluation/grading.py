@@ -209,8 +209,7 @@ class Grader:
         return workloads, arms, broken
 
     def _told(self, progress: Progress) -> None:
-        step = f"round {progress.round + 1}" if progress.round >= 0 else "audit of the clocks"
-        self._say(f"measure, {step}", progress.done, progress.expected)
+        self._say(f"measure, {progress.step}", progress.done, progress.expected)
 
     def _workloads(self, base: Container) -> list[Workload]:
         """The task's workloads as base has them."""

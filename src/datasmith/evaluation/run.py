@@ -145,13 +145,15 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
         return
     changes = list(earlier.config.changes(config))
     locked = folder.read_lock().tasks
-    changes += [f"task {name}: its files changed" for name, digest in digests.items() if locked.get(name) != digest]
+    known = [name for name in config.task_ids if name in earlier.config.task_ids]
+    changes += [f"task {name}: its files changed" for name in known if locked.get(name) != digests[name]]
     if earlier.machine != here:
         changes.append(f"machine: {earlier.machine.cpu_model} -> {here.cpu_model}, or its cores, memory or kernel")
     if changes:
         raise ConfigError(
-            f"--run-id {folder.root.name} was started otherwise: {'; '.join(changes)} "
-            f"(give another one, for example --run-id {folder.root.name}-2)"
+            f"--run-id {folder.root.name}: this run exists with another configuration: {'; '.join(changes)} "
+            f"(to go on with it, give what it was started with; for another run, another name, as in "
+            f"--run-id {folder.root.name}-2)"
         )
 
 

@@ -49,7 +49,7 @@ def read_repositories(path: Path, *, source: str = "") -> list[Listed]:
     columns may be missing, and columns that are not known are passed over. Rows of one repository become one.
 
     Raises:
-        ConfigError: the file cannot be read, or a line names no repository; says which.
+        ConfigError: the file cannot be read or is empty, or a line names no repository; says which.
     """
     found: dict[str, Listed] = {}
     for number, row in _rows(path):
@@ -86,6 +86,8 @@ def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
         raise ConfigError(f"{path} cannot be read: {error.strerror} (example: fc-data discover writes one)") from error
     except (csv.Error, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is no CSV file in UTF-8: {error}") from error
+    if not any(columns):
+        raise ConfigError(f"{path} is empty (example of its first two lines: repo_name, then pypa/packaging)")
     return [(number, dict(zip(columns, map(_plain, cells), strict=False))) for number, cells in lines]
 
 

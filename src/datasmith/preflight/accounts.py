@@ -16,8 +16,9 @@ def github_tokens(facts: Facts) -> Answer:
     if count:
         return Answer("OK", f"{count} token(s)")
     todo = "GH_TOKENS=github_pat_...,github_pat_... (make them at https://github.com/settings/tokens)"
-    if facts.forge == "git":
-        return Answer("SKIP", "not set; local clones need none", todo)
+    if facts.forge != "github":
+        what = "local clones need none" if facts.forge == "git" else f"--forge {facts.forge} needs none"
+        return Answer("SKIP", f"not set; {what}", todo)
     return Answer("FAIL", f"not set, and --forge {facts.forge} needs one", todo)
 
 

@@ -64,6 +64,22 @@ def _is_ours(row: StageItem, terms: Terms) -> bool:
     return terms.repositories is None or repository_of(row.item) in terms.repositories
 
 
+def work_of(stage: int, rows: Iterable[StageItem], repositories: Collection[str]) -> list[StageItem]:
+    """Of a stage's rows, those that it works on itself, of these repositories ("owner/repo")."""
+    return [row for row in rows if _is_work(stage, row) and repository_of(row.item) in repositories]
+
+
+def first_not_run(work: Sequence[Sequence[StageItem]]) -> int:
+    """Of the stages 1, 2, … with this work, the first that has decided nothing; 0 where each has run.
+
+    A stage without any work, after one that ran, has not been left out: nothing was let through to it.
+    """
+    for number, rows in enumerate(work, 1):
+        if not any(row.state in FINAL_STATES for row in rows) and (rows or number == 1):
+            return number
+    return 0
+
+
 def repository_of(item: str) -> str:
     """The repository of a ledger item: "owner/repo" of "owner/repo:n"."""
     return item.partition(":")[0]

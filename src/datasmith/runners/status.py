@@ -6,20 +6,27 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from datasmith.storage.base import STAGES, Row, Store, Value
+from datasmith.storage.base import STAGES, ItemKind, Row, Store, Value
 
 SILENT_AFTER = timedelta(seconds=120)
 """A worker notes its progress while it works; one that has not for so long was killed, or is stuck."""
+
+LAST_OF_REPOSITORIES = 2
+"""Stages 1 and 2 work by repository; stage 2 decides on pull requests, too."""
 
 WorkerState = Literal["running", "silent", "finished", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class StageStatus:
-    """One stage: items by state; `per_minute` of the workers that run now, else of the last run, None where unknown."""
+    """Items of one kind at one stage, by state; stage 2 has both kinds.
+
+    `per_minute` counts what the stage works on: of the workers that run now, else of the last run, None where unknown.
+    """
 
     stage: int
     name: str
+    kind: ItemKind
     pending: int
     leased: int
     passed: int
@@ -31,7 +38,7 @@ class StageStatus:
 
     @property
     def known(self) -> int:
-        """All items of the stage."""
+        """All of these items."""
         return self.pending + self.leased + self.passed + self.refused + self.failed
 
 
@@ -66,26 +73,51 @@ def status(store: Store, window: str, now: datetime) -> Status:
     return Status(
         window=window,
         at=now,
-        stages=tuple(_stage(store, window, stage, runs, now) for stage in STAGES),
+        stages=tuple(row for stage in STAGES for row in _stage(store, window, stage, runs, now)),
         failures=_failures(store, window),
         workers=_workers(runs, held, now),
     )
 
 
-def _stage(store: Store, window: str, stage: int, runs: Sequence[Row], now: datetime) -> StageStatus:
-    counts = store.count(window, stage)
-    oldest = store.oldest(window, stage) if counts["pending"] + counts["leased"] else None
+def _stage(store: Store, window: str, stage: int, runs: Sequence[Row], now: datetime) -> list[StageStatus]:
+    """A row for each kind of item that the stage has; the few repositories are counted one by one."""
+    counts = Counter[str](store.count(window, stage))
+    speed = per_minute([row for row in runs if row["stage"] == stage], now)
+    rows: list[StageStatus] = []
+    if stage <= LAST_OF_REPOSITORIES:
+        found = store.select("stage_items", {"window": window, "stage": stage, "kind": "repository"}, ["updated_at"])
+        ours = Counter(str(row["state"]) for row in found)
+        waiting = [row for row in found if row["state"] in {"pending", "leased"}]
+        oldest = min(((_time(row["updated_at"]), str(row["item"])) for row in waiting), default=None)
+        rows.append(_row(stage, "repository", ours, oldest, now, speed))
+        counts -= ours
+    if stage >= LAST_OF_REPOSITORIES:
+        waits = store.oldest(window, stage) if counts["pending"] + counts["leased"] else None
+        oldest = (waits[1], waits[0]) if waits else None
+        rows.append(_row(stage, "pull_request", counts, oldest, now, None if rows else speed))
+    return rows
+
+
+def _row(
+    stage: int,
+    kind: ItemKind,
+    counts: Counter[str],
+    oldest: tuple[datetime, str] | None,
+    now: datetime,
+    speed: float | None,
+) -> StageStatus:
     return StageStatus(
         stage=stage,
         name=STAGES[stage],
+        kind=kind,
         pending=counts["pending"],
         leased=counts["leased"],
         passed=counts["passed"],
         refused=counts["refused"],
         failed=counts["failed"],
-        per_minute=per_minute([row for row in runs if row["stage"] == stage], now),
-        oldest=oldest[0] if oldest else None,
-        oldest_age_s=(now - oldest[1]).total_seconds() if oldest else None,
+        per_minute=speed,
+        oldest=oldest[1] if oldest else None,
+        oldest_age_s=(now - oldest[0]).total_seconds() if oldest else None,
     )
 
 

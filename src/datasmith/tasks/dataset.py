@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from datasmith.errors import ConfigError, TaskError
+from datasmith.errors import ConfigError, InvalidTask, TaskError
 from datasmith.tasks.folder import read_task
 from datasmith.tasks.ids import canonical, spellings
 from datasmith.tasks.task import Task
@@ -28,9 +28,26 @@ class Dataset:
             ConfigError: a pattern matches nothing; names it and an id that exists.
             InvalidTask: a selected folder breaks the contract.
         """
-        chosen = {name for pattern in patterns or ("*",) for name in self._wanted(pattern)}
-        kept = chosen - {name for pattern in exclude for name in self._named(pattern)}
+        kept = self._chosen(patterns) - {name for pattern in exclude for name in self._named(pattern)}
         return [read_task(self.folders[name]) for name in sorted(kept)]
+
+    def readable(self, patterns: Sequence[str]) -> tuple[list[Task], list[str]]:
+        """The tasks that `select` would give and that can be read, and the problems of the other folders.
+
+        Raises:
+            ConfigError: a pattern matches nothing.
+        """
+        tasks: list[Task] = []
+        problems: list[str] = []
+        for name in sorted(self._chosen(patterns)):
+            try:
+                tasks.append(read_task(self.folders[name]))
+            except InvalidTask as error:
+                problems += error.problems
+        return tasks, problems
+
+    def _chosen(self, patterns: Sequence[str]) -> set[str]:
+        return {name for pattern in patterns or ("*",) for name in self._wanted(pattern)}
 
     def _wanted(self, pattern: str) -> list[str]:
         found = self._named(pattern)
@@ -87,7 +104,10 @@ def _registered(name: str, registry: Path | None) -> Path:
     known = _read_registry(registry)
     target = known.get(name, known.get(name.split("@")[0]))
     if target is None:
-        raise ConfigError(f"--dataset {name}: not in {registry}, which knows {', '.join(sorted(known)) or 'nothing'}")
+        raise ConfigError(
+            f"--dataset {name}: no directory, and not in {registry}, which knows "
+            f"{', '.join(sorted(known)) or 'nothing'} (example: --dataset {min(known, default='work/dataset/tasks')})"
+        )
     return registry.parent / target
 
 
@@ -96,4 +116,6 @@ def _read_registry(registry: Path) -> dict[str, str]:
         return TypeAdapter(dict[str, str]).validate_json(registry.read_bytes())
     except (OSError, ValidationError) as error:
         problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
-        raise TaskError(f"cannot read the dataset registry {registry}: {problem}") from error
+        raise TaskError(
+            f'cannot read the dataset registry {registry}: {problem} (example: {{"mine": "work/dataset/tasks"}})'
+        ) from error

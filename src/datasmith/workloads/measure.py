@@ -85,6 +85,13 @@ class Progress:
     round: int
     workload: str
 
+    @property
+    def step(self) -> str:
+        """What the launch belongs to, in words; rounds count from 1."""
+        if self.round >= 0:
+            return f"round {self.round + 1}"
+        return "warm-up" if self.round == WARM_UP_ROUND else "audit of the clocks"
+
 
 @dataclass(frozen=True, slots=True)
 class Measured:

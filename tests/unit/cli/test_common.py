@@ -9,7 +9,8 @@ import pytest
 import typer
 
 from datasmith import process
-from datasmith.cli.common import INTERRUPTED, one_line, run_app
+from datasmith.cli.common import one_line, run_app
+from datasmith.cli.entry import INTERRUPTED
 from datasmith.cli.logs import set_up_logging
 from datasmith.errors import BuildFailed, ConfigError, InvalidTask, StoreUnavailable
 

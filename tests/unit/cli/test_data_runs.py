@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.cli.common import INTERRUPTED, run_app
+from datasmith.cli.common import run_app
 from datasmith.cli.data import app
+from datasmith.cli.entry import INTERRUPTED
 from datasmith.storage.sql import SqlStore
 from tests.clones import LINES, Clone
 from tests.conformance.stores import postgresql

@@ -60,24 +60,53 @@ def test_the_status_after_a_run(capsys: pytest.CaptureFixture[str], clone: Clone
     (row,) = [line for line in out.splitlines() if "4 resolve_packages" in line]
     assert "acme/calc:2" in row and " s " in row
     found = json.loads(said(capsys, "status", *DATES, "--json")[1])
-    assert found["stages"][3] | {"oldest_age_s": 0} == {
-        "stage": 4, "name": "resolve_packages", "pending": 1, "leased": 0, "passed": 0, "refused": 0, "failed": 0,
-        "per_minute": None, "oldest": "acme/calc:2", "oldest_age_s": 0,
+    (fourth,) = [stage for stage in found["stages"] if stage["stage"] == 4]
+    assert fourth | {"oldest_age_s": 0} == {
+        "stage": 4, "name": "resolve_packages", "kind": "pull_request", "pending": 1, "leased": 0, "passed": 0,
+        "refused": 0, "failed": 0, "per_minute": None, "oldest": "acme/calc:2", "oldest_age_s": 0,
     }  # fmt: skip
     assert datetime.fromisoformat(found["at"]).tzinfo is not None and found["window"] == WINDOW
 
 
-def test_what_comes_from_the_ledger_is_text() -> None:
-    """No markup, no control characters; many reasons are cut, and it is said how many there are more."""
+def test_repositories_and_pull_requests_are_told_apart(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """Stage 2 works on repositories and decides on pull requests: a row for each."""
+    clone.merge(3, "Speed up more")
+    said(capsys, *DATES, "--repo", clone.path, "--stage", "1", "--stage", "2")
+    _, out, _ = said(capsys, "status", *DATES)
+    words = {line.split("│")[1].strip(): line.split("│")[4].strip() for line in out.splitlines() if "│" in line}
+    assert (words["2 scrape_commits: repositories"], words["2 scrape_commits: pull requests"]) == ("1", "2")
+    assert words["1 scrape_repos"] == "1" and words["3 classify_prs"] == "·"
+
+
+def crowded() -> Status:
+    """A status with hostile text in it, many reasons and large numbers."""
     now = datetime(2026, 3, 2, tzinfo=UTC)
     stages = tuple(
-        StageStatus(number, name, 250_000, 0, 0, 0, 3, 5000.0, "a/b:1[red]", 100_000.0)
+        StageStatus(number, name, "pull_request", 250_000, 0, 0, 0, 3, 5000.0, "a/b:1[red]", 100_000.0)
         for number, name in STAGES.items()
     )
     failures = tuple((3, f"\x1b[2J[bold]reason {number}", 30 - number) for number in range(25))
     workers = (WorkerStatus("host-1", 3, "silent", 2, 4, 10, now - timedelta(seconds=200)),)
+    return Status(WINDOW, now, stages, failures, workers)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 130, 200])
+def test_a_terminal_of_any_width_shows_everything(width: int) -> None:
+    """No line is wider than the terminal, no word is cut, and nothing is left out."""
     target = StringIO()
-    print_status(Status(WINDOW, now, stages, failures, workers), Console(file=target, width=130))
+    print_status(crowded(), Console(file=target, width=width, force_terminal=True, color_system=None))
+    lines = target.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    shown = target.getvalue()
+    assert "…" not in shown and ("│ 1 scrape_repos" in shown) is (width >= 130)
+    for words in ("2 scrape_commits", "waiting", "250,000", "items/min", "5,000.0", "1 d 3 h", "a/b:1[red]", "silent"):
+        assert words in shown
+
+
+def test_what_comes_from_the_ledger_is_text() -> None:
+    """No markup, no control characters; many reasons are cut, and it is said how many there are more."""
+    target = StringIO()
+    print_status(crowded(), Console(file=target, width=130))
     shown = target.getvalue()
     for words in ("250,000", "5,000.0", "a/b:1[red]", "1 d 3 h", "[2J[bold]reason 19", "3 min 20 s ago", "silent"):
         assert words in shown
@@ -123,6 +152,25 @@ def test_preflight_is_a_command_too(capsys: pytest.CaptureFixture[str], monkeypa
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        ((), "SKIP"),
+        (("--repo", "."), "SKIP"),
+        (("--repo", "pypa/packaging"), "FAIL"),
+        (("--forge", "github"), "FAIL"),
+        (("--offline-source", "x.parquet"), "SKIP"),
+    ],
+)
+def test_preflight_understands_where_a_run_will_mine(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], state: str
+) -> None:
+    """From the flags that a run gets: only GitHub needs a token."""
+    _, out, _ = said(capsys, "preflight", "--stage", "2", "--json", *words)
+    (row,) = [row for row in json.loads(out)["checks"] if row["name"] == "GH_TOKENS"]
+    assert row["state"] == state
+
+
 def test_the_log_tells_of_the_run(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
     """Its beginning and its end, or why it broke off; nothing of that goes to standard error."""
     said(capsys, *DATES, "--repo", clone.path, "--stage", "1")
@@ -134,3 +182,17 @@ def test_the_log_tells_of_the_run(capsys: pytest.CaptureFixture[str], clone: Clo
         "exception"
     ]
     assert [line for line in err.splitlines() if "broke off" in line] == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [DATES, ("status", *DATES), ("funnel", *DATES), (*DATES, "--dry-run"), ("discover", "--from-csv", "x.csv")],
+)
+def test_a_wrong_level_stops_every_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """One line with an example, exit code 2, and no file is made."""
+    monkeypatch.setenv("FC_LOG_LEVEL", "LOUD")
+    code, out, err = said(capsys, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.endswith("(example: FC_LOG_LEVEL=INFO)\n")
+    assert list(Path().iterdir()) == []

@@ -180,3 +180,22 @@ def test_sources_that_do_not_fit(capsys: pytest.CaptureFixture[str], words: tupl
     code, out, err = said(capsys, *WINDOW, *words)
     assert (code, out, err.count("\n")) == (2, "", 1) and says in err
     assert not Path("work").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "is empty"),
+        ("\n", "is empty"),
+        ("\ufeff", "is empty"),
+        ("repo_name\n", "no repository"),
+        ("a,b\n,\n", "no repo"),
+    ],
+)
+def test_an_empty_list_is_told(capsys: pytest.CaptureFixture[str], content: str, says: str) -> None:
+    """One line with an example; the lists that are there stay as they are."""
+    Path("big.csv").write_text(content)
+    code, out, err = said(capsys, "discover", "--from-csv", "big.csv")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert says in err and "example" in err and "big.csv" in err
+    assert [path.name for path in Path().iterdir()] == ["big.csv"]

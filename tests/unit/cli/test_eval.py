@@ -9,8 +9,10 @@ import pytest
 from datasmith import __version__, process
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, InvalidTask
+from datasmith.tasks.folder import write_task
 from tests.unit.evaluation.sample_run import sample_run
+from tests.unit.tasks.samples import sample_task, source_tar
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -129,3 +131,30 @@ def test_an_unknown_policy_is_named(capsys: pytest.CaptureFixture[str], tmp_path
     code, _, err = said(capsys, "report", str(tmp_path / "r"), "--policy", "zero")
     assert code == ConfigError.exit_code
     assert "floor, baseline, exclude" in err
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    """Three task folders; the middle one is broken."""
+    source = source_tar(tmp_path / "source.tar.gz")
+    for number in (1, 2, 3):
+        task = sample_task(task_id=f"acme_calc_{number}", pr_number=number, certificate=None)
+        write_task(task, tmp_path / "tasks", source=source, provenance={})
+    (tmp_path / "tasks" / "acme_calc_2" / "task.toml").write_text("[")
+    return tmp_path / "tasks"
+
+
+def test_a_broken_folder_hides_no_other(capsys: pytest.CaptureFixture[str], dataset: Path) -> None:
+    """The others are listed; the broken one is named with its reason, and its exit code is that of an invalid task."""
+    code, out, err = said(capsys, "tasks", "list", "--dataset", str(dataset))
+    assert [line.split("\t")[0] for line in out.splitlines()] == ["acme_calc_1", "acme_calc_3"]
+    assert (code, err.count("\n")) == (InvalidTask.exit_code, 1)
+    assert err.startswith("error: acme_calc_2: TOMLDecodeError: ")
+    code, out, _ = said(capsys, "tasks", "list", "--dataset", str(dataset), "--json")
+    assert (code, [row["pr_number"] for row in json.loads(out)]) == (InvalidTask.exit_code, [1, 3])
+
+
+def test_a_broken_folder_that_is_not_asked_for_is_not_told(capsys: pytest.CaptureFixture[str], dataset: Path) -> None:
+    """Its neighbours are in order."""
+    code, out, err = said(capsys, "tasks", "list", "--dataset", str(dataset), "--task-id", "acme_calc_[13]")
+    assert (code, out.count("\n"), err) == (0, 2, "")

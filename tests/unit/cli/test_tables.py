@@ -3,11 +3,13 @@
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from datasmith.cli.tables import print_report
 from datasmith.evaluation.report import build_report
-from tests.unit.evaluation.sample_run import SampleRun
+from datasmith.evaluation.run_folder import RunFolder
+from tests.unit.evaluation.sample_run import SampleRun, sample_run
 
 
 def test_markup_and_escape_codes_in_names_are_not_obeyed(tmp_path: Path) -> None:
@@ -22,3 +24,27 @@ def test_markup_and_escape_codes_in_names_are_not_obeyed(tmp_path: Path) -> None
     text = target.getvalue()
     assert "\x1b" not in text
     assert "[red]x[/red]" in text
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run of three agents."""
+    root = tmp_path_factory.mktemp("runs") / "r"
+    sample_run(root)
+    return RunFolder(root)
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100, 130, 200])
+def test_a_terminal_of_any_width_shows_everything(folder: RunFolder, width: int) -> None:
+    """No line but that of the page is wider than the terminal, and no number and no name is cut."""
+    record = folder.read_run()
+    assert record is not None
+    target = io.StringIO()
+    console = Console(file=target, width=width, force_terminal=True, color_system=None, highlight=False)
+    print_report(build_report(folder, record, "floor"), Path("p"), console)
+    *lines, page = target.getvalue().splitlines()
+    assert max(map(len, lines)) <= width and page.endswith("page: p")
+    shown = " ".join(target.getvalue().split())
+    assert "…" not in shown
+    for words in ("command-breaks", "1.188×", "[0.887, 2.143]", "failed_tests", "acme_fast_2", "outside timed calls"):
+        assert words in shown

@@ -1,15 +1,20 @@
-"""Tasks side by side: a core each, and one failure stops all."""
+"""What makes two runs one; tasks side by side: a core each, and one failure stops all."""
 
 import threading
 import time
+from pathlib import Path
 from typing import cast
 
 import pytest
 
-from datasmith.errors import TrialError
-from datasmith.evaluation.run import _side_by_side
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.config import AgentEntry, RunConfig
+from datasmith.evaluation.run import _side_by_side, _start
+from datasmith.evaluation.run_folder import RunFolder
 from datasmith.evaluation.trial import Stopped, StopToken
+from datasmith.tasks.dataset import Dataset
 from datasmith.tasks.task import Task
+from tests.unit.evaluation.sample_run import MACHINE
 
 TASKS = cast(list[Task], [f"task {number}" for number in range(8)])
 """The scheduler never looks into a task."""
@@ -59,3 +64,42 @@ def test_a_stop_token_raises_once_set() -> None:
     stop.set()
     with pytest.raises(Stopped):
         stop.check()
+
+
+NAMES = ("a_b_1", "a_b_2", "a_b_3")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    """Three folders with a file each."""
+    for name in NAMES:
+        (tmp_path / "tasks" / name).mkdir(parents=True)
+        (tmp_path / "tasks" / name / "task.toml").write_text(name)
+    return Dataset("tasks", "local", {name: tmp_path / "tasks" / name for name in NAMES})
+
+
+def started(place: Path, dataset: Dataset, *names: str) -> None:
+    """A run of these tasks begins in `place`, or goes on there."""
+    entry = AgentEntry(agent="nop", model="none")
+    config = RunConfig(dataset="tasks", release="local", task_ids=names, agents=(entry,), engine="docker")
+    place.mkdir(exist_ok=True)
+    _start(RunFolder(place), config, dataset, MACHINE)
+
+
+def test_other_tasks_are_another_configuration(tmp_path: Path, dataset: Dataset) -> None:
+    """A run that exists is called that; tasks that it never had are not said to have changed; it says what to do."""
+    started(tmp_path / "r", dataset, "a_b_1", "a_b_2")
+    started(tmp_path / "r", dataset, "a_b_1", "a_b_2")
+    with pytest.raises(ConfigError) as caught:
+        started(tmp_path / "r", dataset, "a_b_2", "a_b_3")
+    said = str(caught.value)
+    assert said.startswith("--run-id r: this run exists with another configuration: task_ids: ")
+    assert "files changed" not in said and "--run-id r-2" in said
+
+
+def test_changed_files_are_told_by_their_task(tmp_path: Path, dataset: Dataset) -> None:
+    """With the same configuration, the tasks whose files are not those of the first time."""
+    started(tmp_path / "r", dataset, "a_b_1", "a_b_2")
+    (dataset.folders["a_b_2"] / "task.toml").write_text("other")
+    with pytest.raises(ConfigError, match=r"configuration: task a_b_2: its files changed \("):
+        started(tmp_path / "r", dataset, "a_b_1", "a_b_2")

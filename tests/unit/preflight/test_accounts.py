@@ -56,6 +56,7 @@ def test_a_forge_that_needs_a_token_says_so() -> None:
     """Mining clones needs none, the API does."""
     found = accounts.github_tokens(replace(facts(), forge="github"))
     assert found.state == "FAIL" and "GH_TOKENS=" in found.todo and "--forge github" in found.detail
+    assert accounts.github_tokens(replace(facts(), forge="offline")).state == "SKIP"
 
 
 @pytest.mark.parametrize(

@@ -42,10 +42,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def test_an_unknown_window_is_empty(store: Store) -> None:
-    """Six stages of nothing, nobody at work."""
+    """Six stages of nothing, the second with two kinds of items; nobody at work."""
     found = status(store, "2020-01-01..2020-02-01", NOW)
     assert [(stage.stage, stage.known, stage.per_minute, stage.oldest) for stage in found.stages] == [
-        (number, 0, None, None) for number in range(1, 7)
+        (number, 0, None, None) for number in (1, 2, 2, 3, 4, 5, 6)
     ]
     assert (found.failures, found.workers) == ((), ())
 
@@ -78,10 +78,11 @@ def test_counts_speed_oldest_failures_and_workers(store: Store) -> None:
     fill(store)
     rows = store.stage_items(WINDOW)
     found = status(store, WINDOW, NOW)
-    third = found.stages[2]
+    first, second, pull_requests, third, *_ = found.stages
     assert (third.pending, third.leased, third.passed, third.refused, third.failed) == (2, 2, 1, 0, 3)
     assert (third.oldest, third.oldest_age_s, third.known) == ("a/b:7", 900.0, 8)
-    assert third.per_minute == pytest.approx(2.0) and found.stages[1].per_minute == pytest.approx(30.0)
+    assert third.per_minute == pytest.approx(2.0) and second.per_minute == pytest.approx(30.0)
+    assert (first.failed, first.kind, pull_requests.known, pull_requests.per_minute) == (1, "repository", 0, None)
     assert found.failures == ((3, "TypeError: y", 2), (1, "NotFound: gone", 1), (3, "ValueError: [red]x", 1))
     assert [(one.worker, one.state, one.holding, one.completed) for one in found.workers] == [
         ("h-1", "running", 1, 4),
@@ -107,3 +108,17 @@ def test_an_item_that_moved_is_not_the_oldest(store: Store) -> None:
     (leased,) = store.claim(WINDOW, 4, "w", 1, 60, before(5))
     assert leased.item == "a/b:1" and store.oldest(WINDOW, 4) == ("a/b:2", before(10))
     assert store.oldest(WINDOW, 5) is None
+
+
+def test_the_second_stage_has_two_kinds_of_items(store: Store) -> None:
+    """Repositories are worked on, pull requests decided there: neither is added to the other."""
+    store.enter(WINDOW, 2, [("a/b", "repository"), ("a/c", "repository")], before(100))
+    store.record(WINDOW, 2, [("a/d", "repository", "passed", "")], before(50))
+    store.record(WINDOW, 2, [(f"a/d:{n}", "pull_request", "passed", "") for n in range(5)], before(50))
+    store.record(WINDOW, 2, [("a/d:9", "pull_request", "refused", "no code")], before(50))
+    store.claim(WINDOW, 2, "h-1", 1, 60, before(20))
+    (mine, theirs) = [stage for stage in status(store, WINDOW, NOW).stages if stage.stage == 2]
+    assert (mine.kind, mine.pending, mine.leased, mine.passed, mine.known) == ("repository", 1, 1, 1, 3)
+    assert (mine.oldest, mine.oldest_age_s) == ("a/c", 100.0)
+    assert (theirs.kind, theirs.passed, theirs.refused, theirs.known) == ("pull_request", 5, 1, 6)
+    assert (theirs.oldest, theirs.oldest_age_s) == (None, None)

@@ -10,14 +10,15 @@ import pytest
 from datasmith.docker.engine import ExecResult
 from datasmith.errors import ConfigError
 from datasmith.workloads.audit import EMPTY_ROUND, FULL_ROUND
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload, agent_arm
 from datasmith.workloads.guard import CoreTimes
-from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
+from datasmith.workloads.measure import WARM_UP_ROUND, Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.summary import summarise
 
 from .simulated import Request, SimulatedContainer
 
 X, Y = Workload("m.time_x", "time"), Workload("m.time_y", "time")
+SUBMITTED = agent_arm("patch#1")
 PLAN = MeasurePlan(seed=1)
 
 
@@ -138,8 +139,8 @@ def test_a_launch_that_runs_into_its_limit_is_a_reason() -> None:
 def test_an_arm_that_claims_half_of_what_passed_outside_is_not_believed() -> None:
     """Twice as fast inside, just as slow outside: audited, and no score."""
     liar = SimulatedContainer(noisy(1e-3, 0.005, 1), claims=0.5)
-    measured = run(arms({EXPERT: liar}))
-    (row,) = measured.summaries[EXPERT].workloads
+    measured = run(arms({SUBMITTED: liar}))
+    (row,) = measured.summaries[SUBMITTED].workloads
     assert row.ratio is None
     assert (row.reason or "").startswith("tampered_or_unreliable: ")
     assert {launch.round for launch in measured.measurements} >= {FULL_ROUND, EMPTY_ROUND}
@@ -160,9 +161,9 @@ def test_a_slower_set_up_is_audited_and_believed() -> None:
             done = super().exec(*args, **kwargs)  # type: ignore[arg-type]
             return replace(done, wall_s=done.wall_s + 0.3, cpu_s=(done.cpu_s or 0.0) + 0.3)
 
-    measured = run(arms({EXPERT: SlowImport(noisy(5e-4, 0.005, 1))}))
+    measured = run(arms({SUBMITTED: SlowImport(noisy(5e-4, 0.005, 1))}))
     assert any(launch.round == EMPTY_ROUND for launch in measured.measurements)
-    assert measured.summaries[EXPERT].workloads[0].ratio == pytest.approx(2.0, rel=0.02)
+    assert measured.summaries[SUBMITTED].workloads[0].ratio == pytest.approx(2.0, rel=0.02)
 
 
 def test_arms_that_behave_are_not_audited() -> None:
@@ -310,3 +311,17 @@ def test_nothing_to_compare_with_is_refused() -> None:
             run(containers)
     with pytest.raises(ConfigError, match="min_rounds"):
         MeasurePlan(min_rounds=9, max_rounds=8)
+
+
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [
+        (0, "round 1"),
+        (WARM_UP_ROUND, "warm-up"),
+        (FULL_ROUND, "audit of the clocks"),
+        (EMPTY_ROUND, "audit of the clocks"),
+    ],
+)
+def test_a_step_is_named_as_what_it_is(number: int, step: str) -> None:
+    """The launches before the first round warm up; only those after the last are an audit."""
+    assert Progress(1, 2, number, "m.time_x").step == step

@@ -1,0 +1,74 @@
+"""What is wrong with the words of a command: one line that names the flag, with an example that would be right."""
+
+from collections.abc import Iterator
+
+import typer
+from typer.exceptions import TyperException
+
+from datasmith.errors import ConfigError
+
+EXAMPLES = {
+    "--config": "agents.json",
+    "--data-dir": "./work",
+    "--dataset": "work/dataset/tasks",
+    "--end-date": "2026-03-01",
+    "--engine": "docker",
+    "--forge": "github",
+    "--from-csv": "repositories.csv",
+    "--offline-source": "pull_requests.parquet",
+    "--out": "./work",
+    "--policy": "floor",
+    "--registry": "datasets.json",
+    "--repo": "pypa/packaging",
+    "--run-id": "my-run",
+    "--runs-dir": "runs",
+    "--start-date": "2026-02-01",
+    "--task-id": "shapely_shapely_2283",
+    "RUN": "runs/my-run",
+}
+"""Of switches, of numbers, and of what has a default, an example follows from what they are."""
+
+
+def explained(error: TyperException, app: typer.Typer) -> tuple[str, int]:
+    """The line and the exit code of an error in the words of a command of `app`."""
+    say = getattr(error, "format_message", None)
+    said = str(say() if callable(say) else error).strip().removesuffix(".")
+    context = getattr(error, "ctx", None)
+    about = [f"{context.command_path} --help"] if context is not None else []
+    example = next((text for text in [*map(example_of, _wrong(error, app)), *about] if text), "")
+    code = int(getattr(error, "exit_code", ConfigError.exit_code))
+    return (f"{said} (example: {example})" if example else said), code
+
+
+def _wrong(error: TyperException, app: typer.Typer) -> Iterator[object]:
+    """The parameter that the error is about; an error that knows only its name is about any of that name."""
+    wrong = getattr(error, "param", None)
+    if wrong is not None:
+        yield wrong
+        return
+    named = getattr(error, "option_name", None)
+    commands = [typer.main.get_command(app)]
+    while named and commands:
+        command = commands.pop()
+        yield from (parameter for parameter in command.params if named in parameter.opts)
+        commands += getattr(command, "commands", {}).values()
+
+
+def example_of(parameter: object) -> str:
+    """How a parameter of a command may be given, as in `--stage 4`; empty where that is not known."""
+    facts = vars(parameter)
+    flag = next((str(name) for name in facts["opts"] if name.startswith("--")), "")
+    if not flag:
+        return EXAMPLES.get(str(facts["metavar"]), "")
+    if facts.get("is_flag"):
+        return flag
+    value = EXAMPLES.get(flag) or _number(facts["default"], facts["min"], str(facts["type_descriptor"].annotation))
+    return f"{flag} {value}" if value else ""
+
+
+def _number(default: object, least: float | None, kind: str) -> str:
+    if "int" not in kind and "float" not in kind:
+        return ""
+    if isinstance(default, int | float):
+        return f"{default:g}"
+    return f"{max(4, least or 0):g}"

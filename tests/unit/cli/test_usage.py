@@ -1,0 +1,91 @@
+"""Words that make no sense: one line that names the flag, an example that is right, exit code 2."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.exceptions import TyperException
+from typer.main import get_command
+
+from datasmith.cli.common import run_app
+from datasmith.cli.data import app as fc_data
+from datasmith.cli.eval import app as fc_eval
+from datasmith.cli.usage import example_of
+
+APPS = {"fc-data": fc_data, "fc-eval": fc_eval}
+
+
+def said(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> str:
+    """The line that a command ends with; its exit code is 2 and nothing else is printed."""
+    assert run_app(APPS[name], words) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: ") and err.count("\n") == 1
+    return err.removeprefix("error: ").strip()
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("fc-data status", "Missing option '--start-date' (example: --start-date 2026-02-01)"),
+        ("fc-data --start-date", "Option '--start-date' requires an argument (example: --start-date 2026-02-01)"),
+        ("fc-eval report", "Missing argument 'RUN' (example: runs/my-run)"),
+        ("fc-eval run", "Missing option '--dataset' / '-d' (example: --dataset work/dataset/tasks)"),
+        ("fc-eval run -d x", "Missing option '--config' / '-c' (example: --config agents.json)"),
+        ("fc-data statu", "No such command 'statu'. Did you mean 'status'? (example: fc-data --help)"),
+        ("fc-eval tasks lst -d x", "No such command 'lst'. Did you mean 'list'? (example: fc-eval tasks --help)"),
+        ("fc-data funnel --nonsense", "No such option: --nonsense (example: fc-data funnel --help)"),
+    ],
+)
+def test_a_wrong_line_is_explained(capsys: pytest.CaptureFixture[str], line: str, says: str) -> None:
+    """What is wrong, and what would be right."""
+    name, *words = shlex.split(line)
+    assert said(capsys, name, *words) == says
+
+
+@pytest.mark.parametrize(
+    ("line", "flag", "example"),
+    [
+        ("fc-data --stage x", "--stage", "--stage 4"),
+        ("fc-data --max-rounds 1.5", "--max-rounds", "--max-rounds 4"),
+        ("fc-data --seed=", "--seed", "--seed 0"),
+        ("fc-data discover --min-stars -3", "--min-stars", "--min-stars 50"),
+        ("fc-eval run -d x -c y --n-attempts 0", "--n-attempts", "--n-attempts 1"),
+        ("fc-eval run -d x -c y --max-rounds 5", "--max-rounds", "--max-rounds 6"),
+        ("fc-eval run -d x -c y --timeout soon", "--timeout", "--timeout 3600"),
+    ],
+)
+def test_a_wrong_value_is_explained(capsys: pytest.CaptureFixture[str], line: str, flag: str, example: str) -> None:
+    """The flag by its name, and a value that it takes."""
+    name, *words = shlex.split(line)
+    told = said(capsys, name, *words)
+    assert f"'{flag}'" in told and told.endswith(f"(example: {example})")
+
+
+def options() -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """(command, words that lead to a subcommand, an option of it that takes a value)."""
+    waiting: list[tuple[str, tuple[str, ...], Any]] = [(name, (), get_command(app)) for name, app in APPS.items()]
+    while waiting:
+        name, path, command = waiting.pop()
+        names = [each.opts[0] for each in command.params if not vars(each).get("is_flag")]
+        yield from ((name, path, option) for option in names if option.startswith("--"))
+        waiting += [(name, (*path, word), child) for word, child in getattr(command, "commands", {}).items()]
+
+
+@pytest.mark.parametrize(("name", "path", "flag"), list(options()), ids=str)
+def test_every_option_has_an_example_that_it_takes(
+    capsys: pytest.CaptureFixture[str], name: str, path: tuple[str, ...], flag: str
+) -> None:
+    """Without its value each is explained with one; what the example says is parsed without complaint."""
+    example = re.search(r"\(example: (.*)\)$", said(capsys, name, *path, flag))
+    assert example is not None
+    command = get_command(APPS[name])
+    for word in path:
+        command = command.commands[word]  # type: ignore[attr-defined]
+    (parameter,) = [each for each in command.params if flag in each.opts]
+    assert example_of(parameter) in {example[1], ""}
+    try:
+        command.make_context(name, shlex.split(example[1]) if example_of(parameter) else [])
+    except TyperException as error:
+        assert flag not in str(getattr(error, "format_message", lambda: "")()), error
