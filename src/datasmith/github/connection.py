@@ -63,10 +63,28 @@ def graphql_url(base_url: str) -> str:
 
 
 def proxy_for(url: str, proxy: str, no_proxy: str) -> str:
-    """The proxy to use for an address; "" for none. `no_proxy` lists hosts and domains, or is "*"."""
+    """The proxy to use for an address; "" for none. `no_proxy` lists hosts and domains, or is "*".
+
+    Raises:
+        ConfigError: the proxy's address is none, or of a kind that is not spoken.
+    """
     host = (urlsplit(url).hostname or "").lower()
     for word in no_proxy.replace(",", " ").split():
         name = word.lower().lstrip("*").lstrip(".").partition(":")[0]
         if word == "*" or (name and (host == name or host.endswith("." + name))):
             return ""
-    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+    return _checked_proxy(proxy.strip()) if proxy.strip() else ""
+
+
+def _checked_proxy(text: str) -> str:
+    """The address with its scheme; an error does not repeat it, for it may hold a password."""
+    address = text if "://" in text else f"http://{text}"
+    example = "(example: HTTPS_PROXY=http://user:password@proxy.example.org:3128)"
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise ConfigError(f"HTTPS_PROXY is no address {example}") from error
+    if not usable:
+        raise ConfigError(f"HTTPS_PROXY must be an address with http:// or https:// {example}")
+    return address

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from datasmith.errors import StoreError
 from datasmith.storage.base import Value
 
-REVISION = "0002"
+REVISION = "0003"
 """The newest migration: the schema that this version reads and writes."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -181,6 +181,7 @@ pull_requests = Table(
     *_text("task_id", "container_name", "image_name", "image_digest", "final_md", "certificate_status", "dataset"),
     *_times("published_at", "updated_at"),
     *_text("licence"),
+    *_times("edited_at"),
     CheckConstraint("confidence BETWEEN 0 AND 100", name="pull_requests_confidence"),
     CheckConstraint(f"certificate_status IN {_STATUSES}", name="pull_requests_certificate_status"),
 )
