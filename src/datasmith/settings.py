@@ -74,7 +74,7 @@ class Settings(BaseSettings):
     https_proxy: SecretStr = Field(
         default=SecretStr(""), validation_alias=AliasChoices("HTTPS_PROXY", "FC_HTTPS_PROXY")
     )
-    """Proxy of calls to GitHub; may carry a user and password."""
+    """Proxy of calls to GitHub and of the services that preflight asks; may carry a user and password."""
     no_proxy: str = Field(default="", validation_alias=AliasChoices("NO_PROXY", "FC_NO_PROXY"))
     """Hosts, with commas between them, that are reached without the proxy."""
     log_level: str = "INFO"

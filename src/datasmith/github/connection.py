@@ -1,4 +1,4 @@
-"""Where GitHub is and how it is reached, out of the settings."""
+"""Where GitHub is, and how it and other services are reached, out of the settings."""
 
 from urllib.parse import urlsplit
 
@@ -21,18 +21,27 @@ def connect(
         ConfigError: an address or file that the settings name cannot be used.
     """
     url = checked_url(base_url or settings.github_url)
+    if replies is None:
+        replies = DirectoryReplies(settings.github_cache_dir) if settings.github_cache_dir else MemoryReplies()
+    return url, Transport(pool, url, route_to(url, settings, settings.github_timeout_s), timing, replies)
+
+
+def route_to(url: str, settings: Settings, timeout_s: float) -> Route:
+    """How an address is reached: by which proxy, trusting whom; plain http goes by no proxy.
+
+    Raises:
+        ConfigError: the proxy or the file of certificates cannot be used.
+    """
     if settings.ca_bundle is not None and not settings.ca_bundle.is_file():
         example = "example: FC_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt"
         raise ConfigError(f"FC_CA_BUNDLE: there is no file {settings.ca_bundle} ({example})")
-    route = Route(
-        timeout_s=settings.github_timeout_s,
+    encrypted = url.startswith("https:")
+    return Route(
+        timeout_s=timeout_s,
         ca_bundle=str(settings.ca_bundle or ""),
-        proxy=proxy_for(url, settings.https_proxy.get_secret_value(), settings.no_proxy),
-        encrypted=url.startswith("https:"),
+        proxy=proxy_for(url, settings.https_proxy.get_secret_value(), settings.no_proxy) if encrypted else "",
+        encrypted=encrypted,
     )
-    if replies is None:
-        replies = DirectoryReplies(settings.github_cache_dir) if settings.github_cache_dir else MemoryReplies()
-    return url, Transport(pool, url, route, timing, replies)
 
 
 def checked_url(text: str) -> str:

@@ -94,7 +94,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How GitHub is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, TLS or not."""
+    """How a service is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, TLS or not."""
 
     timeout_s: float = 30.0
     ca_bundle: str = ""
@@ -229,11 +229,16 @@ class Transport:
         """The connections of the running event loop."""
         loop = asyncio.get_running_loop()
         if self._http is None or self._http[0] is not loop:
-            self._http = (loop, _open(self._route))
+            self._http = (loop, open_http(self._route))
         return self._http[1]
 
 
-def _open(route: Route) -> "httpx2.AsyncClient":
+def open_http(route: Route) -> "httpx2.AsyncClient":
+    """Connections by a route: no redirect is followed, and no variable of the environment is read.
+
+    Raises:
+        ConfigError: the route's file of certificates holds none.
+    """
     import httpx2
 
     return httpx2.AsyncClient(
