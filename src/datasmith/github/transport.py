@@ -94,7 +94,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How a service is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, TLS or not."""
+    """How a service is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, and TLS."""
 
     timeout_s: float = 30.0
     ca_bundle: str = ""

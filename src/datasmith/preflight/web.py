@@ -68,15 +68,11 @@ def ask(url: str, settings: Settings, *, token: str = "", send: object = None, t
 async def _exchange(route: Route, url: str, headers: dict[str, str], data: bytes | None) -> Reply:
     import httpx2
 
+    method = "GET" if data is None else "POST"
     try:
         with anyio.fail_after(route.timeout_s):
-            async with open_http(route) as client:
-                request = client.build_request("GET" if data is None else "POST", url, headers=headers, content=data)
-                answer = await client.send(request, stream=True)
-                try:
-                    return Reply(answer.status_code, _read(await _body(answer)))
-                finally:
-                    await answer.aclose()
+            async with open_http(route) as client, client.stream(method, url, headers=headers, content=data) as answer:
+                return Reply(answer.status_code, _read(await _body(answer)))
     except (TimeoutError, httpx2.TimeoutException):
         return Reply(0, problem=f"no whole answer within {route.timeout_s:g} s")
     except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ValueError) as error:
