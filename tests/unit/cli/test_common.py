@@ -1,6 +1,7 @@
 """Every failure is one line and an exit code."""
 
 import errno
+import json
 import logging
 import sys
 from pathlib import Path
@@ -115,6 +116,14 @@ def test_the_log_file_gets_what_the_level_lets_through(tmp_path: Path, logger: l
     logger.info("seen")
     logger.debug("not seen")
     assert log.read_text().count("seen") == 1 and "not seen" not in log.read_text()
+    set_up_logging("INFO")
+
+
+def test_a_line_of_the_log_says_a_thing_once(tmp_path: Path, logger: logging.Logger) -> None:
+    """What the line for people leaves in the record is not repeated in the file."""
+    set_up_logging("INFO", tmp_path / "fc.log")
+    logger.warning("seen")
+    assert json.loads((tmp_path / "fc.log").read_text()).keys() == {"event", "level", "logger", "timestamp"}
     set_up_logging("INFO")
 
 
