@@ -84,6 +84,19 @@ def test_a_defect_without_a_place_for_its_traceback(tmp_path: Path) -> None:
     assert "its details could not be kept" in done.error_text
 
 
+def test_what_a_terminal_cannot_show_is_spelled() -> None:
+    """A title in any writing, and a lone surrogate, are no reason to break off."""
+    program = (
+        "import sys, typer; from datasmith.cli.common import run_app\n"
+        "app = typer.Typer()\n@app.command()\ndef talk() -> None:\n    print('a\\u65e5\\ud800')\n"
+        "sys.exit(run_app(app, []))"
+    )
+    for encoding, shown in (("ascii", b"a\\u65e5\\ud800\n"), ("utf-8", "a日\\ud800\n".encode())):
+        env = process.clean_environment({"PYTHONIOENCODING": encoding})
+        done = process.run([sys.executable, "-c", program], env=env, timeout=60)
+        assert (done.rc, done.stdout) == (0, shown)
+
+
 def test_a_reader_that_leaves_is_no_error() -> None:
     """`fc-data … | head -1` ends quietly."""
     program = (
