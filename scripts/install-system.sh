@@ -31,6 +31,7 @@ if [ "$wanted" = test ]; then
     need docker.io command -v dockerd
     need systemd command -v systemd-analyze
     need npm command -v npm
+    need locales test -e /usr/share/i18n/locales/tr_TR
     need postgresql sh -c 'ls /usr/lib/postgresql/*/bin/initdb'
 fi
 

@@ -80,13 +80,16 @@ def _mask(found: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """`redact`, and the values of our own secrets besides, also as they stand in URLs, JSON and Python's repr."""
+    """`redact`, and the values of our own secrets besides, also as they stand in URLs, JSON and Python's repr.
+
+    Of a secret with several lines each line is one: tracebacks of groups indent them.
+    """
 
     secrets: Iterable[str] = ()
     _spelled: tuple[str, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        known = {secret.strip() for secret in self.secrets}
+        known = {part.strip() for secret in self.secrets for part in (secret, *secret.splitlines())}
         spelled = {form for secret in known if len(secret) >= SHORTEST for form in _spellings(secret)}
         # Longest first: a secret that holds another one leaves nothing of itself.
         object.__setattr__(self, "_spelled", tuple(sorted(spelled, key=lambda form: (-len(form), form))))
@@ -102,4 +105,7 @@ class Redactor:
 
 
 def _spellings(secret: str) -> tuple[str, ...]:
-    return secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1], repr(secret)[1:-1]
+    # A variable may hold bytes that are not UTF-8; Python keeps them as surrogates.
+    data = secret.encode("utf-8", "surrogateescape")
+    in_url = quote(data, safe=""), quote(data)
+    return secret, *in_url, json.dumps(secret)[1:-1], repr(secret)[1:-1], repr(data)[2:-1]

@@ -75,7 +75,7 @@ class Settings(BaseSettings):
     https_proxy: SecretStr = Field(
         default=SecretStr(""), validation_alias=AliasChoices("HTTPS_PROXY", "FC_HTTPS_PROXY")
     )
-    """Proxy of calls to GitHub; may carry a user and password."""
+    """Proxy of calls to GitHub and of the services that preflight asks; may carry a user and password."""
     no_proxy: str = Field(default="", validation_alias=AliasChoices("NO_PROXY", "FC_NO_PROXY"))
     """Hosts, with commas between them, that are reached without the proxy."""
     log_level: LevelName = "INFO"
@@ -169,13 +169,14 @@ def environment() -> dict[str, str]:
 def secrets_of(variables: Mapping[str, str]) -> tuple[str, ...]:
     """The values that must never be written or shown.
 
-    Those of all variables that are named like a secret, ours or not, each part of a list by itself; and every
-    password in a URL.
+    Those of all variables that are named like a secret, ours or not, each part of a list by itself (with blanks
+    between them where the name says that there are several); and every password in a URL.
     """
     found: list[str] = []
     for name, value in variables.items():
         if _SECRET_NAME.search(name) and not _PUBLIC_NAME.search(name):
             found += [value, *value.split(",")]
+            found += value.replace(",", " ").split() if name.upper().endswith("S") else []
         if "://" in value and "@" in value:
             found += _passwords(value)
     return tuple(dict.fromkeys(word.strip() for word in found if word.strip()))

@@ -205,6 +205,16 @@ def test_deleting_gives_the_rows_that_were(pulls: Table) -> None:
         (lambda t: t.select("*").like("title", "x\\"), "backslash"),
         (lambda t: t.select("*").ilike("title", "%" * 1001), "1000 characters"),
         (lambda t: t.select("*").in_("issue_number", range(30_001)), "30000 at a time"),
+        (
+            lambda t: t.select("*").in_("issue_number", range(30_000)).in_("title", ["a"] * 30_000).in_("body", ["b"]),
+            "60000 in all",
+        ),
+        (lambda t: t.select("*").lt("confidence", 10**400), "too large"),
+        (lambda t: t.update({"labels": {1: "a"}}).eq("owner", "a"), "key of JSON"),
+        (lambda t: t.update({"labels": {"a"}}).eq("owner", "a"), "what JSON can say"),
+        (lambda t: t.update({"labels": [b"a"]}).eq("owner", "a"), "what JSON can say"),
+        (lambda t: t.update({"labels": (float("nan"),)}).eq("owner", "a"), "finite"),
+        (lambda t: t.update({"labels": [10**5000]}).eq("owner", "a"), "bits"),
         (lambda t: t.select("*").not_, "no condition after it"),
         (lambda t: t.insert({"boddy": "x"}), "boddy"),
         (lambda t: t.upsert({"owner": "a"}), "needs 'repo'"),
@@ -221,12 +231,43 @@ def test_what_cannot_be_meant_is_refused(
 
 
 @pytest.mark.parametrize(
-    "wrong", [lambda q: q.limit(-1), lambda q: q.offset(-1), lambda q: q.range(3, 1), lambda q: q.is_("title", "soon")]
+    "wrong",
+    [
+        lambda q: q.limit(-1),
+        lambda q: q.limit(1.5),
+        lambda q: q.offset("1; --"),
+        lambda q: q.offset(-1),
+        lambda q: q.range(3, 1),
+        lambda q: q.is_("title", "soon"),
+        lambda q: q.in_("title", "soon"),
+    ],
 )
 def test_what_has_no_meaning_is_refused_at_once(pulls: Table, wrong: Callable[[Select], Select]) -> None:
     """Before anything is asked."""
-    with pytest.raises(StoreError, match=r"negative|It can be"):
+    with pytest.raises(StoreError, match=r"negative|It can be|one text"):
         wrong(pulls.select("*"))
+
+
+def test_numbers_are_the_same_everywhere(pulls: Table) -> None:
+    """A whole number in a column of others is one of them, however large; so is the number of rows that is wanted."""
+    pulls.update({"confidence": 5}).eq("issue_number", 1).execute()
+    kept = pulls.select("confidence").eq("issue_number", 1).single().execute().data["confidence"]
+    assert (kept, type(kept)) == (5.0, float)
+    assert 1 in numbers(pulls.select("*").lt("confidence", 2**70))
+    assert numbers(pulls.select("*").limit(10**30).offset(8)) == [9]
+    assert pulls.select("*").offset(10**30).execute().data == []
+
+
+def test_json_takes_tuples_and_hostile_text(pulls: Table) -> None:
+    """A tuple is a list, at any depth, and what databases refuse in a text is replaced."""
+    labels = ("a\0", {"\ud800": ("b",)})
+    row = pulls.update({"labels": labels}).eq("issue_number", 1).execute().data[0]  # type: ignore[dict-item]
+    assert row["labels"] == ["a\ufffd", {"\ufffd": ["b"]}]
+
+
+def test_a_column_that_is_named_twice_comes_once(pulls: Table) -> None:
+    """Under its own name."""
+    assert pulls.select("title, owner,title").limit(1).execute().data[0].keys() == {"title", "owner"}
 
 
 def test_an_unknown_table_is_told(store: Store) -> None:

@@ -20,11 +20,34 @@ from tests.house.source import ROOT
 from tests.unit.runners.numbers import OPTIONS, Numbers, entered
 
 ZONES = ("UTC", "America/New_York", "Asia/Kathmandu", "Pacific/Kiritimati", "Europe/Istanbul")
-LANGUAGES = ("C", "tr_TR.UTF-8", "tr_TR", "C.UTF-8")
+LANGUAGES = ("C", "tr_TR.UTF-8", "tr_TR.ISO-8859-9", "C.UTF-8")
+SOURCES = Path("/usr/share/i18n/locales")
+
+
+@pytest.fixture
+def turkish(tmp_path: Path) -> Path:
+    """A directory with the Turkish locales: most machines have none ready, and C would stand in for them unseen."""
+    if not (SOURCES / "tr_TR").exists() and not os.environ.get("CI"):
+        pytest.skip("the sources of locales are not installed (apt-get install locales)")
+    place = tmp_path / "locales"
+    place.mkdir()
+    for name in (name for name in LANGUAGES if name.startswith("tr_TR")):
+        words = ["localedef", "-i", "tr_TR", "-f", name.partition(".")[2], str(place / name)]
+        subprocess.run(words, check=True, capture_output=True)
+    return place
+
+
+def test_the_locales_are_there(turkish: Path) -> None:
+    """A program that is told to speak Turkish does: it knows February's name, in either encoding."""
+    say = "import locale; locale.setlocale(locale.LC_ALL, ''); print(locale.nl_langinfo(locale.MON_2), end='')"
+    for name in LANGUAGES:
+        env = {"LOCPATH": str(turkish), "LC_ALL": name, "PYTHONIOENCODING": "utf-8", "PYTHONUTF8": "0"}
+        done = subprocess.run([sys.executable, "-c", say], env=env, capture_output=True, check=True)
+        assert done.stdout.decode() == ("Şubat" if name.startswith("tr_TR") else "February")
 
 
 @pytest.mark.timeout(300)
-def test_one_digest_everywhere(tmp_path: Path) -> None:
+def test_one_digest_everywhere(tmp_path: Path, turkish: Path) -> None:
     """Ten hash seeds, five zones (a change to summer time among them) and Turkish: one digest of ledger and dataset."""
     clone = Clone(tmp_path / "calc")
     for number, title in enumerate(("Speed up IO", "Fix typo", "perf: less", "Add a way"), 2):
@@ -32,7 +55,8 @@ def test_one_digest_everywhere(tmp_path: Path) -> None:
     digests = set()
     for seed in range(10):
         env = {
-            "PATH": os.defpath, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed),
+            "PATH": os.defpath, "LOCPATH": str(turkish), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT),
+            "PYTHONHASHSEED": str(seed),
             "TZ": ZONES[seed % len(ZONES)], "LANG": LANGUAGES[seed % 4], "LC_ALL": LANGUAGES[seed % 4],
         }  # fmt: skip
         words = [sys.executable, "-m", "tests.faults.stage_children", str(clone.path), str(tmp_path / str(seed))]

@@ -46,9 +46,17 @@ type PullRequest {
   createdAt: DateTime!
   updatedAt: DateTime!
   mergedAt: DateTime
+  lastEditedAt: DateTime
   merged: Boolean!
   baseRefOid: String!
 }
+
+type Issue {
+  number: Int!
+  lastEditedAt: DateTime
+}
+
+union IssueOrPullRequest = Issue | PullRequest
 
 type PullRequestConnection { nodes: [PullRequest]  pageInfo: PageInfo!  totalCount: Int! }
 
@@ -66,6 +74,7 @@ type Repository {
   pullRequests(
     states: [PullRequestState!], first: Int, after: String, orderBy: IssueOrder
   ): PullRequestConnection!
+  issueOrPullRequest(number: Int!): IssueOrPullRequest
 }
 """
 
@@ -113,7 +122,17 @@ def _repository(repository: LoopbackRepository) -> Any:
         "pushedAt": when(repository.pushed_at),
         "repositoryTopics": lambda _info, first=None, after=None: {"nodes": topics[:first], "totalCount": len(topics)},
         "pullRequests": lambda _info, **words: _pulls(repository, **words),
+        "issueOrPullRequest": lambda _info, number: _numbered(repository, number),
     }  # fmt: skip
+
+
+def _numbered(repository: LoopbackRepository, number: int) -> Any:
+    issue = repository.issues.get(number)
+    if issue is None or issue.deleted:
+        what = f"Could not resolve to an issue or pull request with the number of {number}."
+        raise LookupError(what, "NOT_FOUND")
+    kind = "PullRequest" if isinstance(issue, LoopbackPull) else "Issue"
+    return {"__typename": kind, "number": number, "lastEditedAt": when(issue.edited_at)}
 
 
 def _pulls(
@@ -150,5 +169,6 @@ def _pull(repository: LoopbackRepository, pull: LoopbackPull) -> Any:
     return {
         "number": pull.number, "title": pull.title, "body": pull.body or "", "createdAt": when(pull.created_at),
         "updatedAt": when(pull.updated_at or pull.created_at), "mergedAt": when(pull.merged_at),
-        "merged": pull.merged_at is not None, "baseRefOid": pull.base_sha or "0" * 40,
+        "merged": pull.merged_at is not None, "lastEditedAt": when(pull.edited_at),
+        "baseRefOid": pull.base_sha or "0" * 40,
     }  # fmt: skip

@@ -23,8 +23,6 @@ type SearchResultItemConnection { issueCount: Int!  pageInfo: PageInfo!  nodes: 
 
 union SearchResultItem = PullRequest | Issue
 
-type Issue { number: Int! }
-
 interface Actor { login: String! }
 
 type User implements Actor { login: String! }
@@ -116,7 +114,8 @@ class SearchingGraphQL:
         return {
             "__typename": "PullRequest", "number": pull.number, "title": pull.title, "body": pull.body or "",
             "createdAt": when(pull.created_at), "mergedAt": when(pull.merged_at), "merged": True,
-            "baseRefOid": pull.base_sha or "0" * 40, "additions": sum(file.additions for file in pull.files),
+            "lastEditedAt": when(pull.edited_at), "baseRefOid": pull.base_sha or "0" * 40,
+            "additions": sum(file.additions for file in pull.files),
             "deletions": sum(file.deletions for file in pull.files), "changedFiles": len(pull.files),
             "author": {"__typename": "User", "login": pull.author} if pull.author else None,
             "labels": {"nodes": [{"name": name} for name in pull.labels], "totalCount": len(pull.labels)},

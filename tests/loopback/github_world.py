@@ -80,7 +80,7 @@ class ChangedFile:
 
 @dataclass
 class LoopbackIssue:
-    """An issue; `deleted` answers 410."""
+    """An issue; `deleted` answers 410, `edited_at` is when its text was last changed."""
 
     number: int
     title: str = "Something is slow"
@@ -92,6 +92,7 @@ class LoopbackIssue:
     closed_at: datetime | None = None
     comments: tuple[str, ...] = ()
     deleted: bool = False
+    edited_at: datetime | None = None
 
 
 @dataclass

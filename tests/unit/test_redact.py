@@ -120,6 +120,21 @@ def test_our_own_secrets_are_known_by_their_value(kind: str) -> None:
     assert clean("nothing to hide") == "nothing to hide"
 
 
+def test_a_secret_of_several_lines_is_known_line_by_line() -> None:
+    """As a traceback of a group shows it: indented, with a bar before each line."""
+    secret = "first line of it\nsecond line 77\nshort"
+    shown = "\n".join(f"    | {line}" for line in secret.splitlines())
+    assert Redactor([secret])(shown) == f"    | {MASK}\n    | {MASK}\n    | short"
+
+
+@pytest.mark.parametrize("secret", ["pässword-77-\u4f60", "odd-\udc80-byte-77"])
+def test_a_secret_beyond_ascii_is_known_as_bytes_and_in_urls(secret: str) -> None:
+    """Also one that is no UTF-8: it must not stop every command either."""
+    data, clean = secret.encode("utf-8", "surrogateescape"), Redactor([secret])
+    assert clean(f"a {data!r} b") == f"a b'{MASK}' b"
+    assert clean(f"https://h/?t={quote(data)}&u=1") == f"https://h/?t={MASK}&u=1"
+
+
 def test_words_that_are_settings_are_no_secrets() -> None:
     """`DSPY_API_KEY=local` does not garble every path and address."""
     assert SHORTEST == 8

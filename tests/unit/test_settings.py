@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from datasmith.errors import ConfigError
-from datasmith.settings import Settings, load_settings
+from datasmith.settings import Settings, load_settings, secrets_of
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +59,10 @@ def test_settings_are_frozen() -> None:
     settings = load_settings()
     with pytest.raises(ValidationError):
         settings.pids = 1  # type: ignore[misc]
+
+
+def test_each_secret_of_a_list_is_one() -> None:
+    """Commas and blanks divide GH_TOKENS; a blank in a password divides nothing."""
+    found = secrets_of({"GH_TOKENS": "aa11, bb22 cc33", "A_PASSWORD": "dd ee,ff", "A_NAME": "gg"})
+    assert {"aa11", "bb22", "cc33", "dd ee,ff"} <= set(found)
+    assert not {"dd", "ee", "gg"} & set(found)

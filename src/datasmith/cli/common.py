@@ -6,6 +6,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 import typer
 from typer.exceptions import TyperException
@@ -25,6 +26,8 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
     A failure that is not of our own error family is a defect: its traceback goes to a file that the line names.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding lacks, as on stderr
     try:
         code = int(app(words, standalone_mode=False, prog_name=app.info.name or None) or 0)
         sys.stdout.flush()

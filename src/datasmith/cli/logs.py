@@ -37,9 +37,9 @@ def set_up_logging(level: str, log_file: Path | None = None) -> None:
     console.setLevel(logging.WARNING)
     console.addFilter(lambda record: record.name != OF_RUNS)
     console.setFormatter(_CleanFormatter("%(asctime)s %(levelname)s %(name)s %(message)s", clean))
-    handlers: list[logging.Handler] = [console]
-    if log_file:
-        handlers.append(_json_handler(log_file, clean))
+    # The file comes first: what formats a line for people leaves it in the record.
+    handlers: list[logging.Handler] = [_json_handler(log_file, clean)] if log_file else []
+    handlers.append(console)
     for handler in root.handlers:
         handler.close()
     root.handlers = handlers

@@ -28,7 +28,7 @@ _ATTACHED = re.compile(
 _PAGES = re.compile(rf"(?<![\w-])({_LOGIN})(?=\.github\.io\b)")
 _HOMES = tuple(
     (parent, re.compile(re.escape(parent) + r"([^\s/\\:\"'<>|`,;)]{1,64})"))
-    for parent in ("/home/", "/Users/", "\\Users\\")
+    for parent in ("/home/", "/Users/", "\\Users\\", "\\Users\\\\")  # the last one: as Python's repr writes it
 )
 
 _DECORATORS = _words(

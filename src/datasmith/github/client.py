@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlencode
@@ -15,7 +16,16 @@ from datasmith.github.connection import connect, graphql_url
 from datasmith.github.etags import ReplyStore
 from datasmith.github.graphql import read_answer
 from datasmith.github.models import PR, FileChange, Issue, Repository
-from datasmith.github.payloads import comment_of, file_of, full_name_of, issue_of, pull_request_of, repository_of
+from datasmith.github.payloads import (
+    comment_of,
+    file_of,
+    full_name_of,
+    issue_of,
+    moment_of,
+    pull_request_of,
+    repository_of,
+    updated_at_of,
+)
 from datasmith.github.replies import TOO_LARGE, Data, Json, JsonObject, Missing, Refused
 from datasmith.github.tokens import TokenPool
 from datasmith.github.transport import Answer, Call, Timing, Transport
@@ -26,6 +36,13 @@ PER_PAGE = 100
 """The most that GitHub gives on a page."""
 FULL_NAME = re.compile(r"(?!\.{1,2}/)[A-Za-z0-9._-]{1,100}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
 DIFF = "application/vnd.github.diff"
+_EDITED = """
+query($owner: String!, $repo: String!, $number: Int!) {
+  repository(owner: $owner, name: $repo) {
+    issueOrPullRequest(number: $number) { ... on Issue { lastEditedAt } ... on PullRequest { lastEditedAt } }
+  }
+}
+"""
 Params = Mapping[str, str | int]
 
 
@@ -86,7 +103,7 @@ class GitHubClient:
         return None if found is None else repository_of(found)
 
     async def get_pr(self, owner: str, repo: str, number: int) -> PR | None:
-        """A pull request without files and patch; None where there is none (any more).
+        """A pull request without files, patch and the time of its last edit; None where there is none (any more).
 
         `base_sha` is the base branch as the pull request last saw it: GitHub's diff need not apply to it.
         """
@@ -94,16 +111,35 @@ class GitHubClient:
         return None if found is None else pull_request_of(found, self.name_today(owner, repo))
 
     async def get_issue(self, owner: str, repo: str, number: int) -> Issue | None:
-        """An issue, or, where the number is a pull request's, a PR without commits; None where there is neither."""
+        """An issue, or, where the number is a pull request's, a PR without commits; None where there is neither.
+
+        When its text was last changed is asked of GraphQL where anything of it was: the REST API does not say.
+        """
         found = await self._find(owner, repo, f"/issues/{number:d}")
-        return None if found is None else issue_of(found, self.name_today(owner, repo))
+        if found is None:
+            return None
+        issue, touched_at = issue_of(found, self.name_today(owner, repo)), updated_at_of(found)
+        if touched_at is None or touched_at == issue.created_at:
+            return issue
+        return issue.model_copy(update={"edited_at": await self._edited_at(issue, touched_at)})
+
+    async def _edited_at(self, issue: Issue, touched_at: datetime) -> datetime | None:
+        """When the text was last changed; None: never. Where GraphQL knows no such issue: the latest it can be."""
+        where: dict[str, Json] = {"owner": issue.owner, "repo": issue.repo, "number": issue.issue_number}
+        match await self.graphql(_EDITED, where, missing_ok=True):
+            case {"repository": {"issueOrPullRequest": {"lastEditedAt": None}}}:
+                return None
+            case {"repository": {"issueOrPullRequest": {"lastEditedAt": str(moment)}}}:
+                return moment_of(moment)
+        return touched_at
 
     async def get_issue_expanded(self, owner: str, repo: str, number: int) -> Issue | None:
         """An issue (or pull request) with all its comments, oldest first; None where there is none."""
         issue = await self.get_issue(owner, repo, number)
         if issue is None:
             return None
-        comments = [comment_of(value) async for value in self._list(owner, repo, f"/issues/{number:d}/comments")]
+        where = f"/issues/{issue.issue_number:d}/comments"  # an issue that was moved has another place and number
+        comments = [comment_of(value) async for value in self._list(issue.owner, issue.repo, where)]
         return issue.model_copy(update={"comments": tuple(comments)})
 
     async def get_diff(self, owner: str, repo: str, number: int) -> str | None:
@@ -244,7 +280,7 @@ class GitHubClient:
                 yield item
             if not data.next_url:
                 return
-            call, repository = replace(call, url=self._connect()[1].same_origin(data.next_url)), None
+            call, repository = replace(call, url=self._connect()[1].pointed_at(call.url, data.next_url)), None
         raise ForgeError(f"{call}: GitHub's pages run in a circle")
 
     async def _search(self, what: str, resource: str, query: str, page: int, words: Params) -> SearchPage:

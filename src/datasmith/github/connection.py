@@ -1,4 +1,4 @@
-"""Where GitHub is and how it is reached, out of the settings."""
+"""Where GitHub is, and how it and other services are reached, out of the settings."""
 
 from urllib.parse import urlsplit
 
@@ -21,18 +21,27 @@ def connect(
         ConfigError: an address or file that the settings name cannot be used.
     """
     url = checked_url(base_url or settings.github_url)
+    if replies is None:
+        replies = DirectoryReplies(settings.github_cache_dir) if settings.github_cache_dir else MemoryReplies()
+    return url, Transport(pool, url, route_to(url, settings, settings.github_timeout_s), timing, replies)
+
+
+def route_to(url: str, settings: Settings, timeout_s: float) -> Route:
+    """How an address is reached: by which proxy, trusting whom; plain http goes by no proxy.
+
+    Raises:
+        ConfigError: the proxy or the file of certificates cannot be used.
+    """
     if settings.ca_bundle is not None and not settings.ca_bundle.is_file():
         example = "example: FC_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt"
         raise ConfigError(f"FC_CA_BUNDLE: there is no file {settings.ca_bundle} ({example})")
-    route = Route(
-        timeout_s=settings.github_timeout_s,
+    encrypted = url.startswith("https:")
+    return Route(
+        timeout_s=timeout_s,
         ca_bundle=str(settings.ca_bundle or ""),
-        proxy=proxy_for(url, settings.https_proxy.get_secret_value(), settings.no_proxy),
-        encrypted=url.startswith("https:"),
+        proxy=proxy_for(url, settings.https_proxy.get_secret_value(), settings.no_proxy) if encrypted else "",
+        encrypted=encrypted,
     )
-    if replies is None:
-        replies = DirectoryReplies(settings.github_cache_dir) if settings.github_cache_dir else MemoryReplies()
-    return url, Transport(pool, url, route, timing, replies)
 
 
 def checked_url(text: str) -> str:
@@ -63,10 +72,28 @@ def graphql_url(base_url: str) -> str:
 
 
 def proxy_for(url: str, proxy: str, no_proxy: str) -> str:
-    """The proxy to use for an address; "" for none. `no_proxy` lists hosts and domains, or is "*"."""
+    """The proxy to use for an address; "" for none. `no_proxy` lists hosts and domains, or is "*".
+
+    Raises:
+        ConfigError: the proxy's address is none, or of a kind that is not spoken.
+    """
     host = (urlsplit(url).hostname or "").lower()
     for word in no_proxy.replace(",", " ").split():
         name = word.lower().lstrip("*").lstrip(".").partition(":")[0]
         if word == "*" or (name and (host == name or host.endswith("." + name))):
             return ""
-    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+    return _checked_proxy(proxy.strip()) if proxy.strip() else ""
+
+
+def _checked_proxy(text: str) -> str:
+    """The address with its scheme; an error does not repeat it, for it may hold a password."""
+    address = text if "://" in text else f"http://{text}"
+    example = "(example: HTTPS_PROXY=http://user:password@proxy.example.org:3128)"
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError as error:
+        raise ConfigError(f"HTTPS_PROXY is no address {example}") from error
+    if not usable:
+        raise ConfigError(f"HTTPS_PROXY must be an address with http:// or https:// {example}")
+    return address

@@ -13,6 +13,13 @@ def fix_known_at(pr: Issue) -> datetime | None:
     return pr.created_at or merged_at
 
 
+def body_before_merge(pr: PR) -> str:
+    """The pull request's own text; "" where it was changed after the merge: what it said before is not known."""
+    if pr.edited_at is None or pr.merged_at is None or _aware(pr.edited_at) <= _aware(pr.merged_at):
+        return pr.body
+    return ""
+
+
 def earliest(moments: Sequence[datetime | None]) -> datetime | None:
     """The first of the moments that are known; None where none is."""
     return min((_aware(moment) for moment in moments if moment is not None), default=None)

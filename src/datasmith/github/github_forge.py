@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from datasmith.github.client import GitHubClient
     from datasmith.github.replies import Json
 
-PER_PAGE = 50
-"""Pull requests of one answer: with 100 long texts GitHub often gives up."""
+PER_PAGE = (50, 10)
+"""Pull requests of one answer: with 100 long texts GitHub often gives up. Where it does with 50, it gets 10."""
 AT_ONCE = 8
 """Pull requests whose files and patch are asked for at once, where no clone has them."""
 
@@ -37,7 +37,7 @@ query($query: String!, $first: Int!, $after: String) {
     pageInfo { hasNextPage endCursor }
     nodes {
       ... on PullRequest {
-        number title body createdAt mergedAt baseRefOid additions deletions changedFiles
+        number title body createdAt lastEditedAt mergedAt baseRefOid additions deletions changedFiles
         author { login }
         labels(first: 50) { nodes { name } }
         mergeCommit { oid }
@@ -61,6 +61,7 @@ class _Node(BaseModel):
     title: str
     body: str | None = None
     created_at: datetime = Field(alias="createdAt")
+    edited_at: datetime | None = Field(default=None, alias="lastEditedAt")
     merged_at: datetime = Field(alias="mergedAt")
     base_sha: str = Field(default="", alias="baseRefOid")
     additions: int
@@ -80,6 +81,7 @@ class _Node(BaseModel):
             author=self.author or "",
             labels=tuple(label.name for label in self.labels),
             created_at=self.created_at,
+            edited_at=self.edited_at,
             merged_at=self.merged_at,
             base_sha=self.base_sha,
             merge_commit_sha=self.merge_sha,
@@ -93,10 +95,23 @@ class PullPages:
     def __init__(self, client: "GitHubClient", repository: str) -> None:
         self._client = client
         self._repository = repository
+        self._size, *self._smaller = PER_PAGE
 
     async def page(self, query: str, after: str | None) -> Page[Told]:
         """See search.Pages; `after` is a cursor."""
-        variables: dict[str, Json] = {"query": query, "first": PER_PAGE, "after": after}
+        size = self._size
+        try:
+            return await self._page(query, after, size)
+        except ForgeUnavailable as error:
+            if size == self._size and not self._smaller:
+                raise
+            if size == self._size:  # otherwise another call has found out meanwhile
+                self._size, *self._smaller = self._smaller
+            _log.info("%s: %s; pages of %d from now on", self._repository, error, self._size)
+        return await self.page(query, after)
+
+    async def _page(self, query: str, after: str | None, size: int) -> Page[Told]:
+        variables: dict[str, Json] = {"query": query, "first": size, "after": after}
         data = await self._client.graphql(_QUERY, variables)
         match data.get("search"):
             case {

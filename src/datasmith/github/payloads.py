@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from datasmith.errors import ForgeError
 from datasmith.github.models import PR, Comment, FileChange, Issue, Repository
@@ -59,6 +59,7 @@ class _Issue(_Payload):
     user: _User | None = None
     labels: tuple[_Label | str, ...] = ()
     created_at: datetime | None = None
+    updated_at: datetime | None = None
     repository_url: str = ""
     pull_request: _PullRequestLink | None = None
 
@@ -157,6 +158,19 @@ def issue_of(value: Json, repository: str) -> Issue:
     if found.pull_request is None:
         return issue
     return PR(**{**dict(issue), "is_pull_request": True}, merged_at=found.pull_request.merged_at)
+
+
+def updated_at_of(value: Json) -> datetime | None:
+    """When anything of an issue (its text, labels, comments ...) last changed. Raises ForgeError where this is none."""
+    return _read(_Issue, value).updated_at
+
+
+def moment_of(value: str) -> datetime:
+    """A time as GitHub writes it; raises ForgeError where this is none."""
+    try:
+        return TypeAdapter(AwareDatetime).validate_python(value)
+    except ValidationError as error:
+        raise ForgeError(f"GitHub's answer is no time: {value[:50]!r}") from error
 
 
 def file_of(value: Json) -> FileChange:

@@ -9,7 +9,9 @@ Reference = tuple[str, str, int]
 
 _TILDES = re.compile(r"~~~.*?(?:~~~|\Z)", re.DOTALL)
 _SHORT = re.compile(r"#([0-9]{1,9})\b")
-_URL = re.compile(r"github\.com/([\w.-]{1,100})/([\w.-]{1,100})/(?:issues|pull|pulls)/([0-9]{1,9})(?![0-9])")
+_URL = re.compile(
+    r"(?:(?<![\w.-])|(?<=\bwww\.))github\.com/([\w.-]{1,100})/([\w.-]{1,100})/(?:issues|pulls?)/([0-9]{1,9})(?![0-9])"
+)
 _GH = re.compile(r"gh-([0-9]{1,9})\b")
 _FULL_NAME = re.compile(r"([\w.-]{1,100})/([\w.-]{1,100})")
 _OPENING = "([{<,;:\"'*|>"

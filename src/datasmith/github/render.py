@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from datasmith.github.anonymize import Anonymizer
-from datasmith.github.dated import as_of, fix_known_at, names_the_fix
+from datasmith.github.dated import as_of, body_before_merge, fix_known_at, names_the_fix
 from datasmith.github.models import PR, Issue
 
 MOST_WORKLOADS = 60
@@ -42,12 +42,13 @@ def render_problem_statement(
     """Objective, Process, Task Description, and what is known about the problem.
 
     `initial_observations` is text that somebody extracted; without it, sections of the body whose heading announces a
-    problem are shown. The pull request's title and the rest of its body are not: they tell the fix. Of `issues` and
+    problem are shown, unless it was changed after the merge. The title and the rest of the body are not: they tell the
+    fix. Of `issues` and
     their comments nothing is shown that is dated after the pull request was opened, or that points to it.
     """
     known = [issue for issue in _known(issues, pr, undated=True) if issue.body or not issue.is_pull_request]
     hide = _anonymizer(pr, known) if anonymize else clean
-    observations = stated_problem(pr.body) if initial_observations is None else initial_observations
+    observations = stated_problem(body_before_merge(pr)) if initial_observations is None else initial_observations
     return _template("problem_statement.md.jinja")(
         repository=pr.repository,
         repo_description=hide(repo_description).strip(),

@@ -20,6 +20,8 @@ _MOVED = {301, 302, 307, 308}
 _LIMITED = {403, 429}
 _BLOCKED = "access blocked"
 """A repository that GitHub has taken down."""
+_SUSPENDED = "account was suspended"
+"""Of whoever made the token."""
 _TOO_LONG = "taking too long to generate"
 TOO_LARGE = 406
 """GitHub's status for a diff that it does not show."""
@@ -73,9 +75,10 @@ class Paused:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A fault of GitHub's or of the way to it: worth another try."""
+    """A fault of GitHub's or of the way to it: worth another try, after `retry_after_s` at the earliest."""
 
     why: str
+    retry_after_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +114,20 @@ def judge(reply: Reply, wanted: Wanted, now: float) -> Decision:
     if status in _MOVED:
         location = reply.headers.get("location", "")
         return Moved(location) if location else Broken(f"HTTP {status} without a location")
+    message = message_of(reply.body)
     if status == 401:
-        return TokenRefused()
+        return TokenRefused() if message else Broken("HTTP 401, and not from GitHub")
     if status in _LIMITED and (limited := _limited(reply, now)):
         return limited
-    message = message_of(reply.body)
+    if _SUSPENDED in message.lower():
+        return TokenRefused()
     if status in _GONE or _BLOCKED in message.lower():
         return Missing(status)
     if _TOO_LONG in message.lower():
         return Refused(TOO_LARGE, message)
     if status >= 500 or status in {202, 204, 408, 425} or status < 200:
-        return Broken(f"HTTP {status}")
+        asked = _retry_after(reply.headers, now) if "retry-after" in reply.headers else None
+        return Broken(f"HTTP {status}", asked or 0.0)
     return Refused(status, message or "no reason given")
 
 

@@ -161,7 +161,8 @@ class Search(Generic[Item]):
         for attempt in range(ATTEMPTS):
             await self._pause(attempt)
             page = await self._page(shard.query, None)
-            parts = shard.split() if page.total > self._cap else ()
+            # A forge that never counts beyond its cap says the cap where there are more.
+            parts = shard.split() if page.total >= self._cap else ()
             if parts:
                 return await self._divided(shard, parts, page.total)
             hits, counted, complete = await self._turned(shard.query, page)

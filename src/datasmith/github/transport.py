@@ -7,11 +7,11 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import anyio
 
-from datasmith.errors import ForgeError, ForgeUnavailable
+from datasmith.errors import ConfigError, ForgeError, ForgeUnavailable
 from datasmith.github.etags import ReplyStore, worth_keeping
 from datasmith.github.replies import (
     Broken,
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 ATTEMPTS = 6
 """Tries of one call that GitHub or the way to it fails."""
+PATIENCE_S = 300.0
+"""A server that is down and says for how long is asked again after this at the latest."""
 LIMITED_IN_A_ROW = 20
 """How often one call may run into limits before it is given up."""
 REDIRECTS = 5
@@ -92,7 +94,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How GitHub is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, TLS or not."""
+    """How a service is reached: seconds of silence that are borne, a PEM file to trust, a proxy's address, and TLS."""
 
     timeout_s: float = 30.0
     ca_bundle: str = ""
@@ -125,12 +127,12 @@ class Transport:
             match decision:
                 case Data() | Missing() | Refused():
                     return Answer(decision, call.url, redirected=redirected > 0)
-                case Broken(why):
+                case Broken(why, asked_s):
                     failed += 1
                     if failed >= ATTEMPTS:
                         raise ForgeUnavailable(f"{call}: {why} ({failed} tries)")
                     _log.info("%s: %s; another try", call, why)
-                    await self._timing.sleep(self._timing.backoff(failed - 1))
+                    await self._timing.sleep(max(self._timing.backoff(failed - 1), min(asked_s, PATIENCE_S)))
                 case Spent() | Paused() | TokenRefused():
                     limited += 1
                     if limited >= LIMITED_IN_A_ROW:
@@ -139,18 +141,23 @@ class Transport:
                     redirected += 1
                     if redirected > REDIRECTS:
                         raise ForgeUnavailable(f"{call}: redirected without end")
-                    call = replace(call, url=self.same_origin(urljoin(call.url, location)))
+                    call = replace(call, url=self.pointed_at(call.url, location))
                 case NotModified():
                     raise ForgeUnavailable(f"{call}: HTTP 304 to a question without an ETag")
 
-    def same_origin(self, url: str) -> str:
-        """The address; tokens are given to one server only.
+    def pointed_at(self, here: str, there: str) -> str:
+        """The address that a reply from `here` calls `there`; tokens are given to one server only.
 
         Raises:
-            ForgeError: it is another server's.
+            ForgeError: it is another server's, or none.
         """
-        if _origin(url) != self._origin:
-            raise ForgeError(f"GitHub points to another server, {_origin(url)}; it gets no token")
+        try:
+            url = urljoin(here, there)
+            origin = _origin(url)
+        except ValueError as error:
+            raise ForgeError(f"GitHub points to what is no address: {there[:100]!r}") from error
+        if origin != self._origin:
+            raise ForgeError(f"GitHub points to another server, {origin[0]}://{origin[1]}; it gets no token")
         return url
 
     async def close(self) -> None:
@@ -175,7 +182,7 @@ class Transport:
             self._tell_pool(lease, reply, decision)
         if isinstance(decision, NotModified) and kept is not None:
             return judge(Reply(200, kept.headers, kept.body), call.wanted, self._timing.now())
-        if isinstance(decision, Data) and call.key and reply is not None:
+        if isinstance(decision, Data) and call.key and reply is not None and not _is_full_end(call, decision):
             fresh = worth_keeping(reply.headers, reply.body)
             if fresh is not None:
                 await self._replies.put(call.key, fresh)
@@ -202,7 +209,10 @@ class Transport:
             headers["If-None-Match"] = etag
         if call.body:
             headers["Content-Type"] = "application/json"
-        request = self._client().build_request(call.method, call.url, headers=headers, content=call.body or None)
+        try:
+            request = self._client().build_request(call.method, call.url, headers=headers, content=call.body or None)
+        except httpx2.InvalidURL as error:
+            raise ForgeError(f"{call}: {error}") from error
         try:
             with anyio.fail_after(10 * self._route.timeout_s):
                 response = await self._client().send(request, stream=True)
@@ -219,11 +229,16 @@ class Transport:
         """The connections of the running event loop."""
         loop = asyncio.get_running_loop()
         if self._http is None or self._http[0] is not loop:
-            self._http = (loop, _open(self._route))
+            self._http = (loop, open_http(self._route))
         return self._http[1]
 
 
-def _open(route: Route) -> "httpx2.AsyncClient":
+def open_http(route: Route) -> "httpx2.AsyncClient":
+    """Connections by a route: no redirect is followed, and no variable of the environment is read.
+
+    Raises:
+        ConfigError: the route's file of certificates holds none.
+    """
     import httpx2
 
     return httpx2.AsyncClient(
@@ -242,7 +257,11 @@ def _trust(route: Route) -> "ssl.SSLContext | bool":
         return route.encrypted  # making a context takes a while, and plain http (on loopback only) needs none
     import ssl
 
-    return ssl.create_default_context(cafile=route.ca_bundle)
+    try:
+        return ssl.create_default_context(cafile=route.ca_bundle)
+    except ssl.SSLError as error:
+        example = "example: FC_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt"
+        raise ConfigError(f"FC_CA_BUNDLE: {route.ca_bundle} holds no certificate in PEM form ({example})") from error
 
 
 async def _read(response: "httpx2.Response") -> Reply | Broken:
@@ -259,5 +278,16 @@ async def _read(response: "httpx2.Response") -> Reply | Broken:
 
 
 def _origin(url: str) -> tuple[str, str]:
+    """Scheme and host, with the port where it is not the scheme's own; raises ValueError where the port is none."""
     parts = urlsplit(url)
-    return parts.scheme, parts.netloc.lower()
+    usual = parts.port in {None, {"http": 80, "https": 443}.get(parts.scheme)}
+    return parts.scheme, (parts.netloc.lower().rpartition(":")[0] if usual and parts.port else parts.netloc.lower())
+
+
+def _is_full_end(call: Call, data: Data) -> bool:
+    """True for the last page of a list, if it has no room left.
+
+    What is added later begins a page of its own and leaves this one, and its ETag, as they are: a 304 would hide it.
+    """
+    per_page = parse_qs(urlsplit(call.url).query).get("per_page", ["30"])[0]
+    return isinstance(data.value, list) and not data.next_url and str(len(data.value)) == per_page

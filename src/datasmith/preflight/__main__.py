@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from datasmith.errors import DatasmithError
 from datasmith.preflight.checks import look
@@ -18,6 +19,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--forge", default="git", help="where pull requests will come from")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     asked = parser.parse_args(words)
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding lacks, as on stderr
     try:
         found = look(stages=tuple(asked.stage), forge=asked.forge)
         clean = Redactor(secrets_of(environment()))

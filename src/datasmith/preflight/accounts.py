@@ -30,7 +30,7 @@ def github_calls(facts: Facts) -> Answer:
     left = 0
     for number, token in enumerate(settings.github_tokens, 1):
         address = f"{checked_url(settings.github_url)}/rate_limit"
-        reply = ask(address, token=token, ca_bundle=settings.ca_bundle)
+        reply = ask(address, settings, token=token)
         remaining = reply.at("resources", "core", "remaining")
         if not reply.ok or not isinstance(remaining, int):
             which = f"token {number} of {len(settings.github_tokens)}"
@@ -50,7 +50,7 @@ def model(facts: Facts) -> Answer:
     if not settings.dspy_api_base:
         return Answer("FAIL", "DSPY_MODEL is set, DSPY_API_BASE is not", "DSPY_API_BASE=http://localhost:30000/v1")
     address = f"{settings.dspy_api_base.rstrip('/')}/models"
-    reply = ask(address, token=settings.dspy_api_key.get_secret_value(), ca_bundle=settings.ca_bundle)
+    reply = ask(address, settings, token=settings.dspy_api_key.get_secret_value())
     if not reply.ok:
         return _refused(reply, settings.dspy_api_base, "set DSPY_API_KEY to a key that it accepts", "DSPY_API_BASE")
     name = settings.dspy_model.partition("/")[2] or settings.dspy_model
@@ -72,7 +72,7 @@ def docker_hub(facts: Facts) -> Answer:
         missing = "DOCKERHUB_TOKEN" if settings.dockerhub_username else "DOCKERHUB_USERNAME"
         return Answer("FAIL", f"{missing} is not set", f"set {missing}: both are needed to push")
     login = {"identifier": settings.dockerhub_username, "secret": token}
-    reply = ask(f"{settings.dockerhub_url.rstrip('/')}/v2/auth/token", send=login, ca_bundle=settings.ca_bundle)
+    reply = ask(f"{settings.dockerhub_url.rstrip('/')}/v2/auth/token", settings, send=login)
     if reply.ok:
         return Answer("OK", f"{settings.dockerhub_username} can log in")
     what = "make a new access token at https://app.docker.com/settings/personal-access-tokens"
@@ -87,7 +87,7 @@ def hugging_face(facts: Facts) -> Answer:
         return Answer("SKIP", "not set; the dataset stays here", "HF_TOKEN=hf_..., or HF_TOKEN_PATH=/path/to/token")
     if not token and settings.hf_token_path is not None:
         token, origin = _filed(settings.hf_token_path), str(settings.hf_token_path)
-    reply = ask(f"{settings.hf_endpoint.rstrip('/')}/api/whoami-v2", token=token, ca_bundle=settings.ca_bundle)
+    reply = ask(f"{settings.hf_endpoint.rstrip('/')}/api/whoami-v2", settings, token=token)
     if reply.ok:
         return Answer("OK", f"{origin}, as {reply.at('name') or 'somebody'}")
     return _refused(reply, origin, "make a new token at https://huggingface.co/settings/tokens", "HF_ENDPOINT")

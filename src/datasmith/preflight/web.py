@@ -1,15 +1,22 @@
 """One question to a web service: short, with a limit on time and size, and never carried on to another address."""
 
 import json
-import ssl
 from dataclasses import dataclass
-from http.client import HTTPException, HTTPMessage
-from pathlib import Path
-from typing import IO
-from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Request, build_opener
+from functools import partial
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import anyio
+
+from datasmith.github.connection import route_to
+from datasmith.github.transport import Route, open_http
+from datasmith.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx2
 
 TIMEOUT_S = 5.0
+"""Seconds that an answer may take, all of it."""
 MOST_BYTES = 1_000_000
 
 
@@ -34,49 +41,52 @@ class Reply:
         return found
 
 
-class _NoRedirect(HTTPRedirectHandler):
-    """A redirect is an answer: the token that we send is meant for one address only."""
+def ask(url: str, settings: Settings, *, token: str = "", send: object = None, timeout: float = TIMEOUT_S) -> Reply:
+    """GET `url`, or POST `send` as JSON, by the proxy and certificates of the settings; what goes wrong is a value.
 
-    def redirect_request(
-        self, _req: Request, _fp: IO[bytes], _code: int, _msg: str, _headers: HTTPMessage, _newurl: str
-    ) -> None:
-        """None of them is followed."""
-
-
-def ask(
-    url: str,
-    *,
-    token: str = "",
-    scheme: str = "Bearer",
-    send: object = None,
-    ca_bundle: Path | None = None,
-    timeout: float = TIMEOUT_S,
-) -> Reply:
-    """GET `url`, or POST `send` as JSON; whatever goes wrong is a value."""
+    Raises:
+        ConfigError: see route_to.
+    """
     headers = {"Accept": "application/json", "User-Agent": "fc-data-preflight"}
     data = None if send is None else json.dumps(send).encode()
     if data is not None:
         headers["Content-Type"] = "application/json"
+    if not (token.isascii() and token.isprintable()):
+        return Reply(0, problem="the token holds a character that no token has")
     if token:
-        headers["Authorization"] = f"{scheme} {token}"
+        headers["Authorization"] = f"Bearer {token}"
     if not url.startswith(("http://", "https://")):
         return Reply(0, problem="the address must begin with https:// or http://")
     try:
-        request = Request(url, data=data, headers=headers)
-        with _opener(ca_bundle).open(request, timeout=timeout) as answer:
-            return Reply(answer.status, _read(answer.read(MOST_BYTES)))
-    except HTTPError as error:
-        with error:
-            return Reply(error.code, _read(error.read(MOST_BYTES)))
-    except URLError as error:
-        return Reply(0, problem=str(error.reason) or "no answer")
-    except (OSError, HTTPException, ValueError) as error:
-        return Reply(0, problem=f"{type(error).__name__} {error}".strip())
+        _ = urlsplit(url).port
+    except ValueError as error:
+        return Reply(0, problem=f"that is no address: {error}")
+    route = route_to(url, settings, timeout)
+    return anyio.run(partial(_exchange, route, url, headers, data))
 
 
-def _opener(ca_bundle: Path | None) -> OpenerDirector:
-    context = ssl.create_default_context(cafile=str(ca_bundle) if ca_bundle else None)
-    return build_opener(_NoRedirect, HTTPSHandler(context=context))
+async def _exchange(route: Route, url: str, headers: dict[str, str], data: bytes | None) -> Reply:
+    import httpx2
+
+    method = "GET" if data is None else "POST"
+    try:
+        with anyio.fail_after(route.timeout_s):
+            async with open_http(route) as client, client.stream(method, url, headers=headers, content=data) as answer:
+                return Reply(answer.status_code, _read(await _body(answer)))
+    except (TimeoutError, httpx2.TimeoutException):
+        return Reply(0, problem=f"no whole answer within {route.timeout_s:g} s")
+    except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL, ValueError) as error:
+        return Reply(0, problem=str(error) or type(error).__name__)
+
+
+async def _body(answer: "httpx2.Response") -> bytes:
+    """The body, or as much of it as is read."""
+    found = b""
+    async for part in answer.aiter_bytes():
+        found += part
+        if len(found) > MOST_BYTES:
+            break
+    return found[:MOST_BYTES]
 
 
 def _read(data: bytes) -> object:

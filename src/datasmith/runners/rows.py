@@ -10,14 +10,14 @@ from datasmith.github.models import PR, Repository
 from datasmith.resolution.base import Resolution
 from datasmith.storage.base import Row, Store
 
-_NO_COLUMN = {"repository", "is_pull_request", "comments", "edited_at"}
+_NO_COLUMN = {"repository", "is_pull_request", "comments"}
 """Fields of a pull request that its table does not have."""
 
 
 def pull_request_row(pr: PR, now: datetime) -> tuple[str, Row]:
     """A pull request as the forge told it."""
-    row = cast("Row", pr.model_dump(mode="json", exclude=_NO_COLUMN | {"created_at", "merged_at"}))
-    times: Row = {"created_at": pr.created_at, "merged_at": pr.merged_at, "updated_at": now}
+    times: Row = {"created_at": pr.created_at, "edited_at": pr.edited_at, "merged_at": pr.merged_at, "updated_at": now}
+    row = cast("Row", pr.model_dump(mode="json", exclude=_NO_COLUMN | times.keys()))
     return "pull_requests", {"owner": pr.owner, "repo": pr.repo, **row, **times}
 
 

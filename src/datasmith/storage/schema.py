@@ -23,7 +23,7 @@ from sqlalchemy import (
 from datasmith.errors import StoreError
 from datasmith.storage.base import Value
 
-REVISION = "0002"
+REVISION = "0003"
 """The newest migration: the schema that this version reads and writes."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -38,17 +38,34 @@ def clean(value: Value) -> Value:
     """`clean_text` on every text of a value, keys included.
 
     Raises:
-        StoreError: a number is not finite; databases disagree on what that is.
+        StoreError: a number is not finite, or too long; databases disagree on what that is.
     """
     if isinstance(value, float) and not math.isfinite(value):
         raise StoreError(f"{value} cannot be stored: a number must be finite, a missing one is None")
+    if isinstance(value, int) and value.bit_length() > LONGEST_INT:
+        raise StoreError(f"a number of {value.bit_length()} bits cannot be stored: {LONGEST_INT} are the most")
     if isinstance(value, str):
         return clean_text(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [clean(part) for part in value]
     if isinstance(value, dict):
-        return {clean_text(key): clean(part) for key, part in value.items()}
+        return {clean_text(_json_key(key)): clean(part) for key, part in value.items()}
     return value
+
+
+def _json_key(key: object) -> str:
+    if not isinstance(key, str):
+        raise StoreError(f"{key!r:.40} cannot be a key of JSON: it must be a text")
+    return key
+
+
+def _is_json(value: object) -> bool:
+    """True where JSON can say a value that `clean` gave back."""
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    if isinstance(value, dict):
+        return all(map(_is_json, value.values()))
+    return value is None or isinstance(value, str | int | float)
 
 
 class UtcTime(TypeDecorator[datetime]):
@@ -82,6 +99,9 @@ _FITS: dict[type, tuple[tuple[type, ...], str]] = {
 }
 """The Python types that a column takes; JSON takes anything that JSON can say."""
 
+LONGEST_INT = 10_000
+"""Bits of a whole number in JSON: Python does not write, or read, many more."""
+
 LONGEST_KEY = 850
 """Bytes of a text in a key: PostgreSQL keeps three of them, and not many more, in one entry of an index."""
 
@@ -99,6 +119,8 @@ def fit(column: Column[Value], value: Value) -> Value:
     """
     try:
         value = clean(value)
+        if isinstance(column.type, JSON) and not _is_json(value):
+            raise StoreError(f"{column.table.name}.{column.name} takes what JSON can say, not {_shortly(value)}")
     except RecursionError as error:
         raise StoreError(f"{column.table.name}.{column.name}: nested too deeply to be stored") from error
     if value is None or isinstance(column.type, JSON):
@@ -107,11 +129,20 @@ def fit(column: Column[Value], value: Value) -> Value:
     wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
     if wrong or (isinstance(column.type, Integer) and value not in _WHOLE):
         raise StoreError(f"{column.table.name}.{column.name} takes {words}, not {_shortly(value)}")
+    if isinstance(value, int) and isinstance(column.type, Float):
+        return _as_float(column, value)
     if isinstance(value, str) and isinstance(column.type, UtcTime):
         return _moment(column, value)
     if isinstance(value, str) and column.primary_key and len(value.encode()) > LONGEST_KEY:
         raise StoreError(f"{column.table.name}.{column.name} is a key: {len(value)} characters are too many for it")
     return value
+
+
+def _as_float(column: Column[Value], value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise StoreError(f"{column.table.name}.{column.name}: {_shortly(value)} is too large") from error
 
 
 def _moment(column: Column[Value], text: str) -> datetime:
@@ -181,6 +212,7 @@ pull_requests = Table(
     *_text("task_id", "container_name", "image_name", "image_digest", "final_md", "certificate_status", "dataset"),
     *_times("published_at", "updated_at"),
     *_text("licence"),
+    *_times("edited_at"),
     CheckConstraint("confidence BETWEEN 0 AND 100", name="pull_requests_confidence"),
     CheckConstraint(f"certificate_status IN {_STATUSES}", name="pull_requests_certificate_status"),
 )

@@ -15,6 +15,7 @@ from datasmith.storage.schema import fit, metadata
 
 MOST_NAMED = 30_000
 """Values that one condition may list: below every database's limit of parameters."""
+MOST_NAMED_IN_ALL = 60_000
 LONGEST_PATTERN = 1000
 """Characters of a LIKE pattern: SQLite refuses long ones, and hostile ones take time."""
 
@@ -178,6 +179,9 @@ def _bounded(connection: Connection, table: Table, query: Query) -> list[ColumnE
 
 
 def _where(connection: Connection, table: Table, conditions: Sequence[Condition]) -> list[ColumnElement[bool]]:
+    listed = sum(len(condition.value) for condition in conditions if isinstance(condition.value, list))
+    if listed > MOST_NAMED_IN_ALL:
+        raise StoreError(f"{table.name} is asked for {listed} values: at most {MOST_NAMED_IN_ALL} in all conditions")
     tests = [_test(connection, column_named(table, condition.column), condition) for condition in conditions]
     return [
         sqlalchemy.not_(test) if condition.negated else test for test, condition in zip(tests, conditions, strict=True)

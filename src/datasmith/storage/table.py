@@ -13,6 +13,7 @@ from datasmith.errors import StoreError
 from datasmith.storage.base import Condition, Operator, Order, Query, Row, Store, Value
 
 Data = TypeVar("Data")
+_LAST_ROW = 2**63 - 1
 _TRUTH = {"null": None, "true": True, "false": False}
 
 
@@ -83,6 +84,8 @@ class _Filtered(_Request):
 
     def in_(self, column: str, values: Iterable[Value]) -> Self:
         """One of these, of which there may be 30,000."""
+        if isinstance(values, str):
+            raise StoreError(f"{column} in {values!r:.40}? That is one text (example: .in_({column!r}, ['a', 'b']))")
         return self._where(column, "in", list(values))
 
     def is_(self, column: str, value: bool | Literal["null", "true", "false"] | None) -> Self:
@@ -201,7 +204,7 @@ class Table:
 
     def select(self, columns: str = "*", *, count: Literal["exact"] | None = None) -> Select:
         """These columns ("a, b"), and with count="exact" the number of all rows that fit."""
-        names = tuple(name.strip() for name in columns.split(","))
+        names = tuple(dict.fromkeys(name.strip() for name in columns.split(",")))
         chosen = () if names == ("*",) else names
         return Select(self.store, Query(self.name, columns=chosen, count=count is not None))
 
@@ -248,9 +251,9 @@ class Client:
 
 
 def _natural(word: str, size: int) -> int:
-    if size < 0:
-        raise StoreError(f"{word} {size}: it cannot be negative (example: .{word}(10))")
-    return size
+    if not isinstance(size, int) or size < 0:
+        raise StoreError(f"{word} {size!r:.40}: it must be a whole number, and not negative (example: .{word}(10))")
+    return min(size, _LAST_ROW)
 
 
 def _several(rows: Row | Sequence[Row]) -> tuple[Row, ...]:

@@ -1,6 +1,7 @@
 """Every failure is one line and an exit code."""
 
 import errno
+import json
 import logging
 import sys
 from pathlib import Path
@@ -84,6 +85,19 @@ def test_a_defect_without_a_place_for_its_traceback(tmp_path: Path) -> None:
     assert "its details could not be kept" in done.error_text
 
 
+def test_what_a_terminal_cannot_show_is_spelled() -> None:
+    """A title in any writing, and a lone surrogate, are no reason to break off."""
+    program = (
+        "import sys, typer; from datasmith.cli.common import run_app\n"
+        "app = typer.Typer()\n@app.command()\ndef talk() -> None:\n    print('a\\u65e5\\ud800')\n"
+        "sys.exit(run_app(app, []))"
+    )
+    for encoding, shown in (("ascii", b"a\\u65e5\\ud800\n"), ("utf-8", "a日\\ud800\n".encode())):
+        env = process.clean_environment({"PYTHONIOENCODING": encoding})
+        done = process.run([sys.executable, "-c", program], env=env, timeout=60)
+        assert (done.rc, done.stdout) == (0, shown)
+
+
 def test_a_reader_that_leaves_is_no_error() -> None:
     """`fc-data … | head -1` ends quietly."""
     program = (
@@ -116,6 +130,14 @@ def test_the_log_file_gets_what_the_level_lets_through(tmp_path: Path, logger: l
     logger.info("seen")
     logger.debug("not seen")
     assert log.read_text().count("seen") == 1 and "not seen" not in log.read_text()
+    set_up_logging("INFO")
+
+
+def test_a_line_of_the_log_says_a_thing_once(tmp_path: Path, logger: logging.Logger) -> None:
+    """What the line for people leaves in the record is not repeated in the file."""
+    set_up_logging("INFO", tmp_path / "fc.log")
+    logger.warning("seen")
+    assert json.loads((tmp_path / "fc.log").read_text()).keys() == {"event", "level", "logger", "timestamp"}
     set_up_logging("INFO")
 
 

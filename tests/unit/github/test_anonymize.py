@@ -20,6 +20,7 @@ from datasmith.github.anonymize import Anonymizer, anonymize
         ("http://192.168.1.42/x", "http://[ip]/x"),
         ("/home/alice/x and /Users/alice/y", "/home/user_1/x and /Users/user_1/y"),
         (r"C:\Users\carol\x", r"C:\Users\user_1\x"),
+        (r"FileNotFoundError: 'C:\\Users\\carol\\x'", r"FileNotFoundError: 'C:\\Users\\user_1\\x'"),
         ("write to a.b@uni-x.de", "write to [email]"),
         ("raw.githubusercontent.com/dave/x/a.py", "raw.githubusercontent.com/user_1/x/a.py"),
         ("HTTPS://GITHUB.COM/dave/x", "HTTPS://GITHUB.COM/user_1/x"),

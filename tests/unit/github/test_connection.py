@@ -99,6 +99,26 @@ def test_a_missing_ca_bundle_is_named(tmp_path: Path) -> None:
         asyncio.run(client.get_pr("o", "r", 1))
 
 
+def test_a_ca_bundle_without_certificates_is_named(tmp_path: Path) -> None:
+    """A file that is there and holds none is a wrong setting, not a defect."""
+    wrong = tmp_path / "notes.pem"
+    wrong.write_text("no certificate")
+    settings = Settings().model_copy(update={"ca_bundle": wrong})
+    client = GitHubClient(TokenPool(["t"]), base_url="https://127.0.0.1:1", settings=settings)
+    with pytest.raises(ConfigError, match=r"^FC_CA_BUNDLE: .*notes\.pem holds no certificate.*example"):
+        asyncio.run(client.get_pr("o", "r", 1))
+
+
+@pytest.mark.parametrize(
+    "proxy", ["socks5://me:hidden@127.0.0.1:1", "ftp://h", "proxy:3128:hidden", "http://me:hidden@:1", "http://[hidden"]
+)
+def test_a_proxy_that_cannot_be_used_is_a_wrong_setting(proxy: str) -> None:
+    """The error names the setting and not the value, which may hold a password."""
+    with pytest.raises(ConfigError, match=r"^HTTPS_PROXY .*example: HTTPS_PROXY=") as caught:
+        proxy_for("https://h", proxy, "")
+    assert "hidden" not in str(caught.value)
+
+
 def test_calls_go_through_the_proxy() -> None:
     """With HTTPS_PROXY a call asks the proxy for a tunnel to GitHub, and for nothing in the clear."""
     asked: list[str] = []

@@ -137,7 +137,7 @@ def test_hits_that_an_answer_left_out_are_fetched_again() -> None:
 
 def test_faults_on_the_way_lose_nothing() -> None:
     """Each answer in turn is cut, reset, a fault or a limit: the hits are the same."""
-    pulls = list(many_pulls(3 * PER_PAGE, start=WINDOW.start))
+    pulls = list(many_pulls(3 * PER_PAGE[0], start=WINDOW.start))
     with world(loopback_repository("o/r", *pulls)) as here:
         for fault in ("reset", "truncated", "502", "html", "429_retry_after"):
             start = len(here.server.seen)

@@ -25,6 +25,8 @@ from datasmith.github.references import extract_references
         ("HTTPS://GitHub.COM/Numpy/NumPy/Issues/5 and numpy/numpy#5", [("Numpy", "NumPy", 5)]),
         ("https://example.org/page#12", []),
         ("#3 then x/y#2 then GH-1", [("o", "r", 3), ("x", "y", 2), ("o", "r", 1)]),
+        ("https://notgithub.com/a/b/issues/1 my.github.com/a/b/issues/2 -github.com/a/b/issues/3", []),
+        ("www.github.com/a/b/issues/1 (github.com/a/b/issues/2)", [("a", "b", 1), ("a", "b", 2)]),
         ("\u0130\u0130 https://github.com/A/B/issues/4", [("a", "b", 4)]),
     ],
 )

@@ -17,10 +17,11 @@ WINDOW = Window(datetime(2026, 2, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UT
 
 @dataclass
 class Numbers:
-    """A forge that holds numbers, finds those of a range, and hands out `cap` of them, three a page."""
+    """A forge that holds numbers, counts up to `most` of a range, and hands out `cap` of them, three a page."""
 
     held: list[int]
     cap: int = 10
+    most: int = 1_000_000
     shown: Callable[[str, int, int], bool] = lambda query, asked, number: True
     asked: dict[str, int] = field(default_factory=dict)
     incomplete: Callable[[str, int], bool] = lambda query, asked: False
@@ -34,7 +35,7 @@ class Numbers:
         start = int(after or 0)
         hits = tuple(n for n in found[: self.cap][start : start + 3] if self.shown(query, times, n))
         more = start + 3 < min(self.cap, len(found))
-        return Page(len(found), hits, str(start + 3) if more else None, self.incomplete(query, times))
+        return Page(min(len(found), self.most), hits, str(start + 3) if more else None, self.incomplete(query, times))
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,15 @@ def test_every_hit_is_found_once(held: list[int]) -> None:
 
 def test_a_part_that_fits_is_not_divided() -> None:
     """One count, then its pages."""
-    forge = Numbers(list(range(10)))
+    forge = Numbers(list(range(9)))
     assert collect(forge, Range(0, 100)).missing == 0
     assert list(forge.asked) == ["0..100"]
+
+
+def test_a_forge_that_counts_no_further_than_its_cap_hides_nothing() -> None:
+    """A count of just the cap may stand for any larger one."""
+    found = collect(Numbers(list(range(150)), most=10), Range(0, 200))
+    assert (sorted(found.items), found.missing) == (list(range(150)), 0)
 
 
 def test_hits_that_one_answer_left_out_are_asked_for_again() -> None:

@@ -37,7 +37,7 @@ def serving(answers: Answers) -> Iterator[Server]:
             self.end_headers()
             self.wfile.write(data)
 
-        do_POST = do_GET  # noqa: N815  (the name that http.server asks for)
+        do_POST = do_CONNECT = do_GET  # noqa: N815  (the names that http.server asks for)
 
         def log_message(self, *_words: object) -> None:
             """Quiet."""

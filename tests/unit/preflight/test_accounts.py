@@ -1,6 +1,7 @@
 """Accounts elsewhere: asked for real, on loopback."""
 
 import socket
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from datasmith.preflight.web import MOST_BYTES, ask
 from datasmith.settings import Settings
 from tests.unit.preflight.loopback import serving
 
+SETTINGS = Settings.model_construct()
 CORE = {"resources": {"core": {"remaining": 4998}}}
 
 
@@ -148,16 +150,62 @@ def test_a_hugging_face_token_or_the_file_of_one(tmp_path: Path) -> None:
 def test_a_service_that_answers_forever_or_never_ends_the_check() -> None:
     """At most so many bytes, at most so many seconds; what is no HTTP is a value, too."""
     with serving(lambda *_: (200, b"[" * (2 * MOST_BYTES))) as server:
-        assert ask(server.url).body is None
+        assert ask(server.url, SETTINGS).body is None
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        reply = ask(f"http://127.0.0.1:{silent.getsockname()[1]}/", timeout=0.2)
-    assert (reply.status, reply.ok) == (0, False) and "timed out" in reply.problem
-    assert ask("file:///etc/passwd").problem == "the address must begin with https:// or http://"
-    assert ask("http://[broken").status == 0 and ask("http://127.0.0.1:9/ x").status == 0
+        reply = ask(f"http://127.0.0.1:{silent.getsockname()[1]}/", SETTINGS, timeout=0.2)
+    assert (reply.status, reply.ok) == (0, False) and "no whole answer within 0.2 s" in reply.problem
+    assert ask("file:///etc/passwd", SETTINGS).problem == "the address must begin with https:// or http://"
+    for wrong in ("http://[broken", "https://[broken", "http://127.0.0.1:9/ x", "http://127.0.0.1:99999/", "http://"):
+        reply = ask(wrong, SETTINGS)
+        assert reply.status == 0 and reply.problem, wrong
+
+
+def test_an_answer_that_drips_ends_the_check() -> None:
+    """The seconds are those of the whole answer: a byte now and then does not make more of them."""
+    stopped = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+            while not stopped.wait(0.05):
+                connection.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, args=(listener,))
+        thread.start()
+        try:
+            reply = ask(f"http://127.0.0.1:{listener.getsockname()[1]}/", SETTINGS, timeout=0.5)
+        finally:
+            stopped.set()
+            thread.join()
+    assert reply.status == 0 and "no whole answer" in reply.problem
+
+
+@pytest.mark.parametrize("token", ["tok\ten123", "tok\u2026en123", "tok\x00en123"])
+def test_a_token_that_no_header_holds_is_not_shown(token: str, tmp_path: Path) -> None:
+    """Whatever the library would say about it, it would repeat it."""
+    path = tmp_path / "token"
+    path.write_bytes(token.encode())
+    found = accounts.hugging_face(facts(hf_token_path=path, hf_endpoint=closed_port()))
+    assert found.state == "FAIL" and "no token has" in found.detail
+    assert "en123" not in found.detail + found.todo
+
+
+def test_services_are_reached_as_the_forge_is() -> None:
+    """Proxy and certificates come from the settings, not from variables that only a library reads."""
+    proxied = SETTINGS.model_copy(update={"https_proxy": SecretStr(closed_port()), "no_proxy": "huggingface.test"})
+    with serving(lambda *_: (502, {})) as proxy:
+        used = proxied.model_copy(update={"https_proxy": SecretStr(proxy.url)})
+        assert "502" in ask("https://hub.test/v2/auth/token", used).problem
+        assert ask(proxy.url, proxied).status == 502  # plain http goes straight
+    missing = SETTINGS.model_copy(update={"ca_bundle": Path("/nonexistent.pem")})
+    with pytest.raises(ConfigError, match="FC_CA_BUNDLE"):
+        ask("https://hub.test/", missing)
 
 
 def test_a_redirect_gets_no_token() -> None:
     """Not even to another port of this machine."""
     with serving(lambda *_: (200, {})) as other, serving(lambda *_: (302, f"{other.url}/")) as first:
-        assert ask(first.url, token="t").status == 302
+        assert ask(first.url, SETTINGS, token="t").status == 302
     assert other.seen == [] and len(first.seen) == 1

@@ -31,6 +31,7 @@ def pull_request(**changes: object) -> PR:
         "author": "mira",
         "labels": ("perf",),
         "created_at": NOW,
+        "edited_at": NOW,
         "merged_at": NOW,
         "base_sha": "a" * 40,
         "merge_commit_sha": "b" * 40,
