@@ -1,8 +1,8 @@
-"""Mutation score of one module: python benchmarks/mutants.py MODULE TEST_FILE [--at-most N].
+"""Mutation score of one module: python benchmarks/mutants.py MODULE TEST_FILE... [--at-most N].
 
-Every string, number and comparison of the module is changed, one at a time (of regular expressions also each
-look-around and each quantifier); the tests run against each changed module in a process of their own. Prints what
-survived.
+Every string, number and operator of the module is changed, one at a time (of regular expressions also each
+look-around and each quantifier), every call whose result nobody uses is left out, and every answer is None; the tests
+run against each changed module in a process of their own. Prints what survived.
 """
 
 import argparse
@@ -22,8 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 LOOK = re.compile(r"\(\?<?[=!](?:[^()\\]|\\.)*\)")
 QUANTITY = re.compile(r"\{(\d+),?\}")
 SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
-    ast.And: ast.Or, ast.Or: ast.And, ast.Eq: ast.NotEq, ast.GtE: ast.Gt, ast.Gt: ast.GtE, ast.Lt: ast.LtE,
-    ast.In: ast.NotIn, ast.Add: ast.Sub,
+    ast.And: ast.Or, ast.Or: ast.And, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.GtE: ast.Gt, ast.Gt: ast.GtE,
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add,
 }  # fmt: skip
 """An operator, and what stands there instead."""
 
@@ -44,14 +45,16 @@ def changes(node: ast.AST) -> Iterator[tuple[str, object]]:
             yield from (("value", other) for other in texts(text))
         case ast.Constant(value=bool(truth)):
             yield "value", not truth
-        case ast.Constant(value=int(number)):
+        case ast.Constant(value=int(number) | float(number)):
             yield "value", number + 1
-        case ast.BoolOp(op=op) | ast.BinOp(op=op) if type(op) in SWAPPED:
+        case ast.BoolOp(op=op) | ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in SWAPPED:
             yield "op", SWAPPED[type(op)]()
         case ast.Compare(ops=[op]) if type(op) in SWAPPED:
             yield "ops", [SWAPPED[type(op)]()]
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            yield "op", ast.UAdd() if isinstance(inner, ast.Constant) else ast.Not()
+            yield "operand", ast.UnaryOp(ast.Not(), inner)
+        case ast.Expr(value=ast.Call() | ast.Await()):
+            yield "value", ast.Constant(None)
         case ast.Return(value=ast.expr()):
             yield "value", ast.Constant(None)
 
@@ -74,7 +77,7 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
             setattr(node, name, before)
 
 
-def survives(module: str, source: str, tests: str) -> bool:
+def survives(module: str, source: str, tests: list[str]) -> bool:
     """True where the tests pass with the changed module in the place of the real one."""
     child = os.fork()
     if child:
@@ -87,7 +90,7 @@ def survives(module: str, source: str, tests: str) -> bool:
             with contextlib.suppress(Exception):
                 real = importlib.import_module(module)
                 exec(compile(source, str(real.__file__), "exec"), real.__dict__)
-                code = int(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", "--timeout=60", tests]))
+                code = int(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", "--timeout=60", *tests]))
     finally:
         os._exit(code)
 
@@ -96,7 +99,7 @@ def main() -> None:
     """Print the survivors and the score."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("module")
-    parser.add_argument("tests")
+    parser.add_argument("tests", nargs="+")
     parser.add_argument("--at-most", type=int, default=0, help="a sample of so many, chosen by a fixed seed")
     asked = parser.parse_args()
     os.chdir(ROOT)

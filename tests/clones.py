@@ -26,11 +26,11 @@ class Clone:
         self.git("remote", "add", "origin", f"https://github.com/{origin}.git")
         self.commit("start", files, "2026-01-01T00:00:00+0000")
 
-    def git(self, *words: str, date: str = "2026-01-01T00:00:00+0000") -> str:
+    def git(self, *words: str, date: str = "2026-01-01T00:00:00+0000", stdin: bytes = b"") -> str:
         """One git command that no configuration of this machine's can influence."""
         env = {"PATH": "/usr/bin:/bin", "HOME": str(self.path), "GIT_CONFIG_NOSYSTEM": "1", "GIT_COMMITTER_DATE": date}
         env |= {f"GIT_{role}_{key}": "a" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
-        done = process.run(["git", *words], cwd=self.path, env=env | {"GIT_AUTHOR_DATE": date})
+        done = process.run(["git", *words], cwd=self.path, env=env | {"GIT_AUTHOR_DATE": date}, stdin=stdin)
         assert done.ok, done.error_text
         return done.text.strip()
 

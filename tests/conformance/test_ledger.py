@@ -178,6 +178,54 @@ def test_a_recorded_state_replaces_any_other(store: Store, window: str) -> None:
     assert [(row.state, row.reason) for row in store.stage_items(window)] == [("refused", "second"), ("passed", "")]
 
 
+def test_a_lease_that_was_taken_back_and_given_anew_has_another_fence(store: Store, window: str) -> None:
+    """Its first holder can neither renew nor finish it."""
+    (old,) = claimed(store, window, "a/b:1")
+    store.record(window, 3, [("a/b:1", PR, "pending", "")], NOW)
+    (new,) = store.claim(window, 3, "two", 1, 60, NOW)
+    assert new.fence > old.fence
+    assert store.renew([old], 600, NOW) == 0
+    assert (store.finish(old, "passed", "", NOW), store.finish(new, "passed", "", NOW)) == (False, True)
+
+
+def test_who_works_on_what_since_when_is_in_the_table(store: Store, window: str) -> None:
+    """The worker and the end of its lease while there is one; the last change always."""
+    first, second, _ = claimed(store, window, "a/b:1", "a/b:2", "a/b:3")
+    store.finish(first, "passed", "", LATER)
+    store.record(window, 3, [("a/b:2", PR, "failed", "broke")], LATER)
+    rows = store.select("stage_items", {"window": window})
+    assert [(row["lease_until"], row["updated_at"]) for row in rows] == [
+        (None, LATER),
+        (None, LATER),
+        (NOW + timedelta(seconds=60), NOW),
+    ]
+    assert {row["worker"] for row in rows} == {"one"}
+    assert store.reopen(window, 3, ["leased"], LATER) == 1
+    assert store.select("stage_items", {"window": window, "item": "a/b:3"})[0]["updated_at"] == LATER
+
+
+def test_a_batch_may_hold_several_windows_and_stages(store: Store, window: str) -> None:
+    """Each verdict touches its own item, and what follows goes into its own window."""
+    other = f"{window} and another"
+    (mine,) = claimed(store, window, "a/b:1")
+    (theirs,) = claimed(store, other, "a/b:1")
+    store.enter(window, 4, [("a/b:1", PR), ("a/b:2", PR)], NOW)
+    (later,) = store.take(window, 4, [("a/b:2", PR)], "one", 60, NOW)
+    verdicts = [
+        Verdict(mine, "passed", "", (), (Entry(5, "a/b:1", PR),)),
+        Verdict(theirs, "refused", "no"),
+        Verdict(later, "passed", ""),
+    ]
+    assert store.finish_many(verdicts, NOW) == [True, True, True]
+    assert [(row.stage, row.item, row.state) for row in store.stage_items(window)] == [
+        (3, "a/b:1", "passed"),
+        (4, "a/b:1", "pending"),
+        (4, "a/b:2", "passed"),
+        (5, "a/b:1", "pending"),
+    ]
+    assert states(store, other) == {"a/b:1": "refused"}
+
+
 def test_given_items_are_taken_whatever_their_state(store: Store, window: str) -> None:
     """In the given order, new and ended ones alike, but not those in another worker's hands."""
     claimed(store, window, "a/b:1")

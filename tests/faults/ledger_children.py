@@ -19,7 +19,7 @@ from datasmith.storage.sql import SqlStore
 from tests.unit.runners.numbers import OPTIONS, WINDOW, Numbers
 
 FORKS = get_context("forkserver")
-FORKS.set_forkserver_preload(["tests.faults.ledger_children"])
+FORKS.set_forkserver_preload(["tests.faults.ledger_children", "tests.faults.stage_children"])
 
 
 async def trivial(number: int) -> Outcome[int]:

@@ -21,6 +21,11 @@ from datasmith.storage.base import Store
 from datasmith.storage.sql import SqlStore
 
 WINDOW = Window.parse("2026-02-01", "2026-03-01")
+TABLES = (
+    "repositories", "pull_requests", "packages", "candidate_containers", "certificates", "stage_items",
+    "runner_failures",
+)  # fmt: skip
+"""All that the stages write, but for what they tell of their own progress."""
 CUTOFF = datetime(2026, 2, 1, tzinfo=UTC)
 
 
@@ -120,8 +125,8 @@ def run_all(store: Store, clone: Path, settings: Settings, trouble: Trouble) -> 
 
 def contents(store: Store) -> dict[str, list[dict[str, object]]]:
     """What every run must leave alike: all tables, without times, counters of attempts, and who worked when."""
-    moving = {"updated_at", "created_at", "failed_at", "attempts", "fence", "worker", "lease_until"}
+    moving = {"updated_at", "created_at", "failed_at", "published_at", "attempts", "fence", "worker", "lease_until"}
     return {
         table: [{name: value for name, value in row.items() if name not in moving} for row in store.select(table)]
-        for table in ("repositories", "pull_requests", "packages", "stage_items", "runner_failures")
+        for table in TABLES
     }

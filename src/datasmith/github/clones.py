@@ -2,8 +2,6 @@
 
 import fcntl
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from datasmith.errors import ConfigError, ForgeUnavailable, NotFound
 from datasmith.github.git import ENVIRONMENT, OPTIONS
 from datasmith.github.models import Repository
 from datasmith.process import Completed, clean_environment, run
+from datasmith.tasks.drafts import replacing
 
 CLONE_TIMEOUT_S = 3600.0
 URL = "https://github.com/{owner}/{repo}.git"
@@ -121,12 +120,10 @@ class CloneCache:
 
     def _make(self, url: str, own: Path) -> None:
         """Clone beside the place, then rename: what lies at the place is whole."""
-        with tempfile.TemporaryDirectory(prefix=f".{own.name}-", dir=own.parent) as scratch:
-            draft = Path(scratch) / "clone"
+        with replacing(own) as draft:
             self._git(url, "init", "-q", "--bare", "--template=", "--initial-branch=main", str(draft))
             self._git(url, f"--git-dir={draft}", "config", "remote.origin.url", without_password(url))
             self._update(url, draft)
-            shutil.move(draft, own)
 
     def _update(self, url: str, clone: Path) -> None:
         here = f"--git-dir={clone}"

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import tempfile
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +18,7 @@ from datasmith.runners.loop import RunOptions, StageSummary
 from datasmith.runners.rows import load_pull_request, split_key
 from datasmith.runners.synthesize_images import MADE
 from datasmith.storage.base import STAGES, ItemKind, Row, StageItem, Store
+from datasmith.tasks.drafts import replacing, take_away
 from datasmith.tasks.folder import check_task, read_task
 from datasmith.tasks.ids import task_id
 
@@ -97,21 +97,9 @@ def _without_certificate(folder: Path) -> tuple[str, ...]:
     return () if status == "valid" else (f"its certificate is {status}",)
 
 
-def take_away(folder: Path) -> None:
-    """Delete a task folder, if it is there; it disappears by one rename."""
-    if folder.is_dir():
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as scratch:
-            folder.rename(Path(scratch) / "old")
-
-
 def place(source: Path, root: Path) -> Path:
     """Copy a task folder into `root`, replacing an older version by a rename; returns the copy."""
-    root.mkdir(parents=True, exist_ok=True)
     target = root / source.name
-    with tempfile.TemporaryDirectory(prefix=f".{source.name}.", dir=root) as scratch:
-        draft = Path(scratch) / "task"
+    with replacing(target) as draft:
         shutil.copytree(source, draft, symlinks=True)
-        if target.exists():
-            target.rename(Path(scratch) / "old")
-        draft.rename(target)
     return target

@@ -1,7 +1,6 @@
 """Stage 5: sealed images, measured: which pull requests become tasks."""
 
 import functools
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from datasmith.runners.resolve_packages import NO_SUITE_AT_BASE, read_suite, rea
 from datasmith.runners.rows import load_classification, load_pull_request, load_resolution
 from datasmith.runners.synthesis import Synthesis, source_path
 from datasmith.storage.base import ItemKind, Row, Store
+from datasmith.tasks.drafts import take_away
 from datasmith.tasks.folder import write_task
 from datasmith.tasks.ids import task_id
 from datasmith.tasks.task import Task
@@ -80,7 +80,7 @@ class SynthesizeImagesRunner(BaseRunner[PR, Task]):
         finally:
             source.unlink(missing_ok=True)
         if isinstance(made, Refusal):
-            shutil.rmtree(self._data_dir / MADE / identity, ignore_errors=True)
+            take_away(self._data_dir / MADE / identity)
             return Outcome("refused", made.reason)
         return Outcome("passed", result=made, rows=self._rows(pr, made))
 

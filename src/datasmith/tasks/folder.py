@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import tarfile
-import tempfile
 import tomllib
 import zlib
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from datasmith.docker.archive import unpack
 from datasmith.docker.context import SCRIPTS
 from datasmith.errors import InvalidTask
 from datasmith.tasks.certificate import Certificate
+from datasmith.tasks.drafts import replacing
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.tasks.ids import task_id
 from datasmith.tasks.leaks import leaks
@@ -65,17 +65,12 @@ def write_task(task: Task, root: Path, *, source: Path, provenance: Mapping[str,
     names = [name[:100] for name in given if len(name) > MAX_NAME or not _FILE_NAME.fullmatch(name)]
     if names:
         raise InvalidTask([f"{task.task_id}: {name!r} cannot be the name of a file" for name in names])
-    root.mkdir(parents=True, exist_ok=True)
     target = root / task.task_id
-    with tempfile.TemporaryDirectory(prefix=f".{task.task_id}.", dir=root) as scratch:
-        draft = Path(scratch) / "task"
+    with replacing(target) as draft:
         try:
             _fill(draft, task, source, provenance)
         except UnicodeEncodeError as error:
             raise InvalidTask([f"{task.task_id}: a text cannot be written as UTF-8: {error}"]) from error
-        if target.exists():
-            target.rename(Path(scratch) / "old")
-        draft.rename(target)
     return target
 
 

@@ -31,7 +31,7 @@ from datasmith.runners.synthesize_images import MADE, SynthesizeImagesRunner
 from datasmith.storage.sql import SqlStore
 from datasmith.tasks.task import Task
 from tests.clones import ASV, START, Clone
-from tests.unit.tasks.samples import certificate, sample_task
+from tests.unit.runners.orders import made
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 WINDOW = Window.parse("2026-02-01", "2026-03-01")
@@ -254,14 +254,6 @@ def test_a_base_without_a_usable_suite_is_refused(store: SqlStore, tmp_path: Pat
     forge = entered(store, clone, 4)
     summary = done(ResolvePackagesRunner(store, KEY, OPTIONS, forge=forge, resolver=OneAnswer(RESOLUTION)))
     assert summary.refused == 1 and "asv configuration" in states(store, 4)["2"]
-
-
-def made(order: Order) -> Task:
-    """A certified task for an order."""
-    identity = {"owner": order.pr.owner, "repo": order.pr.repo, "pr_number": order.pr.issue_number}
-    commits = {"base_commit": order.pr.base_sha, "merge_commit": order.pr.merge_commit_sha}
-    proof = {"task_id": order.task_id, "certificate": certificate(order.task_id), "title": order.pr.title}
-    return sample_task(**identity, **commits, **proof, instruction="It is slow.")
 
 
 def synthesised(store: SqlStore, forge: Clones, data_dir: Path, end: Callable[[Order], Task | Refusal]) -> StageSummary:
