@@ -19,11 +19,13 @@ from packaging.requirements import Requirement
 
 from datasmith.process import find_uv
 from datasmith.resolution.failures import statement
-from datasmith.resolution.uv import Refused, UvCompiler
+from datasmith.resolution.requirements import read_lines
+from datasmith.resolution.uv import Prerelease, Refused, UvCompiler
 from datasmith.resolution.versions import newest_by_date, order
 from datasmith.settings import load_settings
 
 SHOWN = 300
+PRERELEASE: Prerelease = "if-necessary-or-explicit"
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,15 @@ def look(compiler: UvCompiler, row: dict[str, str], pins: list[str]) -> Found:
     day = datetime.fromisoformat(row["commit_date"])
     by_date, named = newest_by_date(day), row["python_version"] or ""
     python = named or by_date
-    exact = compiler.compile(pins, python_version=python, cutoff=day, prerelease="if-necessary-or-explicit")
-    reason, names_reason = "", ""
+    read = read_lines(pins)
+    exact = compiler.compile(
+        read.requirements, python_version=python, cutoff=day, prerelease="if-necessary-or-explicit"
+    )
+    reason, names_reason = "; ".join(f"{lost.requirement}: {lost.reason}" for lost in read.dropped), ""
     if isinstance(exact, Refused):
         reason = statement(exact.error)[:SHOWN] or "uv says nothing"
-        names = sorted({Requirement(pin).name for pin in pins})
-        loose = compiler.compile(names, python_version=python, cutoff=day, prerelease="if-necessary-or-explicit")
+        names = sorted({Requirement(pin).name for pin in read.requirements})
+        loose = compiler.compile(names, python_version=python, cutoff=day, prerelease=PRERELEASE)
         names_reason = (statement(loose.error)[:SHOWN] or "uv says nothing") if isinstance(loose, Refused) else ""
     task = name_of(row)
     return Found(task, named, by_date, len(pins), reason, names_reason)

@@ -82,11 +82,15 @@ def apt_packages(
         found.add("gfortran")
     if asked & {"maturin", "setuptools-rust"} or any(path.endswith(".rs") for path in sources):
         found |= {"cargo", "rustc"}
-    texts = [text for path, text in sorted(tree.texts.items()) if is_build_file(path) and is_product(path)]
-    for sign, packages in _LIBRARIES:
-        if any(re.search(sign, text) for text in texts):
-            found |= set(packages)
+    for path, text in tree.texts.items():
+        if is_build_file(path) and is_product(path):
+            found |= set(packages_for(text))
     return tuple(sorted(found))
+
+
+def packages_for(text: str) -> tuple[str, ...]:
+    """The Debian packages of the libraries that a text includes or asks for, sorted."""
+    return tuple(sorted({package for sign, packages in _LIBRARIES if re.search(sign, text) for package in packages}))
 
 
 def is_build_file(path: str) -> bool:

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import IO
 
 from datasmith.docker import seal
-from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, Limits
+from datasmith.docker.context import SCRIPTS, DockerContext
+from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, ImageRef, Limits
 from datasmith.docker.images import BUILD_ARGS, ImageManager, ImagePlan, build_args_text
 from datasmith.docker.verifiers import TestReport, run_tests
 from datasmith.errors import BuildFailed, MeasurementFailed
 from datasmith.github.git import MAX_PATCH, Git
 from datasmith.github.render import render_instruction
 from datasmith.redact import redact
-from datasmith.resolution.base import Resolution
+from datasmith.resolution.diagnosis import diagnose
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
@@ -115,19 +115,32 @@ class Synthesis:
             build_args=args,
             source=source,
         )
-        log = self._data_dir / "logs" / f"{order.task_id}.build.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            image = self._images.build(plan, log=log)
-        except BuildFailed as error:
-            return Refusal(f"does not build: stage {error.stage}, exit code {error.rc}: {_last_line(error.log_tail)}")
+        built = self._image(plan, self._data_dir / "logs" / f"{order.task_id}.build.log")
+        if isinstance(built, Refusal):
+            return built
+        image, plan = built
         inputs = BuildInputs(
-            python_version=resolution.python_version,
-            apt_packages=resolution.apt_packages,
-            files={**context.texts, BUILD_ARGS: build_args_text({**args, **_tier_args(resolution)})},
+            python_version=plan.python_version,
+            apt_packages=plan.apt_packages,
+            files={**context.texts, BUILD_ARGS: build_args_text({**args, **_tier_args(plan)})},
             build_args=args,
         )
         return Sealed(image, inputs, source, patch)
+
+    def _image(self, plan: ImagePlan, log: Path) -> tuple[ImageRef, ImagePlan] | Refusal:
+        """Build, and again with the system packages that a failed build's log asks for; the plan that did it."""
+        log.parent.mkdir(parents=True, exist_ok=True)
+        failed: BuildFailed | None = None
+        while True:
+            try:
+                return self._images.build(plan, log=log), plan
+            except BuildFailed as error:
+                # Where the packages themselves cannot be had, what asked for them is the reason.
+                failed = failed if failed and error.stage == SCRIPTS[0] else error
+                more = sorted({*diagnose(error.log_tail).apt_packages} - {*plan.apt_packages})
+            if not more:
+                return _does_not_build(failed)
+            plan = replace(plan, apt_packages=(*plan.apt_packages, *more))
 
     def _verify(self, order: Order, sealed: Sealed, core: int) -> Verified | Refusal:
         """Seal, imports, benchmarks and tests of the untouched tree; then the tests with the expert's patch."""
@@ -234,9 +247,16 @@ def print_row(file: IO[str], row: Measurement) -> None:
     file.write(json.dumps(asdict(row)) + "\n")
 
 
-def _tier_args(resolution: Resolution) -> dict[str, str]:
+def _does_not_build(failed: BuildFailed) -> Refusal:
+    lacked = diagnose(failed.log_tail).text
+    why = f" ({lacked})" if lacked else ""
+    said = _last_line(failed.log_tail)
+    return Refusal(f"does not build{why}: stage {failed.stage}, exit code {failed.rc}: {said}")
+
+
+def _tier_args(plan: ImagePlan) -> dict[str, str]:
     """What the lower tiers were built with, for those who build a task folder's Dockerfile by hand."""
-    return {"FC_PYTHON": resolution.python_version, "FC_APT_PACKAGES": " ".join(resolution.apt_packages)}
+    return {"FC_PYTHON": plan.python_version, "FC_APT_PACKAGES": " ".join(plan.apt_packages)}
 
 
 def _build_args(order: Order) -> dict[str, str]:

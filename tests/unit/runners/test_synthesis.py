@@ -10,7 +10,7 @@ import pytest
 
 from datasmith.agents.classification import Classification
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
-from datasmith.docker.images import ImageManager
+from datasmith.docker.images import BUILD_ARGS, ImageManager, ImagePlan
 from datasmith.docker.junit import TestState
 from datasmith.docker.verifiers import TestReport
 from datasmith.errors import BuildFailed, MeasurementFailed
@@ -188,6 +188,47 @@ def test_an_image_that_does_not_build_is_refused(tmp_path: Path, clone: Clone) -
     assert isinstance(made_by(tmp_path, StubContainer(FAILED), end).make(order(clone), 0, steps.append), Refusal)
     assert synthesis.source_path(tmp_path / "data", "acme_calc_12").read_bytes() != first
     assert steps == ["build", "build"]
+
+
+def built_from(tmp_path: Path, clone: Clone, *logs: tuple[str, str]) -> tuple[Sealed | Refusal, list[tuple[str, ...]]]:
+    """What comes of an order whose builds fail with these (script, log), one after another; packages of each build."""
+    asked: list[tuple[str, ...]] = []
+
+    class Images(StubImages):
+        def build(self, plan: object, *, log: Path) -> ImageRef:
+            assert isinstance(plan, ImagePlan)
+            asked.append(plan.apt_packages)
+            if len(asked) <= len(logs):
+                script, text = logs[len(asked) - 1]
+                raise BuildFailed(script, 1, text)
+            return IMAGE
+
+    made = made_by(tmp_path, StubContainer(FAILED))
+    made._images = cast("ImageManager", Images(lambda: IMAGE))
+    return made._build(order(clone)), asked
+
+
+NO_HEADER = ("docker_build_pkg.sh", "x.c:1:10: fatal error: geos_c.h: No such file or directory\ncompilation ended")
+NO_LIBRARY = ("docker_build_pkg.sh", "/usr/bin/ld: cannot find -lz: No such file or directory")
+
+
+def test_a_build_is_tried_again_with_what_its_log_asks_for(tmp_path: Path, clone: Clone) -> None:
+    """Packages are added, one failure after another, and the task says with which it was built."""
+    clone.merge(12, "Faster")
+    sealed, asked = built_from(tmp_path, clone, NO_HEADER, NO_LIBRARY)
+    assert isinstance(sealed, Sealed)
+    assert asked == [(), ("libgeos-dev",), ("libgeos-dev", "zlib1g-dev")]
+    assert sealed.inputs.apt_packages == asked[-1]
+    assert "FC_APT_PACKAGES='libgeos-dev zlib1g-dev'" in sealed.inputs.files[BUILD_ARGS]
+
+
+def test_a_build_that_lacks_the_same_again_is_refused(tmp_path: Path, clone: Clone) -> None:
+    """With what it lacked; where the packages cannot be had, too."""
+    clone.merge(12, "Faster")
+    said = "does not build (missing header geos_c.h): stage docker_build_pkg.sh, exit code 1: compilation ended"
+    assert built_from(tmp_path, clone, NO_HEADER, NO_HEADER) == (Refusal(said), [(), ("libgeos-dev",)])
+    no_package = ("docker_build_base.sh", "E: Unable to locate package libgeos-dev")
+    assert built_from(tmp_path, clone, NO_HEADER, no_package)[0] == Refusal(said)
 
 
 @pytest.mark.parametrize(
