@@ -9,6 +9,8 @@ with it. Needs the package index; with a warm cache less than a second each.
 import argparse
 import gzip
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -25,6 +27,7 @@ from datasmith.resolution.versions import newest_by_date, order
 from datasmith.settings import load_settings
 
 SHOWN = 300
+SHOWN_KINDS = 15
 PRERELEASE: Prerelease = "if-necessary-or-explicit"
 
 
@@ -64,6 +67,16 @@ def look(compiler: UvCompiler, row: dict[str, str], pins: list[str]) -> Found:
     return Found(task, named, by_date, len(pins), reason, names_reason)
 
 
+def kind(reason: str) -> str:
+    """A reason without its particulars."""
+    without = re.search(r"([\w.-]+)(?:==\S+)? ha(?:s|ve) no usable wheels", reason)
+    if without:
+        return f"{without[1]} has no wheels"
+    if "there is no version of" in reason:
+        return "not published by the commit's day"
+    return "from a URL" if "URL" in reason else "other"
+
+
 def known(out: Path) -> dict[str, Found]:
     """What an earlier run has written."""
     if not out.exists():
@@ -86,6 +99,10 @@ def tell(found: Iterable[Found]) -> None:
     print(f"python: {len(agreeing)} of {len(named)} named ones agree with the date rule, {len(newest)} are its newest")
     print(f"pins: {len(exact)} of {len(pinned)} can be had as they are, as wheels of that day")
     print(f"names: {len(loose)} of the other {len(pinned) - len(exact)} can be had in other versions")
+    for reason, number in Counter(kind(each.pins_reason) for each in pinned if each.pins_reason).most_common(
+        SHOWN_KINDS
+    ):
+        print(f"  {number:>4} {reason}")
     for each in rows:
         if not each.python_agrees:
             print(f"  {each.task}: python {each.python}, the date rule allows {each.by_date}")
