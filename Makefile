@@ -1,12 +1,13 @@
 # make install   the virtual environment, as uv.lock says (and the system packages that are missing)
 # make check     style, types, floors, house rules, documentation that matches the code
+# make style     the same without what pytest checks: `make test` does that, too
 # make test      all tests; a Docker engine is started where none answers and we are root
 # make demo      the whole way on the sample library: history, tasks, trials, report
 # make ci        what runs before a change lands
 # make docs      the documentation as pages in site/
 # make migrations  supabase/migrations, from the migrations of the store
 # make lock      choose the newest permitted versions of everything again
-.PHONY: install check test demo ci docs migrations lock
+.PHONY: install check style test demo ci docs migrations lock
 
 RUN = .venv/bin/
 
@@ -15,17 +16,19 @@ install:
 	scripts/install.sh
 	scripts/install-supabase.sh
 
-check:
+check: style
+	$(RUN)python -m pytest tests/house
+
+style:
 	$(RUN)ruff check
 	$(RUN)ruff format --check
 	$(RUN)mypy
 	$(RUN)lint-imports --no-logo
 	$(RUN)vulture src --exclude "*/base.py,*/engine.py" --ignore-names trace,error,kind
 	$(RUN)shellcheck scripts/*.sh examples/*.sh examples/*/*.sh .ci/run $$(find src -name '*.sh')
-	$(RUN)python -m pytest tests/house
 
 test:
-	scripts/with-docker.sh $(RUN)python -m pytest
+	scripts/with-docker.sh $(RUN)python scripts/run_tests.py
 
 demo:
 	scripts/install-system.sh demo

@@ -1,0 +1,50 @@
+"""`make test` runs every test once: side by side where that does no harm, else one by one."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from scripts.run_tests import TOGETHER, counted, runs, summed_up
+
+from tests.house.source import ROOT, modules_of_tests
+
+ALONE = re.compile(r"mark\.docker|\bdef demo\b|\bdemo: |datasmith\.workloads\.measure import .*\bmeasure\b|host_load")
+"""What needs an engine of its own, or clocks a machine that does nothing else."""
+
+
+def given(words: list[str], prefix: str = "") -> list[str]:
+    """The paths among pytest's words."""
+    return [word.removeprefix(prefix) for word in words if word.startswith(f"{prefix}tests")]
+
+
+def test_each_test_is_in_exactly_one_run() -> None:
+    """The second run takes all tests but those that the first one is given; options go to both."""
+    first, second = runs(["-x"])
+    assert given(first) == given(second, "--ignore=") == list(TOGETHER) and given(second) == ["tests"]
+    assert all((ROOT / path).exists() for path in TOGETHER)
+    assert first[-1] == second[-1] == "-x" and second[:2] == ["-n", "0"]
+
+
+def test_what_runs_side_by_side_disturbs_nobody() -> None:
+    """No Docker engine, no demo and nothing that measures in a sandbox is among it."""
+    beside = [module for module in modules_of_tests() if module.name.startswith(TOGETHER)]
+    assert len(beside) > 100
+    found = [module.name for module in beside if ALONE.search(module.text) and "test_make" not in module.name]
+    assert found == ["tests/unit/workloads/test_measure.py"], "simulated there: no clock is read"
+
+
+@pytest.mark.parametrize(
+    ("suite", "line"),
+    [
+        ('<testsuite tests="9" failures="0" errors="0" skipped="2"/>', "7 passed, 2 skipped in 3.00s"),
+        ('<testsuite tests="9" failures="1" errors="1" skipped="0"/>', "1 failed, 7 passed, 1 errors in 3.00s"),
+        ('<testsuite tests="0" failures="0" errors="0" skipped="0"/>', "no tests ran in 3.00s"),
+        ("", "no tests ran in 3.00s"),
+    ],
+)
+def test_both_runs_are_summed_up(tmp_path: Path, suite: str, line: str) -> None:
+    """From the reports that pytest writes."""
+    report = tmp_path / "report.xml"
+    report.write_text(f"<testsuites>{suite}</testsuites>")
+    assert summed_up(counted(report) + Counter(), 3.0) == line
