@@ -59,9 +59,15 @@ def checked_url(text: str) -> str:
         raise ConfigError(f"FC_GITHUB_URL: {error} {example}") from error
     if parts.scheme not in {"http", "https"} or not host or parts.query or parts.fragment or "@" in parts.netloc:
         raise ConfigError(f"FC_GITHUB_URL is not the address of a GitHub API {example}")
-    if parts.scheme == "http" and host not in _LOOPBACK:
+    if goes_in_the_clear(text.strip()):
         raise ConfigError(f"FC_GITHUB_URL: http would send the tokens in the clear {example}")
     return text.strip().rstrip("/")
+
+
+def goes_in_the_clear(url: str) -> bool:
+    """True for plain http to another machine: whoever is on the way can read what is sent."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and (parts.hostname or "") not in _LOOPBACK
 
 
 def graphql_url(base_url: str) -> str:

@@ -16,7 +16,7 @@ from datasmith.github.base import Window
 from datasmith.github.bases import Size, Told, ground
 from datasmith.github.clones import CloneSource
 from datasmith.github.git import Git
-from datasmith.github.models import PR, FileChange, Repository
+from datasmith.github.models import PR, FileChange, Repository, is_full_name
 from datasmith.github.offline_columns import Columns, files_of_summaries
 from datasmith.tasks import gitdiff
 
@@ -106,7 +106,11 @@ class OfflineForge:
                 frame.select("repo").filter(repo.str.contains(_FULL_NAME)).unique(maintain_order=True).collect()["repo"]
                 for frame in self._frames
             ]
-            self._names = {name.lower(): name for names in found for name in names}
+            every = [name for names in found for name in names]
+            for name in every:
+                if not is_full_name(name):
+                    _log.warning("%r is not a name that a repository can have: its rows are left out", name[:200])
+            self._names = {name.lower(): name for name in every if is_full_name(name)}
         return self._names
 
     def _read(self, repository: Repository, window: Window, clone: Path | None) -> list[PR]:
@@ -140,6 +144,8 @@ class OfflineForge:
         return list(enumerate(self._frames))
 
 
+_LAST_NUMBER = 2**31 - 1
+"""Of pull requests, as the store keeps them."""
 _KEYS = ("row", "repo", "number", "merged_at", "merge_sha", "base_sha")
 
 
@@ -147,7 +153,7 @@ def _last_of_each(keys: "pl.DataFrame") -> "pl.DataFrame":
     """The rows that count; those without a number or a merge time tell of no merged pull request."""
     import polars as pl
 
-    usable = keys.filter(pl.col("number") > 0, pl.col("merged_at").is_not_null())
+    usable = keys.filter(pl.col("number").is_between(1, _LAST_NUMBER), pl.col("merged_at").is_not_null())
     if len(usable) < len(keys):
         _log.info("%d rows without a number or a merge time are left out", len(keys) - len(usable))
     has_sha = pl.col("merge_sha").is_not_null()

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 REQUIRED = ("repo_name", "pr_number", "pr_merged_at")
 _MISSING = r"^\s*(?i:nan|none|null|nat|n/a|<na>)?\s*$"
 """How a table that passed through other programs spells a value that is not there."""
+_DATE = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})T"
+_UTC = r" ?(?:[Zz]|UTC|GMT)$"
+_NO_SECONDS = r"^([0-9-]{10} [0-9]{2}:[0-9]{2})([+-][0-9:]+)?$"
 _SHA = r"\b([0-9a-f]{64}|[0-9a-f]{40})\b"
 _NESTED_SHA = r"""["']sha["']\s*:\s*["']([0-9a-f]{64}|[0-9a-f]{40})["']"""
 _MORE_BARS = r"^(.*)\|([^|]*)\|([^|]*)\|([^|]*)$"
@@ -83,7 +86,8 @@ class Columns:
             return column.dt.convert_time_zone("UTC") if kind.time_zone else column.dt.replace_time_zone("UTC")
         if kind == pl.Date:
             return pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-        said = self.text(name).str.strip_chars().str.replace("T", " ", literal=True).str.replace("[Zz]$", "+00:00")
+        said = self.text(name).str.strip_chars().str.replace(_DATE, "${1} ").str.replace(_UTC, "+00:00")
+        said = said.str.replace(_NO_SECONDS, "${1}:00${2}")
         zoned = pl.when(said.str.contains(r"[+-][0-9]{2}:?[0-9]{2}$")).then(said).otherwise(said + "+00:00")
         read = zoned.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z", time_unit="us", time_zone="UTC", strict=False)
         day = said.str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
@@ -122,7 +126,8 @@ class Columns:
         if isinstance(kind, pl.List) and kind.inner == pl.String:
             names = pl.col("pr_labels")
         elif isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct) and "name" in dict(kind.inner):
-            names = pl.col("pr_labels").list.eval(pl.element().struct.field("name"))
+            if not dict(kind.inner)["name"].is_nested():
+                names = pl.col("pr_labels").list.eval(pl.element().struct.field("name").cast(pl.String))
         elif kind == pl.String:
             quoted = pl.col("pr_labels").str.extract_all(r"""["']name["']\s*:\s*(?:"[^"]*"|'[^']*')""")
             names = quoted.list.eval(pl.element().str.extract(r""":\s*["'](.*)["']$"""))

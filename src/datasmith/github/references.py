@@ -9,8 +9,9 @@ Reference = tuple[str, str, int]
 
 _TILDES = re.compile(r"~~~.*?(?:~~~|\Z)", re.DOTALL)
 _SHORT = re.compile(r"#([0-9]{1,9})\b")
-_URL = re.compile(
-    r"(?:(?<![\w.-])|(?<=\bwww\.))github\.com/([\w.-]{1,100})/([\w.-]{1,100})/(?:issues|pulls?)/([0-9]{1,9})(?![0-9])"
+_URL = re.compile(  # what may stand before the host is looked at after it: a search for a fixed word is fast
+    r"github\.com(?:(?<![\w.-]github\.com)|(?<=\bwww\.github\.com))"
+    r"/([\w.-]{1,100})/([\w.-]{1,100})/(?:issues|pulls?)/([0-9]{1,9})(?![0-9])"
 )
 _GH = re.compile(r"gh-([0-9]{1,9})\b")
 _FULL_NAME = re.compile(r"([\w.-]{1,100})/([\w.-]{1,100})")

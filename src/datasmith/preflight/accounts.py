@@ -50,7 +50,8 @@ def model(facts: Facts) -> Answer:
     if not settings.dspy_api_base:
         return Answer("FAIL", "DSPY_MODEL is set, DSPY_API_BASE is not", "DSPY_API_BASE=http://localhost:30000/v1")
     address = f"{settings.dspy_api_base.rstrip('/')}/models"
-    reply = ask(address, settings, token=settings.dspy_api_key.get_secret_value())
+    # Models are often served in one's own network, by http and for a key that is none.
+    reply = ask(address, settings, token=settings.dspy_api_key.get_secret_value(), clear=True)
     if not reply.ok:
         return _refused(reply, settings.dspy_api_base, "set DSPY_API_KEY to a key that it accepts", "DSPY_API_BASE")
     name = settings.dspy_model.partition("/")[2] or settings.dspy_model

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import anyio
 
-from datasmith.github.connection import route_to
+from datasmith.github.connection import goes_in_the_clear, route_to
 from datasmith.github.transport import Route, open_http
 from datasmith.settings import Settings
 
@@ -41,8 +41,18 @@ class Reply:
         return found
 
 
-def ask(url: str, settings: Settings, *, token: str = "", send: object = None, timeout: float = TIMEOUT_S) -> Reply:
+def ask(
+    url: str,
+    settings: Settings,
+    *,
+    token: str = "",
+    send: object = None,
+    timeout: float = TIMEOUT_S,
+    clear: bool = False,
+) -> Reply:
     """GET `url`, or POST `send` as JSON, by the proxy and certificates of the settings; what goes wrong is a value.
+
+    Plain http to another machine gets no token, unless `clear`.
 
     Raises:
         ConfigError: see route_to.
@@ -61,6 +71,8 @@ def ask(url: str, settings: Settings, *, token: str = "", send: object = None, t
         _ = urlsplit(url).port
     except ValueError as error:
         return Reply(0, problem=f"that is no address: {error}")
+    if (token or data) and not clear and goes_in_the_clear(url):
+        return Reply(0, problem="http would send the token in the clear; the address must begin with https://")
     route = route_to(url, settings, timeout)
     return anyio.run(partial(_exchange, route, url, headers, data))
 

@@ -250,7 +250,7 @@ class Client:
         self.close()
 
 
-def _natural(word: str, size: int) -> int:
+def _natural(word: str, size: object) -> int:
     if not isinstance(size, int) or size < 0:
         raise StoreError(f"{word} {size!r:.40}: it must be a whole number, and not negative (example: .{word}(10))")
     return min(size, _LAST_ROW)

@@ -132,6 +132,9 @@ def test_nul_and_other_bytes_never_reach_the_store(tmp_path: Path) -> None:
         ("2026-02-04T18:30:00-0530", MERGED),
         ("2026-02-05 00:00:00", MERGED),
         ("2026-02-05", MERGED),
+        ("2026-02-05 00:00:00 UTC", MERGED),
+        ("2026-02-05T01:00+01:00", MERGED),
+        ("2026-02-05T00:00Z", MERGED),
         (datetime(2026, 2, 5), MERGED),  # noqa: DTZ001
         (datetime(2026, 2, 5, 1, tzinfo=timezone(timedelta(hours=1))), MERGED),
         (date(2026, 2, 5), MERGED),
@@ -152,7 +155,9 @@ def test_rows_without_a_merge_are_no_merged_pull_requests(tmp_path: Path, missin
     assert [pr.issue_number for pr in merged(forge(path))] == [8]
 
 
-@pytest.mark.parametrize(("number", "read"), [("1,000", 1000), (1000.0, 1000), ("12", 12), ("#7", None), (None, None)])
+@pytest.mark.parametrize(
+    ("number", "read"), [("1,000", 1000), (1000.0, 1000), ("12", 12), ("#7", None), (None, None), (2**40, None)]
+)
 def test_numbers(tmp_path: Path, number: object, read: int | None) -> None:
     """As a number, a float or a text; a row without one is passed over."""
     path = write(tmp_path / "a.parquet", [row(0, pr_number=number)])
@@ -180,6 +185,12 @@ def test_labels(tmp_path: Path, labels: list[object]) -> None:
     assert only(tmp_path, pr_labels=labels).labels == ("perf", "easy")
     text = str([{"id": 1, "name": "perf"}, {"name": "easy"}])
     assert only(tmp_path, pr_labels=text).labels == ("perf", "easy")
+
+
+@pytest.mark.parametrize(("name", "read"), [(1, ("1",)), (["a"], ()), (None, ())])
+def test_odd_labels_stop_nothing(tmp_path: Path, name: object, read: tuple[str, ...]) -> None:
+    """A name of another type is its text, or none."""
+    assert only(tmp_path, pr_labels=[{"name": name}]).labels == read
 
 
 def test_the_window_is_half_open(tmp_path: Path) -> None:
@@ -211,8 +222,9 @@ def test_the_last_row_counts(tmp_path: Path) -> None:
 def test_repositories_are_those_of_all_files(tmp_path: Path) -> None:
     """Each once, however it is spelled; what is no name of one is not."""
     first = write(tmp_path / "a.parquet", [row(1), row(2, repo_name="b/c"), row(3, repo_name="../..;x")])
+    odd = write(tmp_path / "c.parquet", [row(9, repo_name=name) for name in ("../..", "-x/y", "a/..", "./b")])
     second = write(tmp_path / "b.parquet", [row(4, repo_name="O/R"), row(5, repo_name=None)])
-    source = forge(first, second)
+    source = forge(first, second, odd)
     assert [repository.full_name for repository in asyncio.run(source.repositories())] == ["b/c", "O/R"]
     assert [pr.issue_number for pr in merged(source)] == [1, 4]
     with pytest.raises(NotFound, match="x/y"):

@@ -54,6 +54,14 @@ def test_no_token_is_sent_in_the_clear() -> None:
         accounts.github_calls(facts(gh_tokens=SecretStr("a"), github_url="http://github.example.org/api/v3"))
 
 
+def test_publishing_tokens_are_not_sent_in_the_clear_either() -> None:
+    """A mirror of the services is named by https; nothing is asked otherwise."""
+    hub = facts(dockerhub_username="me", dockerhub_token=SecretStr("t"), dockerhub_url="http://hub.example.org")
+    face = facts(hf_token=SecretStr("t"), hf_endpoint="http://hf.example.org")
+    for found in (accounts.docker_hub(hub), accounts.hugging_face(face)):
+        assert found.state == "FAIL" and "in the clear" in found.detail
+
+
 def test_a_forge_that_needs_a_token_says_so() -> None:
     """Mining clones needs none, the API does."""
     found = accounts.github_tokens(replace(facts(), forge="github"))
