@@ -127,7 +127,9 @@ def _certificate(row: Row) -> Certificate:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise StoreError(f"the certificate of {row['task_id']} cannot be read: {where}: {first['msg']}") from error
+        raise StoreError(
+            f"the certificate of {_text(row, 'task_id')} cannot be read: {where}: {first['msg']}"
+        ) from error
 
 
 def _licences(client: Client, owners: set[str]) -> dict[tuple[str, str], str]:
