@@ -10,9 +10,8 @@ if TYPE_CHECKING:
 REQUIRED = ("repo_name", "pr_number", "pr_merged_at")
 _MISSING = r"^\s*(?i:nan|none|null|nat|n/a|<na>)?\s*$"
 """How a table that passed through other programs spells a value that is not there."""
-_DATE = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})T"
-_UTC = r" ?(?:[Zz]|UTC|GMT)$"
-_NO_SECONDS = r"^([0-9-]{10} [0-9]{2}:[0-9]{2})([+-][0-9:]+)?$"
+_UTC = (" UTC", " GMT", "Z", "z")
+"""How UTC is named; a time without a zone is UTC as well."""
 _SHA = r"\b([0-9a-f]{64}|[0-9a-f]{40})\b"
 _NESTED_SHA = r"""["']sha["']\s*:\s*["']([0-9a-f]{64}|[0-9a-f]{40})["']"""
 _MORE_BARS = r"^(.*)\|([^|]*)\|([^|]*)\|([^|]*)$"
@@ -86,8 +85,10 @@ class Columns:
             return column.dt.convert_time_zone("UTC") if kind.time_zone else column.dt.replace_time_zone("UTC")
         if kind == pl.Date:
             return pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-        said = self.text(name).str.strip_chars().str.replace(_DATE, "${1} ").str.replace(_UTC, "+00:00")
-        said = said.str.replace(_NO_SECONDS, "${1}:00${2}")
+        said = self.text(name).str.strip_chars()
+        for zone in _UTC:
+            said = said.str.strip_suffix(zone)
+        said = said.str.replace("T", " ", literal=True)
         zoned = pl.when(said.str.contains(r"[+-][0-9]{2}:?[0-9]{2}$")).then(said).otherwise(said + "+00:00")
         read = zoned.str.to_datetime("%Y-%m-%d %H:%M:%S%.f%#z", time_unit="us", time_zone="UTC", strict=False)
         day = said.str.to_date("%Y-%m-%d", strict=False).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")

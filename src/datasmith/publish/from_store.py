@@ -5,6 +5,9 @@ from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import cast
 
+from pydantic import ValidationError
+
+from datasmith.errors import StoreError
 from datasmith.github.base import Window
 from datasmith.publish.records import Record
 from datasmith.settings import load_settings
@@ -30,7 +33,7 @@ def records_from_supabase(*, start_date: str, end_date: str, store: Store | None
 
     Raises:
         ConfigError: a date is not YYYY-MM-DD, the window is empty, or DATABASE_URL cannot be used.
-        StoreError: the database does not answer.
+        StoreError: the database does not answer, or holds a certificate that is none; names the task.
     """
     window = Window.parse(start_date, end_date)
     with ExitStack() as stack:
@@ -112,12 +115,21 @@ def _experts(client: Client, names: list[str]) -> dict[tuple[str, str], ArmSumma
     asked = client.table("certificates").select("task_id, image_digest, certificate")
     rows = asked.in_("task_id", names).eq("status", "valid").order("issued_at").execute().data
     return {
-        (cast("str", row["task_id"]), cast("str", row["image_digest"])): Certificate.model_validate(
-            row["certificate"]
-        ).expert
+        (cast("str", row["task_id"]), cast("str", row["image_digest"])): _certificate(row).expert
         for row in rows
         if row["certificate"]
     }
+
+
+def _certificate(row: Row) -> Certificate:
+    try:
+        return Certificate.model_validate(row["certificate"])
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise StoreError(
+            f"the certificate of {_text(row, 'task_id')} cannot be read: {where}: {first['msg']}"
+        ) from error
 
 
 def _licences(client: Client, owners: set[str]) -> dict[tuple[str, str], str]:

@@ -133,8 +133,6 @@ def test_nul_and_other_bytes_never_reach_the_store(tmp_path: Path) -> None:
         ("2026-02-05 00:00:00", MERGED),
         ("2026-02-05", MERGED),
         ("2026-02-05 00:00:00 UTC", MERGED),
-        ("2026-02-05T01:00+01:00", MERGED),
-        ("2026-02-05T00:00Z", MERGED),
         (datetime(2026, 2, 5), MERGED),  # noqa: DTZ001
         (datetime(2026, 2, 5, 1, tzinfo=timezone(timedelta(hours=1))), MERGED),
         (date(2026, 2, 5), MERGED),

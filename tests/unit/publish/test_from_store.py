@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, StoreError
 from datasmith.publish import records_from_supabase
 from datasmith.publish.records import record, write_parquet
 from datasmith.storage.base import Row, Store
@@ -105,3 +105,13 @@ def test_a_window_must_be_one(store: Store) -> None:
 def test_an_empty_month_has_no_records(store: Store) -> None:
     """None is an answer."""
     assert records_from_supabase(start_date="2020-01-01", end_date="2020-02-01", store=store) == []
+
+
+def test_a_certificate_that_cannot_be_read_is_named(store: Store) -> None:
+    """Nothing is published on its word, and the line says whose it is."""
+    merged_at = at("2021-01-05T00:00:00Z")
+    key: Row = {"task_id": "acme_calc_99", "image_digest": DIGEST, "machine": "m", "issued_at": merged_at}
+    store.upsert("pull_requests", [pull(99, merged_at=merged_at)])
+    store.upsert("certificates", [{**key, "status": "valid", "certificate": {"task_id": "acme_calc_99"}}])
+    with pytest.raises(StoreError, match="certificate of acme_calc_99 cannot be read: image"):
+        records_from_supabase(start_date="2021-01-01", end_date="2021-02-01", store=store)
