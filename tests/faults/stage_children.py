@@ -30,6 +30,8 @@ from tests.faults.seam_trouble import WINDOW, contents
 from tests.unit.runners.orders import made
 from tests.unit.tasks.samples import sample_task, source_tar
 
+AT_ONCE = 2
+"""Items under way: those of a killed process are done again."""
 TITLES = {0: "Fix typo in", 12: "Add a way to"}
 """What stages 2 and 3 refuse."""
 UV = """#!/bin/sh
@@ -122,7 +124,7 @@ class QuickPipeline(Pipeline):
 def opened(place: Place, stages: Sequence[int], *, resume: bool = True) -> QuickPipeline:
     """The pipeline, to be entered."""
     settings = Settings(data_dir=place.data, cache_dir=place.data / "cache", database_url=place.url)
-    asked = Request(WINDOW, Sources("git", (place.clone,)), stages=tuple(stages), resume=resume, n_concurrent=4)
+    asked = Request(WINDOW, Sources("git", (place.clone,)), stages=tuple(stages), resume=resume, n_concurrent=AT_ONCE)
     pipeline = QuickPipeline.open(settings, asked)
     pipeline.tools = place.tools
     return pipeline

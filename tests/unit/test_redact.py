@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import string
 from urllib.parse import quote
 
@@ -31,7 +32,27 @@ PLAIN = (
     "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 numpy==1.26.4 --hash=sha256:0123abcd",
     "eyJ.eyJ.x, xoxo, xoxb-1, AIzaShort, glpat-1, pypi-server, npm_config_cache, dckr_pat_1",
     "github_pat_short; task-1234567890123456789012; disk-usage-1234567890123456",
+    "Bearer authentication-information, secret: correct-horse-battery-staple",
+    "https://example.org/ and user:word@example.org",
 )
+SHORTEST_OF_FORM = {
+    "ghp_": 20, "gho_": 20, "ghu_": 20, "ghs_": 20, "ghr_": 20, "github_pat_": 20, "hf_": 20, "api_org_": 20,
+    "dckr_pat_": 16, "dckr_oat_": 16, "sk-": 20, "AIza": 35, "AKIA": 16, "ASIA": 16, "glpat-": 20, "xoxb-": 10,
+    "xoxp-": 10, "pypi-AgE": 20, "npm_": 36, "Bearer ": 12, "X-TOKEN: ": 16, "X-Token: ": 16, "x_token=": 16,
+    "SECRET=": 16, "Secret=": 16, "secret=": 16, "PASSWORD=": 16, "Password=": 16, "password=": 16, "ACCESS_KEY=": 16,
+    "Private-Key=": 16, "apikey=": 16, "Authorization: Basic ": 8, "AUTHORIZATION: TOKEN ": 8,
+}  # fmt: skip
+"""How a secret of each form begins, and how many characters it has at least after that."""
+EXAMPLES = {
+    "GitHub token": BY_FORM["github classic"], "GitHub fine-grained token": BY_FORM["github fine-grained"],
+    "Hugging Face token": BY_FORM["hugging face"], "Docker Hub token": BY_FORM["docker hub"],
+    "model key": BY_FORM["openai"], "Google key": BY_FORM["google"], "AWS key id": BY_FORM["aws key id"],
+    "GitLab token": BY_FORM["gitlab"], "Slack token": BY_FORM["slack"], "package index token": BY_FORM["npm"],
+    "JSON web token": BY_FORM["json web token"], "private key": IN_CONTEXT["private key"][1],
+    "password in a URL": IN_CONTEXT["password in a URL"][1],
+    "authorization header": IN_CONTEXT["authorization"][1], "bearer token": IN_CONTEXT["bearer"][1],
+    "named value": IN_CONTEXT["aws secret"][1],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", BY_FORM)
@@ -50,6 +71,32 @@ def test_a_secret_is_known_by_its_form(kind: str) -> None:
         ("A_", "."),
     ):
         assert redact(f"{before}{secret}{after}") == f"{before}{MASK}{after}"
+
+
+@pytest.mark.parametrize("begin", SHORTEST_OF_FORM)
+def test_the_shortest_secret_of_a_form_is_found(begin: str) -> None:
+    """Alone in its text, so that its own mark has to find it; one that is shorter still is a word like any other."""
+    letters = (LETTERS + LETTERS)[: SHORTEST_OF_FORM[begin]]
+    body = letters.upper() if begin in {"AKIA", "ASIA"} else letters
+    keep = begin if begin[-1] in " =" else ""
+    assert redact(begin + body) == f"{keep}{MASK}"
+    assert redact(begin + body[:-1]) == begin + body[:-1]
+
+
+def test_each_part_of_a_json_web_token_has_eight_characters() -> None:
+    """No less: file names have two dots, too."""
+    parts = ["ey" + "J" + LETTERS[:8], "ey" + "J" + LETTERS[8:16], LETTERS[16:24]]
+    assert redact(".".join(parts)) == MASK
+    for cut in range(3):
+        text = ".".join(part[:-1] if number == cut else part for number, part in enumerate(parts))
+        assert redact(text) == text
+
+
+def test_every_kind_has_an_example() -> None:
+    """A kind that is added gets one, under its name; each is found by this kind's own mark and expression."""
+    for kind, (marks, pattern) in KINDS.items():
+        text = EXAMPLES[kind]
+        assert any(mark in text for mark in marks) and re.search(pattern, text), kind
 
 
 @pytest.mark.parametrize("kind", IN_CONTEXT)
