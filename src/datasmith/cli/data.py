@@ -55,6 +55,12 @@ _OfflineSource = Annotated[
         "--offline-source", help="A parquet file of pull requests; the last of equal rows counts; repeatable."
     ),
 ]
+_Join = Annotated[
+    bool, typer.Option("--join", help="Work beside other machines that run this with --join; implies --resume.")
+]
+_Executor = Annotated[
+    str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (the cluster at FC_RAY_ADDRESS).")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -70,9 +76,8 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an earlier run ended: keep what is decided.")
     ] = False,
-    join: Annotated[
-        bool, typer.Option("--join", help="Work beside other machines that run this with --join; implies --resume.")
-    ] = False,
+    join: _Join = False,
+    executor: _Executor = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what each stage would do; change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build and measure again what stage 5 has decided.")] = False,
     n_concurrent: Annotated[
@@ -114,6 +119,7 @@ def run(
         precise=precise,
         max_rounds=max_rounds,
         join=join,
+        executor=executor,
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)
