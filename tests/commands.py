@@ -39,6 +39,7 @@ class FcData:
     first_path: Path | None = None
     extra: dict[str, str] = field(default_factory=dict)
     data: Path = Path()
+    patience_s: float = PATIENCE_S
 
     def __post_init__(self) -> None:
         self.data = self.home / "data"
@@ -68,7 +69,7 @@ class FcData:
     def end(self, child: "subprocess.Popen[str]") -> Ended:
         """Wait for a command that was started."""
         try:
-            out, err = child.communicate(timeout=PATIENCE_S)
+            out, err = child.communicate(timeout=self.patience_s)
         finally:
             child.kill()
         return Ended(child.returncode, out, err)
@@ -76,7 +77,7 @@ class FcData:
     def interrupted(self, stage: int, *words: str | Path) -> Ended:
         """The command, with Ctrl-C as soon as an item of `stage` is under way (and that item's first child runs)."""
         child = self.start(*words)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + self.patience_s
         while not self.under_way(stage) and child.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)
         if stage == 5:

@@ -1,13 +1,17 @@
-"""What several test packages share: the demo, run once."""
+"""What several test packages share: the demo, run once, and a cluster of Ray, started once."""
 
 import os
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from tests.support.ray_cluster import RayCluster, two_nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,3 +37,15 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=1500)
     assert done.returncode == 0, f"{done.stdout[-5000:]}\n{done.stderr[-5000:]}"
     return Demo(place, done.stdout, time.monotonic() - started)
+
+
+@pytest.fixture(scope="session")
+def ray_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayCluster]:
+    """Two nodes of Ray on loopback; this process keeps their token, which Ray reads once, when it is imported."""
+    if not find_spec("ray") and not os.environ.get("CI"):
+        pytest.skip("Ray is not installed (scripts/install.sh installs it)")
+    cache = tmp_path_factory.mktemp("ray")
+    with two_nodes(cache) as cluster:
+        os.environ.update(cluster.variables)
+        yield cluster
+    shutil.rmtree(cache, ignore_errors=True)

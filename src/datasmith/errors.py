@@ -1,6 +1,6 @@
 """The error family: what went wrong, in a class whose exit code is its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar
 
@@ -11,6 +11,16 @@ class DatasmithError(Exception):
     """Any failure that the user is told about in one line."""
 
     exit_code: ClassVar[int] = 1
+
+    def __reduce__(self) -> tuple[Callable[..., "DatasmithError"], tuple[object, ...]]:
+        """The same error in another process, whatever its constructor takes."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[DatasmithError], args: tuple[object, ...], facts: Mapping[str, object]) -> DatasmithError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error
 
 
 class ConfigError(DatasmithError):

@@ -1,9 +1,9 @@
 """The six stages in their order: what a request means, what is done again, and what is left alone."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from socket import gethostname
@@ -13,105 +13,39 @@ from typing import Protocol, Self
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import limits_of, open_engine
 from datasmith.docker.images import ImageManager
-from datasmith.errors import ConfigError, NothingToDo
+from datasmith.errors import NothingToDo
+from datasmith.executors.base import Executor
 from datasmith.executors.cores import CorePool, usable_cores
-from datasmith.github.base import Forge, Window
-from datasmith.github.forges import Sources, local_names, open_forge
+from datasmith.executors.executors import open_executor
+from datasmith.executors.local import LocalExecutor
+from datasmith.github.base import Forge
+from datasmith.github.forges import local_names, open_forge
 from datasmith.publish.funnel import Funnel, funnel
 from datasmith.redact import Redactor
 from datasmith.resolution.resolver import Resolver
-from datasmith.runners.agenda import Terms, abandoned, agenda, first_not_run, repository_of, work_of
+from datasmith.runners.abandoned import release_abandoned
+from datasmith.runners.agenda import agenda, first_not_run, repository_of, work_of
 from datasmith.runners.base import default_worker
 from datasmith.runners.classify_prs import ClassifyPRsRunner
 from datasmith.runners.loop import RunOptions, StageSummary
+from datasmith.runners.placed import PlacedStage, check_ledger
 from datasmith.runners.publish import PublishRunner
+from datasmith.runners.request import Request
 from datasmith.runners.resolve_packages import ResolvePackagesRunner
 from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.synthesize_images import SynthesizeImagesRunner
-from datasmith.settings import Settings, environment, secrets_of
-from datasmith.stats.multiple import rounds_needed
+from datasmith.settings import EngineName, Settings, environment, load_settings, secrets_of
 from datasmith.storage import open_store
-from datasmith.storage.base import STAGES, ItemState, Row, StageItem, Store, utc_now
+from datasmith.storage.base import STAGES, ItemState, StageItem, Store, utc_now
 from datasmith.storage.window_lock import Holder, file_lock
-from datasmith.workloads.measure import MeasurePlan
-from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
-FEWEST_ROUNDS = rounds_needed(1, FALSE_DISCOVERY_RATE)
-"""With fewer rounds no test of pairs can call anything changed."""
+NEEDS = {4: ("docker",), 5: ("docker", "bench")}
+"""The stages that may run elsewhere, and the tags of a machine that may run them: it has an engine, it can measure."""
 
 Show = Callable[[str, int, int, str], None]
 """Told of progress: stage name, items done, items in all, what is under way."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What one call of fc-data asks for; `stages` are in order, `n_concurrent` None means one item a core.
-
-    `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
-    it implies `resume`, because what another has just decided must stay.
-    """
-
-    window: Window
-    sources: Sources
-    stages: tuple[int, ...] = tuple(STAGES)
-    resume: bool = False
-    force: bool = False
-    join: bool = False
-    n_concurrent: int | None = None
-    tasks_per_repo: int | None = None
-    plan: MeasurePlan = field(default_factory=MeasurePlan)
-
-    @classmethod
-    def checked(
-        cls,
-        *,
-        start_date: str,
-        end_date: str,
-        sources: Sources,
-        stages: tuple[int, ...],
-        resume: bool,
-        force: bool,
-        n_concurrent: int | None,
-        tasks_per_repo: int | None,
-        seed: int,
-        precise: bool,
-        max_rounds: int | None = None,
-        join: bool = False,
-    ) -> Self:
-        """Read the flags; stages given twice run once.
-
-        Raises:
-            ConfigError: a value makes no sense; names the flag.
-        """
-        unknown = [stage for stage in stages if stage not in STAGES]
-        if unknown:
-            raise ConfigError(f"--stage {unknown[0]}: there are stages 1 to {len(STAGES)} (example: --stage 4)")
-        for flag, number in (("--n-concurrent", n_concurrent), ("--tasks-per-repo", tasks_per_repo)):
-            if number is not None and number < 1:
-                raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
-        if seed < 0:
-            raise ConfigError(f"--seed {seed}: must not be negative (example: --seed 7)")
-        plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
-        if max_rounds is not None and max_rounds < FEWEST_ROUNDS:
-            raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
-        return cls(
-            window=Window.parse(start_date, end_date),
-            sources=sources,
-            stages=tuple(sorted(set(stages))) or tuple(STAGES),
-            resume=resume or join,
-            force=force,
-            join=join,
-            n_concurrent=n_concurrent,
-            tasks_per_repo=tasks_per_repo,
-            plan=plan if max_rounds is None else plan.at_most(max_rounds),
-        )
-
-    def terms(self, repositories: Iterable[str] | None) -> Terms:
-        """What this request says of items that the ledger knows already."""
-        chosen = None if repositories is None else frozenset(repositories)
-        return Terms(self.resume, self.force, self.tasks_per_repo, self.plan.seed, chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +80,38 @@ def _step(store: Store, request: Request, stage: int, names: Sequence[str] | Non
     return Step(stage, STAGES[stage], found.to_do, text)
 
 
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """One worker's turn at a stage, as it is sent to another process: no live object, and no secret.
+
+    `host` is the machine that gives it out.
+    """
+
+    request: Request
+    stage: int
+    data_dir: Path
+    engine: EngineName
+    host: str
+
+
+async def work_shift(shift: Shift) -> StageSummary:
+    """Work on what waits at the stage, here, until nothing is left to claim.
+
+    The store, the forge and the engine are opened as this machine's own environment says. The window's lock is held
+    by who gives out the shifts.
+
+    Raises:
+        ConfigError: the ledger here is not the one that the shift is about.
+    """
+    settings = load_settings(data_dir=shift.data_dir, engine=shift.engine)
+    forge = open_forge(shift.request.sources, settings)
+    try:
+        with open_store(settings) as store:
+            return await Pipeline(store, forge, settings, shift.request).work(shift)
+    finally:
+        await forge.aclose()
+
+
 class _Stage(Protocol):
     async def run_stage(self) -> StageSummary: ...
 
@@ -153,8 +119,11 @@ class _Stage(Protocol):
 class Pipeline:
     """Runs the stages of one request; what it needs is opened on the way in and closed on the way out."""
 
-    def __init__(self, store: Store, forge: Forge, settings: Settings, request: Request) -> None:
+    def __init__(
+        self, store: Store, forge: Forge, settings: Settings, request: Request, executor: Executor | None = None
+    ) -> None:
         self._store = store
+        self._executor = executor or LocalExecutor()
         self._forge = forge
         self._settings = settings
         self._request = request
@@ -166,17 +135,21 @@ class Pipeline:
 
     @classmethod
     def open(cls, settings: Settings, request: Request) -> Self:
-        """Open the forge and the store; entering the pipeline holds the window.
+        """Open the forge, the executor and the store; entering the pipeline holds the window.
 
         Raises:
-            ConfigError, ForgeError, StoreError: what cannot be opened.
+            ConfigError, ForgeError, StoreError: what cannot be opened, or no place for an asked stage.
         """
         forge = open_forge(request.sources, settings)
-        return cls(open_store(settings), forge, settings, request)
+        executor = open_executor(request.executor, settings)
+        for stage in NEEDS.keys() & set(request.stages):
+            executor.places(NEEDS[stage])
+        return cls(open_store(settings), forge, settings, request, executor)
 
     def __enter__(self) -> Self:
         me = Holder(gethostname(), os.getpid(), utc_now())
         with ExitStack() as held:
+            held.callback(self._executor.close)
             held.callback(self._store.close)
             held.enter_context(file_lock(self._data_dir, self._window, me, join=self._request.join))
             held.enter_context(self._store.hold(self._window, me, join=self._request.join))
@@ -211,9 +184,38 @@ class Pipeline:
         summaries = []
         for stage in self._request.stages:
             self._prepare(stage, names)
-            summaries.append(await self._runner(stage, show).run_stage())
+            summaries.append(await self._stage(stage, show).run_stage())
             self._check_found(stage, names)
         return summaries
+
+    def _stage(self, stage: int, show: Show) -> _Stage:
+        elsewhere = self._request.executor != "local" and stage in NEEDS
+        return self._placed(stage, show) if elsewhere else self._runner(stage, show)
+
+    def _placed(self, stage: int, show: Show) -> _Stage:
+        """The stage as shifts on other machines, or in other processes."""
+        sources = self._request.sources.absolute()
+        request = replace(self._request, sources=sources)
+        return PlacedStage(
+            self._store,
+            self._window,
+            stage,
+            self._executor,
+            work=work_shift,
+            shift=Shift(request, stage, self._data_dir, self._settings.engine, gethostname()),
+            needs=NEEDS[stage],
+            show=lambda done, total: show(STAGES[stage], done, total, self._request.executor),
+        )
+
+    async def work(self, shift: Shift) -> StageSummary:
+        """Work on what waits at a stage that somebody else has prepared.
+
+        Raises:
+            ConfigError: the ledger here is not the one that the shift is about.
+        """
+        check_ledger(self._store, self._settings, self._window, shift.stage, given_out_by=shift.host)
+        release_abandoned(self._store, self._window, shift.stage)
+        return await self._runner(shift.stage, lambda *_: None).run_stage()
 
     def _check_reached(self, stage: int, names: Sequence[str]) -> None:
         """Refuse a stage that has no work because one before it has not run."""
@@ -228,12 +230,9 @@ class Pipeline:
 
     def _prepare(self, stage: int, names: Sequence[str]) -> None:
         """Bring the ledger to where this request starts; refuse a stage that nothing has reached."""
-        where: Row = {"window": self._window, "stage": stage, "state": "leased"}
-        gone = set(abandoned(self._store.select("stage_items", where), gethostname(), _is_alive))
-        rows = self._store.stage_items(self._window, stage)
-        if not work_of(stage, rows, names):
+        if not work_of(stage, self._store.stage_items(self._window, stage), names):
             self._check_reached(stage, names)
-        self._set([row for row in rows if row.item in gone], "pending", "")
+        release_abandoned(self._store, self._window, stage)
         found = agenda(stage, self._store.stage_items(self._window, stage), self._request.terms(names))
         self._set(found.again, "pending", "")
         self._set(found.left_out, "refused", found.reason)
@@ -325,7 +324,3 @@ class Pipeline:
 
 def _under_way(show: Show, item: str, step: str) -> None:
     show(STAGES[5], -1, -1, f"{item} {step}")
-
-
-def _is_alive(pid: int) -> bool:
-    return Path(f"/proc/{pid}").exists()

@@ -60,6 +60,8 @@ class Settings(BaseSettings):
     """Where the Docker daemon listens; empty means the program's own default."""
     xdg_runtime_dir: str = Field(default="", validation_alias=AliasChoices("XDG_RUNTIME_DIR", "FC_XDG_RUNTIME_DIR"))
     """Where a rootless podman keeps what runs; empty means the program's own default."""
+    ray_address: str = ""
+    """Where the head of a Ray cluster listens, for `--executor ray`, as in `10.0.0.1:6379`."""
     memory_mb: int = 4096
     pids: int = 512
     disk_mb: int = 4096
@@ -147,6 +149,11 @@ _EXAMPLES = {
 def _variable(location: str) -> str:
     """The name of the variable that pydantic speaks of: a field's, or one of its aliases."""
     return location if location.isupper() else f"FC_{location.upper()}"
+
+
+def set_where_unset(name: str, value: str) -> None:
+    """Give a variable a value, for a library that can be told in no other way; what the user has set stays."""
+    os.environ.setdefault(name, value)
 
 
 _SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:TOKENS?|PAT|SECRET|PASSWORD|PASSWD|PASSPHRASE|KEY|CREDENTIALS?)$")

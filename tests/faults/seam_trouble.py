@@ -12,9 +12,10 @@ from datasmith.errors import ForgeUnavailable, IndexUnavailable, StoreUnavailabl
 from datasmith.github.base import Window
 from datasmith.github.forges import Clones, Sources
 from datasmith.github.models import PR, Repository
-from datasmith.pipeline import Pipeline, Request
+from datasmith.pipeline import Pipeline
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
 from datasmith.runners.loop import RunOptions
+from datasmith.runners.request import Request
 from datasmith.runners.resolve_packages import ResolvePackagesRunner
 from datasmith.settings import Settings
 from datasmith.storage.base import Store

@@ -14,11 +14,12 @@ import anyio
 
 from datasmith.executors.cores import CorePool, usable_cores
 from datasmith.github.forges import Sources
-from datasmith.pipeline import Pipeline, Request, Show
+from datasmith.pipeline import Pipeline, Show
 from datasmith.publish.records import record, write_parquet
 from datasmith.resolution.resolver import Resolver
 from datasmith.runners.loop import RunOptions, StageSummary
 from datasmith.runners.order import Order, Refusal
+from datasmith.runners.request import Request
 from datasmith.runners.synthesis import Synthesis, source_path
 from datasmith.runners.synthesize_images import SynthesizeImagesRunner
 from datasmith.settings import Settings

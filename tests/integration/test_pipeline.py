@@ -9,8 +9,9 @@ import pytest
 from examples.samplelib.make_history import make_history, read_steps
 
 from datasmith.github.forges import Sources
-from datasmith.pipeline import Pipeline, Request
+from datasmith.pipeline import Pipeline
 from datasmith.publish.funnel import Funnel
+from datasmith.runners.request import Request
 from datasmith.settings import Settings
 from datasmith.storage.sql import SqlStore
 from datasmith.tasks.dataset import load_dataset

@@ -1,5 +1,6 @@
 """Requests, dry runs, and what a second run does to the ledger of the first."""
 
+import pickle
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 
 from datasmith.errors import ConfigError, EngineUnavailable, NothingToDo
 from datasmith.github.forges import Sources
-from datasmith.pipeline import Pipeline, Request, plan
+from datasmith.pipeline import Pipeline, Shift, plan
 from datasmith.publish.funnel import Funnel
 from datasmith.runners.agenda import SAMPLED_OUT
+from datasmith.runners.request import Request
 from datasmith.settings import Settings
 from datasmith.storage.base import STAGES
 from datasmith.storage.sql import SqlStore
@@ -82,6 +84,7 @@ def rows(settings: Settings, stage: int) -> dict[str, str]:
         ({"n_concurrent": 0}, "--n-concurrent 0"),
         ({"tasks_per_repo": 0}, "--tasks-per-repo 0"),
         ({"seed": -1}, "--seed -1"),
+        ({"executor": "slurm"}, "--executor slurm"),
     ],
 )
 def test_a_wrong_flag_is_named_with_an_example(changes: dict[str, object], says: str) -> None:
@@ -212,15 +215,17 @@ def test_nothing_is_created_for_a_wrong_clone(settings: Settings, tmp_path: Path
     assert not settings.data_dir.exists()
 
 
+@pytest.mark.parametrize("executor", ["local", "inline"])
 def test_an_engine_that_cannot_be_used_stops_before_stage_4(
-    settings: Settings, clone: Clone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    settings: Settings, clone: Clone, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, executor: str
 ) -> None:
-    """Earlier stages keep their answers, and everything waits."""
+    """Earlier stages keep their answers, and everything waits; so it is where shifts do the stage."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/git").symlink_to("/usr/bin/git")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("DATABASE_URL", raising=False)
     with pytest.raises(EngineUnavailable, match="bubblewrap"):
-        run(settings, request(clones=(clone.path,)))
+        run(settings, request(clones=(clone.path,), executor=executor))
     assert set(rows(settings, 4).values()) == {"pending"}
 
 
@@ -253,3 +258,13 @@ def test_a_stage_that_has_done_everything_is_no_error(settings: Settings, clone:
         waiting = store.stage_items("2026-02-01..2026-03-01", 4)
         store.record(waiting[0].window, 4, [(row.item, row.kind, "refused", "no") for row in waiting], NOW)
     assert run(settings, request((clone.path,), stages=(5, 6), resume=True)).stages
+
+
+def test_a_shift_has_whole_paths_and_no_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is read in another directory, on another machine, with that machine's own environment."""
+    monkeypatch.setenv("DATABASE_URL", "postgresql://fc:hunter22@db.example.org/fc")
+    sources = Sources("offline", (Path("clone"),), files=(Path("a.parquet"),)).absolute()
+    shift = Shift(replace(request(), sources=sources), 4, tmp_path, "auto", "here")
+    assert pickle.loads(pickle.dumps(shift)) == shift
+    assert all(path.is_absolute() for path in sources.clones + sources.files)
+    assert b"hunter22" not in pickle.dumps(shift)

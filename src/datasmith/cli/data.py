@@ -17,9 +17,9 @@ from datasmith.cli.options import DataDir, End, Json, Start
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
-    from datasmith.pipeline import Request
     from datasmith.publish.funnel import Funnel
     from datasmith.runners.loop import StageSummary
+    from datasmith.runners.request import Request
     from datasmith.settings import Settings
 
 app = typer.Typer(
@@ -58,6 +58,12 @@ _OfflineSource = Annotated[
         "--offline-source", help="A parquet file of pull requests; the last of equal rows counts; repeatable."
     ),
 ]
+_Join = Annotated[
+    bool, typer.Option("--join", help="Work beside other machines that run this with --join; implies --resume.")
+]
+_Executor = Annotated[
+    str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (the cluster at FC_RAY_ADDRESS).")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -73,9 +79,8 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on where an earlier run ended: keep what is decided.")
     ] = False,
-    join: Annotated[
-        bool, typer.Option("--join", help="Work beside other machines that run this with --join; implies --resume.")
-    ] = False,
+    join: _Join = False,
+    executor: _Executor = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what each stage would do; change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build and measure again what stage 5 has decided.")] = False,
     n_concurrent: Annotated[
@@ -102,7 +107,7 @@ def run(
             "--start-date and --end-date are needed (example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)"
         )
     from datasmith.github.forges import Sources
-    from datasmith.pipeline import Request
+    from datasmith.runners.request import Request
 
     request = Request.checked(
         start_date=start_date,
@@ -117,6 +122,7 @@ def run(
         precise=precise,
         max_rounds=max_rounds,
         join=join,
+        executor=executor,
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)

@@ -11,7 +11,7 @@ from datasmith.redact import Redactor
 if TYPE_CHECKING:
     from structlog.typing import Processor
 
-    from datasmith.pipeline import Request
+    from datasmith.runners.request import Request
 
 OF_RUNS = "datasmith.run"
 """What this logger says is for the file: on standard error a command has its own last line."""

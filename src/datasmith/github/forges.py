@@ -1,7 +1,7 @@
 """Choose a forge by name."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -47,6 +47,11 @@ class Sources:
         if chosen == "github":
             return cls(chosen, names=tuple(dict.fromkeys(repos)))
         return cls(chosen, clones=tuple(map(Path, repos)), files=tuple(files))
+
+    def absolute(self) -> Self:
+        """The same, for a process that runs in another directory."""
+        clones, files = (tuple(path.absolute() for path in paths) for paths in (self.clones, self.files))
+        return replace(self, clones=clones, files=files)
 
 
 def _implied(repos: Sequence[str], files: Sequence[Path]) -> str:

@@ -40,6 +40,9 @@ written: a killed process then decides that much again."""
 QUICK = 100
 """This many items a second are fast: below it every answer is written at once."""
 
+LEASE_S = 120.0
+"""How long a worker may be silent before its items are given to others."""
+
 Answer = TypeVar("Answer")
 
 Progress = Callable[[int, int, str, ItemState], None]
@@ -64,7 +67,7 @@ class RunOptions:
 
     worker: str
     n_concurrent: int = 8
-    lease_s: float = 120.0
+    lease_s: float = LEASE_S
     outage_pauses_s: tuple[float, ...] = (1.0, 10.0)
     progress: Progress | None = None
     executor: Executor = field(default_factory=LocalExecutor)

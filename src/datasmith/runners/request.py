@@ -1,0 +1,90 @@
+"""What one call of fc-data asks for, read from its flags once."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Self
+
+from datasmith.errors import ConfigError
+from datasmith.executors.executors import check_executor
+from datasmith.github.base import Window
+from datasmith.github.forges import Sources
+from datasmith.runners.agenda import Terms
+from datasmith.stats.multiple import rounds_needed
+from datasmith.storage.base import STAGES
+from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
+
+FEWEST_ROUNDS = rounds_needed(1, FALSE_DISCOVERY_RATE)
+"""With fewer rounds no test of pairs can call anything changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one call of fc-data asks for; `stages` are in order, `n_concurrent` None means one item a core.
+
+    `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
+    it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run.
+    """
+
+    window: Window
+    sources: Sources
+    stages: tuple[int, ...] = tuple(STAGES)
+    resume: bool = False
+    force: bool = False
+    join: bool = False
+    executor: str = "local"
+    n_concurrent: int | None = None
+    tasks_per_repo: int | None = None
+    plan: MeasurePlan = field(default_factory=MeasurePlan)
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        start_date: str,
+        end_date: str,
+        sources: Sources,
+        stages: tuple[int, ...],
+        resume: bool,
+        force: bool,
+        n_concurrent: int | None,
+        tasks_per_repo: int | None,
+        seed: int,
+        precise: bool,
+        max_rounds: int | None = None,
+        join: bool = False,
+        executor: str = "local",
+    ) -> Self:
+        """Read the flags; stages given twice run once.
+
+        Raises:
+            ConfigError: a value makes no sense; names the flag.
+        """
+        unknown = [stage for stage in stages if stage not in STAGES]
+        if unknown:
+            raise ConfigError(f"--stage {unknown[0]}: there are stages 1 to {len(STAGES)} (example: --stage 4)")
+        for flag, number in (("--n-concurrent", n_concurrent), ("--tasks-per-repo", tasks_per_repo)):
+            if number is not None and number < 1:
+                raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
+        if seed < 0:
+            raise ConfigError(f"--seed {seed}: must not be negative (example: --seed 7)")
+        plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
+        if max_rounds is not None and max_rounds < FEWEST_ROUNDS:
+            raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
+        return cls(
+            window=Window.parse(start_date, end_date),
+            sources=sources,
+            stages=tuple(sorted(set(stages))) or tuple(STAGES),
+            resume=resume or join,
+            force=force,
+            join=join,
+            executor=check_executor(executor),
+            n_concurrent=n_concurrent,
+            tasks_per_repo=tasks_per_repo,
+            plan=plan if max_rounds is None else plan.at_most(max_rounds),
+        )
+
+    def terms(self, repositories: Iterable[str] | None) -> Terms:
+        """What this request says of items that the ledger knows already."""
+        chosen = None if repositories is None else frozenset(repositories)
+        return Terms(self.resume, self.force, self.tasks_per_repo, self.plan.seed, chosen)
