@@ -13,6 +13,7 @@ EXAMPLES = {
     "--dataset": "work/dataset/tasks",
     "--end-date": "2026-03-01",
     "--engine": "docker",
+    "--executor": "ray",
     "--forge": "github",
     "--from-csv": "repositories.csv",
     "--offline-source": "pull_requests.parquet",
