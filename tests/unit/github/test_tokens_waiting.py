@@ -1,6 +1,7 @@
 """How calls wait for a token."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
@@ -93,6 +94,29 @@ def test_it_says_when_calls_go_on(clock: VirtualClock, caplog: pytest.LogCapture
     take(pool)
     (line,) = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert "core" in line and "on at 20" in line and "token-a" not in caplog.text
+
+
+def test_each_wait_is_told_once_with_its_end(clock: VirtualClock) -> None:
+    """A window that is spent again is told again; the moment lies as far ahead as the seconds say."""
+    heard: list[Wait] = []
+    pool = pool_of(clock, ["token-a"], on_wait=heard.append)
+    for resets_in_s in (60.0, 600.0):
+        pool.release(take(pool), limits(0, resets_in_s), answered=True)
+    take(pool)
+    assert [wait.seconds for wait in heard] == [61.0, 601.0]
+    ahead = (heard[1].until - datetime.now(UTC)).total_seconds()
+    assert 500.0 < ahead <= 601.0
+
+
+def test_a_window_ends_at_its_moment(clock: VirtualClock) -> None:
+    """From that very second on the tokens are full again; a moment before they are not."""
+    pool = pool_of(clock, ["token-a"], max_wait_s=0.5)
+    learn(pool, 0)
+    clock.seconds = 60.0
+    with pytest.raises(RateLimited):
+        take(pool)
+    clock.seconds = 61.0
+    assert take(pool).number == 1
 
 
 def test_a_wait_may_have_a_bound(clock: VirtualClock) -> None:
