@@ -230,10 +230,11 @@ class Pipeline:
 
     def _prepare(self, stage: int, names: Sequence[str]) -> None:
         """Bring the ledger to where this request starts; refuse a stage that nothing has reached."""
-        if not work_of(stage, self._store.stage_items(self._window, stage), names):
-            self._check_reached(stage, names)
         release_abandoned(self._store, self._window, stage)
-        found = agenda(stage, self._store.stage_items(self._window, stage), self._request.terms(names))
+        rows = self._store.stage_items(self._window, stage)
+        if not work_of(stage, rows, names):
+            self._check_reached(stage, names)
+        found = agenda(stage, rows, self._request.terms(names))
         self._set(found.again, "pending", "")
         self._set(found.left_out, "refused", found.reason)
 

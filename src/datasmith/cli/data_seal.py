@@ -59,8 +59,7 @@ def _task(engine: "ContainerEngine", settings: "Settings", folder: Path) -> "tup
         log = settings.data_dir / "logs" / f"{task.task_id}.build.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         image = build_again(engine, settings, task, folder, log=log)
-    known = fix_of(task.expert_patch)
-    fix = seal.Fix(known.objects | {task.merge_commit}, known.lines)
+    fix = fix_of(task.expert_patch, {task.merge_commit})
     with engine.start(image) as container:
         return image, seal.check(container, fix=fix, import_names=_import_names(task))
 

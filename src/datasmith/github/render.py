@@ -43,8 +43,8 @@ def render_problem_statement(
 
     `initial_observations` is text that somebody extracted; without it, sections of the body whose heading announces a
     problem are shown, unless it was changed after the merge. The title and the rest of the body are not: they tell the
-    fix. Of `issues` and
-    their comments nothing is shown that is dated after the pull request was opened, or that points to it.
+    fix. Of `issues` and their comments nothing is shown that is dated after the pull request was opened, or that points
+    to it.
     """
     known = [issue for issue in _known(issues, pr, undated=True) if issue.body or not issue.is_pull_request]
     hide = _anonymizer(pr, known) if anonymize else clean

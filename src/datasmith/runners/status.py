@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from datasmith.runners.loop import LEASE_S
 from datasmith.storage.base import STAGES, ItemKind, Row, Store, Value
 
-SILENT_AFTER = timedelta(seconds=120)
+SILENT_AFTER = timedelta(seconds=LEASE_S)
 """A worker notes its progress while it works; one that has not for so long was killed, or is stuck."""
 
 LAST_OF_REPOSITORIES = 2

@@ -306,7 +306,7 @@ def _usable(measured: Measured) -> Measured | Refusal:
 
 def _solution(order: Order, git: Git) -> str | Refusal:
     """What of the pull request's patch counts as its solution."""
-    patch = git.changes([(order.pr.base_sha, order.pr.merge_commit_sha)])[0].patch
+    patch = _whole_patch(order, git)
     if patch is None:
         return Refusal(f"its patch is larger than {MAX_PATCH} bytes")
     try:
@@ -319,9 +319,12 @@ def _solution(order: Order, git: Git) -> str | Refusal:
 def _fix(order: Order, git: Git) -> seal.Fix:
     """All that the merge brought, tests and documentation included."""
     base, merge = order.pr.base_sha, order.pr.merge_commit_sha
-    patch = git.changes([(base, merge)])[0].patch
-    known = fix_of(patch or "")
-    return seal.Fix(known.objects | {merge} | git.objects_between(base, merge), known.lines)
+    return fix_of(_whole_patch(order, git) or "", {merge, *git.objects_between(base, merge)})
+
+
+def _whole_patch(order: Order, git: Git) -> str | None:
+    """From base to the merge; None where it is too large to be read."""
+    return git.changes([(order.pr.base_sha, order.pr.merge_commit_sha)])[0].patch
 
 
 def _module(path: str) -> str:

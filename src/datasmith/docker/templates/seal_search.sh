@@ -26,7 +26,7 @@ fi
 cat >"$place/lines"
 # A line may be part of another one, and then hide behind it: again, until nothing more is found.
 while [ -s "$place/lines" ]; do
-  git -c 'safe.directory=*' grep --threads=1 -ohaF -f "$place/lines" | sort -u >"$place/known" || [ $? = 1 ]
+  git -c 'safe.directory=*' -c core.fsmonitor=false grep --threads=1 -ohaF -f "$place/lines" | sort -u >"$place/known" || [ $? = 1 ]
   [ -s "$place/known" ] || break
   grep -vxF -f "$place/known" "$place/lines" >"$place/left" || [ $? = 1 ]
   mv "$place/left" "$place/lines"
