@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -283,15 +284,20 @@ def kill_descendants() -> None:
     """Kill every process that descends from this one: the last thing a stopped command does."""
     pending = [os.getpid()]
     while pending:
-        pid = pending.pop()
-        for listing in Path(f"/proc/{pid}/task").glob("*/children"):
-            try:
-                children = [int(word) for word in listing.read_text().split()]
-            except OSError:
-                children = []
-            pending += children
-            for child in children:
-                kill_group(child)
+        children = _children(pending.pop())
+        pending += children
+        for child in children:
+            kill_group(child)
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that the threads of `pid` began; none of a process or thread that is gone by now."""
+    found: list[int] = []
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+    return found
 
 
 def find_uv() -> Path:

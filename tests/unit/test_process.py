@@ -25,6 +25,24 @@ print(ended[0])
 """
 """A command that is stopped while a child of its works: prints how the child ended."""
 
+BUSY_COMMAND = """
+import threading, time
+from datasmith.process import kill_descendants, run
+until = time.monotonic() + 2
+def begin():
+    while time.monotonic() < until:
+        run(["sh", "-c", "(true; true) & (true; true) & wait"])
+threads = [threading.Thread(target=begin) for _ in range(3)]
+for thread in threads:
+    thread.start()
+while time.monotonic() < until:
+    kill_descendants()
+for thread in threads:
+    thread.join()
+print("done")
+"""
+"""Processes that begin and end while they are looked for."""
+
 
 def alive(pid: int) -> bool:
     """True while a process runs; one that ended and was not collected yet does not count."""
@@ -139,6 +157,14 @@ def test_times_are_the_childs_own() -> None:
 def test_the_working_directory_is_the_callers(tmp_path: Path) -> None:
     """`cwd` is where the child starts."""
     assert run(["pwd", "-P"], cwd=tmp_path).text.strip() == str(tmp_path.resolve())
+
+
+def test_descendants_that_end_while_they_are_looked_for_hide_nothing(tmp_path: Path) -> None:
+    """A process that is gone between two looks is none that could not be ended."""
+    script = tmp_path / "busy.py"
+    script.write_text(BUSY_COMMAND)
+    done = run([sys.executable, script], timeout=60)
+    assert (done.text, done.error_text) == ("done\n", "")
 
 
 def test_descendants_can_be_ended_together(tmp_path: Path) -> None:
