@@ -61,7 +61,7 @@ def collect(tree: SourceTree, metadata: ProjectMetadata, hints: AsvHints) -> Wan
         dropped.extend(reading.dropped)
 
     add("runtime", _runtime(tree, metadata))
-    add("build", read_lines((*metadata.build_requires, *_backend_needs(metadata.build_backend))))
+    add("build", read_lines((*metadata.build_requires, *backend_needs(metadata.build_backend))))
     add("runner", Reading(("pytest",)))
     for origin, reading in _chosen(tree, metadata):
         add(origin, reading)
@@ -86,7 +86,8 @@ def _runtime(tree: SourceTree, metadata: ProjectMetadata) -> Reading:
     return reading + read_lines([f"-r {path}"], tree.texts)
 
 
-def _backend_needs(backend: str) -> tuple[str, ...]:
+def backend_needs(backend: str) -> tuple[str, ...]:
+    """What a backend asks for when it is run, beyond build-system.requires."""
     known = [needs for prefix, needs in _BACKENDS if backend.startswith(prefix)]
     return known[0] if known else ("setuptools", "wheel")
 
