@@ -2,9 +2,9 @@
 
 Run: `python benchmarks/published_environments.py ../shared/data/published_environments.jsonl.gz [--jobs 2]`.
 For each one: does its Python agree with the date rule; can its pins, as they are, be had as wheels that existed on
-the commit's day, or as sources where there never was a wheel; and if not, can their names. Nothing is built. What is found
-goes to a file (--out) line by line; the same command goes on with it. Needs the package index; with a warm cache about
-a second each.
+the commit's day, or as sources where there never was a wheel; and if not, can their names. Nothing is built. What is
+found goes to a file (--out) line by line; the same command goes on with it. Needs the package index; with a warm cache
+about a second each.
 """
 
 import argparse

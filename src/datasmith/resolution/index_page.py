@@ -1,6 +1,7 @@
 """Read the page of a project on a package index, as JSON (PEP 691) or HTML (PEP 503): pure."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,8 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sd
 from packaging.version import Version
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+_SPELLINGS = re.compile(r"\.(?:tgz|tar\.bz2)$")
+"""Older sdists end so; what is before that follows the same rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,9 @@ def _file(entry: Mapping[str, str], page_url: str) -> IndexFile | None:
     name = entry["name"]
     is_wheel = name.endswith(".whl")
     try:
-        version = parse_wheel_filename(name)[1] if is_wheel else parse_sdist_filename(name)[1]
+        version = (
+            parse_wheel_filename(name)[1] if is_wheel else parse_sdist_filename(_SPELLINGS.sub(".tar.gz", name))[1]
+        )
         moment = datetime.fromisoformat(entry["uploaded"])
         url = urljoin(page_url, entry["url"])
     except (InvalidWheelFilename, InvalidSdistFilename, ValueError):
