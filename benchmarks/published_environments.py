@@ -32,6 +32,15 @@ from datasmith.settings import load_settings
 
 SHOWN = 300
 SHOWN_KINDS = 25
+KINDS = (
+    ("sources whose dependencies are computed by setup.py", r"computed by setup\.py"),
+    ("sources that cannot be read", r"cannot be read"),
+    ("removed from the index since", r"not found in the package registry"),
+    ("a pin was published after the commit's day", r"there is no version of"),
+    ("a name was published after the commit's day", r"there are no versions of"),
+    ("from a URL", r"\bURL\b"),
+)
+"""What a reason is counted as, by the first sign that it shows."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +95,11 @@ def _said(answer: Refused) -> str:
 
 def kind(reason: str) -> str:
     """A reason without its particulars."""
-    if "computed by setup.py" in reason:
-        return "sources whose dependencies are computed"
-    if "ends in" in reason or "cannot be read" in reason:
-        return "sources that cannot be read"
+    for text, sign in KINDS:
+        if re.search(sign, reason):
+            return text
     without = re.search(r"([\w.-]+)(?:==\S+)? ha(?:s|ve) no usable wheels", reason)
-    if without:
-        return f"{without[1]} has no wheels"
-    if "there is no version of" in reason:
-        return "not published by the commit's day"
-    if re.search(r"depends? on", reason):
-        return "pins that contradict each other"
-    return "from a URL" if "URL" in reason else "other"
+    return f"{without[1]} has neither wheels nor sources that could be read" if without else "other"
 
 
 def known(out: Path) -> dict[str, Found]:
@@ -136,6 +138,8 @@ def tell(found: Iterable[Found]) -> None:
     )
     print("\nwhy pins cannot be had")
     table(Counter(kind(each.pins_reason) for each in refused).most_common(SHOWN_KINDS))
+    print("\nwhy their names cannot be had, either")
+    table(Counter(kind(each.names_reason) for each in refused if each.names_reason).most_common(SHOWN_KINDS))
     print("\nevery disagreement, with its reason")
     for each in rows:
         if not each.python_agrees:

@@ -1,10 +1,12 @@
-"""A package index on the loopback interface: releases that a test describes, with upload dates, as real wheels."""
+"""A package index on the loopback interface: releases that a test describes, with upload dates, as real files."""
 
 import hashlib
+import io
 import json
+import tarfile
 import threading
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,7 +30,7 @@ class Release:
     def file_name(self) -> str:
         return f"{self.name.replace('-', '_')}-{self.version}-{self.tag}.whl"
 
-    def wheel(self) -> bytes:
+    def content(self) -> bytes:
         """The wheel's bytes, the same each time."""
         info = f"{self.name.replace('-', '_')}-{self.version}.dist-info"
         lines = ["Metadata-Version: 2.1", f"Name: {self.name}", f"Version: {self.version}"]
@@ -43,19 +45,54 @@ class Release:
         return target.getvalue()
 
 
+@dataclass(frozen=True)
+class Sdist:
+    """The sources of one release: texts by path."""
+
+    name: str
+    version: str
+    uploaded: str | None
+    texts: Mapping[str, str]
+    requires_python: str = ""
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name}-{self.version}.tar.gz"
+
+    def content(self) -> bytes:
+        """The archive's bytes."""
+        return sdist_bytes(f"{self.name}-{self.version}", self.texts)
+
+
+def sdist_bytes(directory: str, texts: Mapping[str, str]) -> bytes:
+    """A gzipped tar of one directory."""
+    target = BytesIO()
+    with tarfile.open(fileobj=target, mode="w:gz") as archive:
+        for path, text in texts.items():
+            member = tarfile.TarInfo(f"{directory}/{path}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return target.getvalue()
+
+
 @dataclass
 class Index:
-    """A running index: its URL, the requests it got, and whether it is out of order."""
+    """A running index: its URL, the requests it got, and what of it is out of order.
+
+    `failing` paths answer 503, `spoiled` ones with other bytes than their page promised.
+    """
 
     url: str
     requests: list[str] = field(default_factory=list)
     broken: bool = False
+    failing: set[str] = field(default_factory=set)
+    spoiled: set[str] = field(default_factory=set)
 
 
 @contextmanager
-def serving(releases: Iterable[Release]) -> Iterator[Index]:
+def serving(releases: Iterable[Release | Sdist]) -> Iterator[Index]:
     """Serve the releases by PEP 691 until the block ends."""
-    files = {f"/files/{release.file_name}": release.wheel() for release in releases}
+    files = {f"/files/{release.file_name}": release.content() for release in releases}
     pages: dict[str, list[dict[str, object]]] = {}
     for release in releases:
         digest = hashlib.sha256(files[f"/files/{release.file_name}"]).hexdigest()
@@ -84,10 +121,11 @@ def _handler(files: dict[str, bytes], pages: dict[str, list[dict[str, object]]])
         def do_GET(self) -> None:
             index: Index = self.server.index  # type: ignore[attr-defined]
             index.requests.append(self.path)
-            if index.broken:
+            if index.broken or self.path in index.failing:
                 self._answer(503, "text/plain", b"out of order")
             elif self.path in files:
-                self._answer(200, "application/octet-stream", files[self.path])
+                noise = b"spoiled" if self.path in index.spoiled else b""
+                self._answer(200, "application/octet-stream", noise + files[self.path])
             elif self.path in pages:
                 page = {"meta": {"api-version": "1.1"}, "name": self.path.split("/")[2], "files": pages[self.path]}
                 self._answer(200, "application/vnd.pypi.simple.v1+json", json.dumps(page).encode())

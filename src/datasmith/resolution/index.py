@@ -39,17 +39,19 @@ class SimpleIndex:
         """
         if name not in self._pages:
             url = f"{self._url}/{name}/"
-            self._pages[name] = read_page(self._get(url, MOST_PAGE_BYTES, name), url)
+            self._pages[name] = read_page(self._get(url, MOST_PAGE_BYTES, name) or b"", url)
         return tuple(file for file in self._pages[name] if file.uploaded < before)
 
     def content(self, file: IndexFile) -> bytes | None:
-        """The bytes of a file; None where it is too large, gone, or not what its page promised.
+        """The bytes of a file; None where it is too large.
 
         Raises:
-            IndexUnavailable: the index cannot be reached.
+            IndexUnavailable: the index cannot be reached, or gives other bytes than its page promised.
         """
         data = self._get(self._with_credentials(file.url), MOST_FILE_BYTES, file.file_name)
-        return data if hashlib.sha256(data).hexdigest() == file.sha256 else None
+        if data is not None and hashlib.sha256(data).hexdigest() != file.sha256:
+            raise IndexUnavailable(f"package index unavailable: {file.file_name} is not what its page says")
+        return data
 
     def _with_credentials(self, url: str) -> str:
         """Files on the index's own machine are asked for with its user and password."""
@@ -58,8 +60,8 @@ class SimpleIndex:
             return url
         return urlunsplit(parts._replace(netloc=own.netloc))
 
-    def _get(self, url: str, most: int, what: str) -> bytes:
-        """A body; empty where there is none at that address, or more than `most` bytes."""
+    def _get(self, url: str, most: int, what: str) -> bytes | None:
+        """A body; empty where there is none at that address, None where it has more than `most` bytes."""
         import httpx2
 
         try:
@@ -84,10 +86,10 @@ class SimpleIndex:
             yield client
 
 
-def _body(response: "httpx2.Response", most: int) -> bytes:
+def _body(response: "httpx2.Response", most: int) -> bytes | None:
     kept = bytearray()
     for chunk in response.iter_bytes():
         kept += chunk
         if len(kept) > most:
-            return b""
+            return None
     return bytes(kept)

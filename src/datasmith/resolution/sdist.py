@@ -161,7 +161,7 @@ def _gather(members: Iterator[tuple[str, Callable[[], bytes]]]) -> _Unpacked:
         if len(paths) >= MOST_MEMBERS:
             raise ValueError(f"more than {MOST_MEMBERS} members")
         inside = posixpath.normpath(path).partition("/")[2]
-        if not inside:
+        if not inside or inside.startswith("../"):
             continue
         paths.append(inside)
         if len(texts) < MAX_FILES and kept < MOST_KEPT_BYTES and _says_something(inside):

@@ -25,13 +25,13 @@ MOST_VERSIONS = 8
 FORMAT = "1"
 """Of what is kept about an archive; another number is read anew."""
 
-_TERM = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:(?:[<>=!~]=?=?[^\s,]+)(?:,[<>=!~]=?=?[^\s,]+)*)?"
+_TERM = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?(?:(?:[<>=!~]=?=?[^\s,]+)(?:,[<>=!~]=?=?[^\s,]+)*)?"
 _WHEELLESS = re.compile(
     rf"(?:all of: ({_TERM}(?: {_TERM})*)|all versions of ({_TERM})|({_TERM})) ha(?:s|ve) no usable wheels"
 )
-_GUARDED = re.compile(rf"({_TERM}) depends on ([A-Za-z0-9._-]+)<0\b")
-_DEPENDS = re.compile(rf"depends on ({_TERM})")
-_SPLIT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*?)([<>=!~].*)?")
+_GUARDED = re.compile(rf"({_TERM}) depends? on ([A-Za-z0-9._-]+)<0\b")
+_DEPENDS = re.compile(rf"depends? on ({_TERM})")
+_SPLIT = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*?)(?:\[[^\]]*\])?([<>=!~].*)?")
 
 
 Admitted = Mapping[str, Mapping[str, SourceRelease]]
@@ -104,7 +104,7 @@ class Sources:
             return _from_json(kept.read_text(encoding="utf-8"))
         data = self.index.content(file)
         if data is None:
-            return f"{file.file_name}: gone, too large, or not what the index says"
+            return f"{file.file_name}: too large to be read"
         try:
             release = read_sdist(name, str(file.version), file.file_name, data)
         except ResolutionError as error:
