@@ -1,5 +1,6 @@
 """A package index on the loopback interface: releases that a test describes, with upload dates, as real files."""
 
+import gzip
 import hashlib
 import io
 import json
@@ -17,7 +18,8 @@ ANY_PYTHON = "py3-none-any"
 
 @dataclass(frozen=True)
 class Release:
-    """One wheel of one release; `tag` is the wheel's, `uploaded` an ISO date or None where the index does not say."""
+    """One wheel of one release, with empty `modules`; `tag` is the wheel's, `uploaded` an ISO date or None where the
+    index does not say."""
 
     name: str
     version: str
@@ -25,6 +27,7 @@ class Release:
     requires: tuple[str, ...] = ()
     tag: str = ANY_PYTHON
     requires_python: str = ""
+    modules: tuple[str, ...] = ()
 
     @property
     def file_name(self) -> str:
@@ -38,6 +41,7 @@ class Release:
         lines += [f"Requires-Python: {self.requires_python}"] if self.requires_python else []
         wheel = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {self.tag}\n"
         members = {f"{info}/METADATA": "\n".join(lines) + "\n", f"{info}/WHEEL": wheel, f"{info}/RECORD": ""}
+        members |= {f"{module}.py": "" for module in self.modules}
         target = BytesIO()
         with zipfile.ZipFile(target, "w") as archive:
             for name, text in members.items():
@@ -65,21 +69,22 @@ class Sdist:
 
 
 def sdist_bytes(directory: str, texts: Mapping[str, str]) -> bytes:
-    """A gzipped tar of one directory."""
+    """A gzipped tar of one directory, the same each time."""
     target = BytesIO()
-    with tarfile.open(fileobj=target, mode="w:gz") as archive:
+    with tarfile.open(fileobj=target, mode="w") as archive:
         for path, text in texts.items():
             member = tarfile.TarInfo(f"{directory}/{path}")
             member.size = len(text.encode())
             archive.addfile(member, io.BytesIO(text.encode()))
-    return target.getvalue()
+    return gzip.compress(target.getvalue(), mtime=0)
 
 
 @dataclass
 class Index:
     """A running index: its URL, the requests it got, and what of it is out of order.
 
-    `failing` paths answer 503, `spoiled` ones with other bytes than their page promised.
+    `failing` paths answer 503, `spoiled` ones with other bytes than their page promised; with a `password` (the
+    whole Authorization header) nothing is given without it.
     """
 
     url: str
@@ -87,6 +92,7 @@ class Index:
     broken: bool = False
     failing: set[str] = field(default_factory=set)
     spoiled: set[str] = field(default_factory=set)
+    password: str = ""
 
 
 @contextmanager
@@ -123,6 +129,8 @@ def _handler(files: dict[str, bytes], pages: dict[str, list[dict[str, object]]])
             index.requests.append(self.path)
             if index.broken or self.path in index.failing:
                 self._answer(503, "text/plain", b"out of order")
+            elif index.password and self.headers.get("Authorization") != index.password:
+                self._answer(401, "text/plain", b"who are you")
             elif self.path in files:
                 noise = b"spoiled" if self.path in index.spoiled else b""
                 self._answer(200, "application/octet-stream", noise + files[self.path])

@@ -7,7 +7,7 @@ box=$FC_ENV/share/fc-sources
 # The same sources give the same wheels and the same byte code.
 export SOURCE_DATE_EPOCH=315532800 PYC_INVALIDATION_MODE=CHECKED_HASH
 for archive in "$box"/sdists/*; do
-  PATH="$box/venv/bin:$PATH" uv build --quiet --no-config --offline --no-cache --wheel --no-build-isolation \
+  PATH="$box/venv/bin:$PATH" uv build --no-config --offline --no-cache --wheel --no-build-isolation \
     --python "$box/venv/bin/python" --out-dir "$box/wheels" "$archive"
 done
 uv pip install --quiet --no-config --offline --no-cache --no-index --no-deps --compile-bytecode \
