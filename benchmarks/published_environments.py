@@ -32,11 +32,12 @@ from datasmith.settings import load_settings
 
 SHOWN = 300
 SHOWN_KINDS = 25
+LATER = "a pin was published after the commit's day"
 KINDS = (
     ("sources whose dependencies are computed by setup.py", r"computed by setup\.py"),
     ("sources that cannot be read", r"cannot be read"),
     ("removed from the index since", r"not found in the package registry"),
-    ("a pin was published after the commit's day", r"there is no version of"),
+    (LATER, r"there is no version of"),
     ("a name was published after the commit's day", r"there are no versions of"),
     ("from a URL", r"\bURL\b"),
 )
@@ -122,6 +123,7 @@ def tell(found: Iterable[Found]) -> None:
     pins = sum(each.packages for each in rows)
     built = [each for each in exact if each.sources]
     refused = [each for each in pinned if each.pins_reason]
+    later = [each for each in refused if kind(each.pins_reason) == LATER]
     print(f"{len(rows)} environments, {len(pinned)} of them with pins, {pins} in all\n")
     table(
         [
@@ -129,6 +131,7 @@ def tell(found: Iterable[Found]) -> None:
             ("  agree with the date rule", len(agreeing)),
             ("  are the newest that it allows", len(newest)),
             ("sets of pins", len(pinned)),
+            ("  all published by their commit's day", len(pinned) - len(later)),
             ("  can be had as they are", len(exact)),
             ("    as wheels", len(exact) - len(built)),
             ("    some of them as sources only", len(built)),

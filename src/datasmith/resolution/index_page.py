@@ -1,7 +1,6 @@
 """Read the page of a project on a package index, as JSON (PEP 691) or HTML (PEP 503): pure."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,8 +11,6 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sd
 from packaging.version import Version
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
-_SPELLINGS = re.compile(r"\.(?:tgz|tar\.bz2)$")
-"""Older sdists end so; what is before that follows the same rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +26,10 @@ class IndexFile:
 
 
 def read_page(data: bytes, page_url: str) -> tuple[IndexFile, ...]:
-    """The files of a page in its order; those without a hash, an upload date or a usable name are passed over."""
+    """The files of a page in its order; those without a hash, an upload date or a usable name are passed over.
+
+    Sdists are .tar.gz and .zip: uv takes no others.
+    """
     text = data.decode("utf-8", "replace")
     entries = _from_json(text) if text.lstrip().startswith("{") else _from_html(text)
     return tuple(file for entry in entries if (file := _file(entry, page_url)))

@@ -1,6 +1,5 @@
 """Read what a source distribution says of itself: a hostile archive, read up to limits, of which nothing is run."""
 
-import bz2
 import gzip
 import io
 import posixpath
@@ -150,8 +149,6 @@ def _under(line: str, condition: str) -> str:
 def _unpack(file_name: str, data: bytes) -> _Unpacked:
     if file_name.endswith(".zip"):
         return _gather(_zip_members(data))
-    if file_name.endswith(".tar.bz2"):
-        return _gather(_tar_members(bz2.BZ2File(io.BytesIO(data))))
     return _gather(_tar_members(gzip.GzipFile(fileobj=io.BytesIO(data))))
 
 
