@@ -78,9 +78,7 @@ def _file(entry: Mapping[str, str], page_url: str) -> IndexFile | None:
     name = entry["name"]
     is_wheel = name.endswith(".whl")
     try:
-        version = (
-            parse_wheel_filename(name)[1] if is_wheel else parse_sdist_filename(_SPELLINGS.sub(".tar.gz", name))[1]
-        )
+        version = parse_wheel_filename(name)[1] if is_wheel else parse_sdist_filename(name)[1]
         moment = datetime.fromisoformat(entry["uploaded"])
         url = urljoin(page_url, entry["url"])
     except (InvalidWheelFilename, InvalidSdistFilename, ValueError):
