@@ -99,7 +99,7 @@ def kind(reason: str) -> str:
     for text, sign in KINDS:
         if re.search(sign, reason):
             return text
-    without = re.search(r"([\w.-]+)(?:==\S+)? ha(?:s|ve) no usable wheels", reason)
+    without = re.search(r"([A-Za-z][\w.-]*?)(?:[<>=!~]\S*)? ha(?:s|ve) no usable wheels", reason)
     return f"{without[1]} has neither wheels nor sources that could be read" if without else "other"
 
 

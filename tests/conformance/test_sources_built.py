@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.errors import BuildFailed
 from datasmith.resolution.base import AsvHints, SourceTree
 from datasmith.resolution.resolver import Resolver
-from tests.conformance.engines import CA_BUNDLE, every_engine, said
+from tests.conformance.engines import every_engine, said
+from tests.conformance.indexed import opened
 from tests.integration.loopback_index import Index, Release, Sdist, serving
-from tests.support.base_image import ensure_base_image
 
 DAY = datetime(2024, 3, 1, tzinfo=UTC)
 BACKEND = '''
@@ -50,18 +49,6 @@ PYPROJECT = (
 def engine_of(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The name of an engine."""
     return str(request.param)
-
-
-def opened(name: str, place: Path, index: Index) -> ContainerEngine:
-    """An engine that takes its packages from the index."""
-    trusted = CA_BUNDLE if CA_BUNDLE.exists() else None
-    if name == "bubblewrap":
-        engine = BubblewrapEngine(place / "cache", index_url=index.url, ca_bundle=trusted)
-        engine.check()
-        return engine
-    from datasmith.docker.cli_engine import CliEngine
-
-    return CliEngine("docker", base_image=ensure_base_image(place), index_url=index.url, ca_bundle=trusted)
 
 
 def releases(port: int, backend: str = BACKEND) -> list[Release | Sdist]:

@@ -72,6 +72,17 @@ def collect(tree: SourceTree, metadata: ProjectMetadata, hints: AsvHints) -> Wan
     return _filtered(found, dropped, metadata)
 
 
+def for_the_hook(tree: SourceTree, metadata: ProjectMetadata) -> tuple[Need, ...]:
+    """What must be there for the project's build to say what it depends on; what setup.py imports is a guess."""
+    setup = posixpath.normpath(posixpath.join(metadata.root, "setup.py"))
+    imported = imports.third_party(
+        metadata.setup_imports, imports.LocalModules(tree.paths), setup, metadata.import_names
+    )
+    build = read_lines((*metadata.build_requires, *backend_needs(metadata.build_backend))).requirements
+    needs = [Need(line, "build") for line in build] + [Need(name, "imports") for name in imported]
+    return _filtered(needs, [], metadata).needs
+
+
 def build_names(needs: Iterable[Need]) -> tuple[str, ...]:
     """Canonical names of what building the package needs, sorted."""
     return tuple(sorted({need.name for need in needs if need.origin == "build"}))
