@@ -22,6 +22,7 @@ from datasmith.github.base import Forge
 from datasmith.github.forges import local_names, open_forge
 from datasmith.publish.funnel import Funnel, funnel
 from datasmith.redact import Redactor
+from datasmith.resolution.hook import MetadataHook
 from datasmith.resolution.resolver import Resolver
 from datasmith.runners.abandoned import release_abandoned
 from datasmith.runners.agenda import agenda, first_not_run, repository_of, work_of
@@ -298,6 +299,7 @@ class Pipeline:
             index_url=settings.index_url,
             ca_bundle=settings.ca_bundle,
             cache_dir=settings.cache_dir.absolute() / "uv",
+            hook=MetadataHook(self.engine(), namespace=settings.namespace, logs=self._data_dir / "logs"),
         )
 
     def _synthesis_runner(self, options: RunOptions, show: Show) -> SynthesizeImagesRunner:

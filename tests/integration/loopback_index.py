@@ -1,10 +1,13 @@
-"""A package index on the loopback interface: releases that a test describes, with upload dates, as real wheels."""
+"""A package index on the loopback interface: releases that a test describes, with upload dates, as real files."""
 
+import gzip
 import hashlib
+import io
 import json
+import tarfile
 import threading
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +18,8 @@ ANY_PYTHON = "py3-none-any"
 
 @dataclass(frozen=True)
 class Release:
-    """One wheel of one release; `tag` is the wheel's, `uploaded` an ISO date or None where the index does not say."""
+    """One wheel of one release, with empty `modules`; `tag` is the wheel's, `uploaded` an ISO date or None where the
+    index does not say."""
 
     name: str
     version: str
@@ -23,12 +27,13 @@ class Release:
     requires: tuple[str, ...] = ()
     tag: str = ANY_PYTHON
     requires_python: str = ""
+    modules: tuple[str, ...] = ()
 
     @property
     def file_name(self) -> str:
         return f"{self.name.replace('-', '_')}-{self.version}-{self.tag}.whl"
 
-    def wheel(self) -> bytes:
+    def content(self) -> bytes:
         """The wheel's bytes, the same each time."""
         info = f"{self.name.replace('-', '_')}-{self.version}.dist-info"
         lines = ["Metadata-Version: 2.1", f"Name: {self.name}", f"Version: {self.version}"]
@@ -36,6 +41,7 @@ class Release:
         lines += [f"Requires-Python: {self.requires_python}"] if self.requires_python else []
         wheel = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {self.tag}\n"
         members = {f"{info}/METADATA": "\n".join(lines) + "\n", f"{info}/WHEEL": wheel, f"{info}/RECORD": ""}
+        members |= {f"{module}.py": "" for module in self.modules}
         target = BytesIO()
         with zipfile.ZipFile(target, "w") as archive:
             for name, text in members.items():
@@ -43,19 +49,56 @@ class Release:
         return target.getvalue()
 
 
+@dataclass(frozen=True)
+class Sdist:
+    """The sources of one release: texts by path."""
+
+    name: str
+    version: str
+    uploaded: str | None
+    texts: Mapping[str, str]
+    requires_python: str = ""
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name}-{self.version}.tar.gz"
+
+    def content(self) -> bytes:
+        """The archive's bytes."""
+        return sdist_bytes(f"{self.name}-{self.version}", self.texts)
+
+
+def sdist_bytes(directory: str, texts: Mapping[str, str]) -> bytes:
+    """A gzipped tar of one directory, the same each time."""
+    target = BytesIO()
+    with tarfile.open(fileobj=target, mode="w") as archive:
+        for path, text in texts.items():
+            member = tarfile.TarInfo(f"{directory}/{path}")
+            member.size = len(text.encode())
+            archive.addfile(member, io.BytesIO(text.encode()))
+    return gzip.compress(target.getvalue(), mtime=0)
+
+
 @dataclass
 class Index:
-    """A running index: its URL, the requests it got, and whether it is out of order."""
+    """A running index: its URL, the requests it got, and what of it is out of order.
+
+    `failing` paths answer 503, `spoiled` ones with other bytes than their page promised; with a `password` (the
+    whole Authorization header) nothing is given without it.
+    """
 
     url: str
     requests: list[str] = field(default_factory=list)
     broken: bool = False
+    failing: set[str] = field(default_factory=set)
+    spoiled: set[str] = field(default_factory=set)
+    password: str = ""
 
 
 @contextmanager
-def serving(releases: Iterable[Release]) -> Iterator[Index]:
+def serving(releases: Iterable[Release | Sdist]) -> Iterator[Index]:
     """Serve the releases by PEP 691 until the block ends."""
-    files = {f"/files/{release.file_name}": release.wheel() for release in releases}
+    files = {f"/files/{release.file_name}": release.content() for release in releases}
     pages: dict[str, list[dict[str, object]]] = {}
     for release in releases:
         digest = hashlib.sha256(files[f"/files/{release.file_name}"]).hexdigest()
@@ -84,10 +127,13 @@ def _handler(files: dict[str, bytes], pages: dict[str, list[dict[str, object]]])
         def do_GET(self) -> None:
             index: Index = self.server.index  # type: ignore[attr-defined]
             index.requests.append(self.path)
-            if index.broken:
+            if index.broken or self.path in index.failing:
                 self._answer(503, "text/plain", b"out of order")
+            elif index.password and self.headers.get("Authorization") != index.password:
+                self._answer(401, "text/plain", b"who are you")
             elif self.path in files:
-                self._answer(200, "application/octet-stream", files[self.path])
+                noise = b"spoiled" if self.path in index.spoiled else b""
+                self._answer(200, "application/octet-stream", noise + files[self.path])
             elif self.path in pages:
                 page = {"meta": {"api-version": "1.1"}, "name": self.path.split("/")[2], "files": pages[self.path]}
                 self._answer(200, "application/vnd.pypi.simple.v1+json", json.dumps(page).encode())

@@ -22,6 +22,9 @@ SCRIPTS = (
     "docker_build_final.sh",
 )
 LOCK = "lock.txt"
+FETCH_SOURCES = "fetch_sources.py"
+BUILD_SOURCES = "docker_build_sources.sh"
+"""Both are part of a context whose lock names packages that were never wheels."""
 _RENAMED = {"run_tests.sh": "run-tests.sh"}
 """Names that files of older contexts carry -> the names they have now."""
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
@@ -48,10 +51,8 @@ class DockerContext:
     def default(cls, *, lock: str) -> Self:
         """Our own Dockerfiles and scripts around a lock file."""
         templates = files("datasmith.docker").joinpath("templates")
-        return cls(
-            {name: templates.joinpath(name).read_text(encoding="utf-8") for name in (*DOCKERFILES, *SCRIPTS)}
-            | {LOCK: lock}
-        )
+        names = (*DOCKERFILES, *SCRIPTS, *((FETCH_SOURCES, BUILD_SOURCES) if has_sources(lock) else ()))
+        return cls({name: templates.joinpath(name).read_text(encoding="utf-8") for name in names} | {LOCK: lock})
 
     @classmethod
     def from_directory(cls, directory: Path | str) -> Self:
@@ -100,6 +101,11 @@ class DockerContext:
                 member.mode = 0o755 if name.endswith(".sh") else 0o644
                 archive.addfile(member, io.BytesIO(data))
         return target.getvalue()
+
+
+def has_sources(lock: str) -> bool:
+    """True where a lock names packages that have to be built from sources."""
+    return any(line.startswith("--no-binary ") for line in lock.splitlines())
 
 
 def _text(path: str) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
+from datasmith.docker.context import BUILD_SOURCES, FETCH_SOURCES, LOCK, SCRIPTS, DockerContext, has_sources
 from datasmith.docker.engine import ContainerEngine, ImageRef, Tier
 from datasmith.errors import ConfigError
 
@@ -206,19 +206,33 @@ class ImageManager:
         return self._engine.build(None, tier, log=log)
 
     def build_env(self, base: ImageRef, plan: ImagePlan, *, log: Path) -> ImageRef:
-        """The env tier: the locked packages for one interpreter."""
-        script = SCRIPTS[1]
-        unique = short(base.digest, plan.context.texts[script], plan.context.texts[LOCK])
-        name = repository_name(self._namespace, plan.owner, plan.repo)
+        """The env tier: the locked packages for one interpreter, those from sources built on top without network."""
+        script, texts = SCRIPTS[1], plan.context.texts
+        built = has_sources(texts[LOCK])
+        names = (script, LOCK, FETCH_SOURCES) if built else (script, LOCK)
+        unique = short(base.digest, *(texts[name] for name in names))
+        name = f"{repository_name(self._namespace, plan.owner, plan.repo)}:py{plan.python_version}-{unique}"
         tier = Tier(
             kind="env",
-            name=f"{name}:py{plan.python_version}-{unique}",
+            name=name,
             scripts=(script,),
-            files=_files(plan.context, (script, LOCK)),
+            files=_files(plan.context, names),
             args={"FC_PYTHON": plan.python_version},
             network="build",
         )
-        return self._engine.build(base, tier, log=log)
+        env = self._engine.build(base, tier, log=log)
+        return self._build_sources(env, name, plan.context, log) if built else env
+
+    def _build_sources(self, env: ImageRef, name: str, context: DockerContext, log: Path) -> ImageRef:
+        """Their code runs as that of a repository does: as the sandbox's user, and cut off."""
+        script = BUILD_SOURCES
+        tier = Tier(
+            kind="pr",
+            name=f"{name}-{short(context.texts[script])}",
+            scripts=(script,),
+            files=_files(context, (script,)),
+        )
+        return self._engine.build(env, tier, log=log)
 
     def build_pr(self, env: ImageRef, plan: ImagePlan, *, log: Path) -> ImageRef:
         """The pr tier: the source tree, installed without network, sealed.

@@ -31,6 +31,22 @@ class AsvHints:
     install_paths: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class SourceRelease:
+    """A release that is there as sources only, as they describe it without being run.
+
+    `name` is canonical; `requires` are PEP 508, extras as markers; `build_requires` are what building it asks for;
+    `compiled` is true where it holds sources to compile, with the Debian packages in `apt_packages`.
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...]
+    build_requires: tuple[str, ...]
+    compiled: bool = False
+    apt_packages: tuple[str, ...] = ()
+
+
 class Dropped(BaseModel):
     """A requirement that was left out, and why."""
 
@@ -43,9 +59,11 @@ class Resolution(BaseModel):
     """The environment of one commit.
 
     `python_version` like "3.11"; `pins` are "name==version", sorted; `lock` is a requirements file with hashes for
-    `pins`, wheels only; `project_root` is the directory with the package's metadata, relative to the tree;
-    `import_names` are the modules the package provides; `build_requires` are among the pins; `compiled` is true
-    where the package has sources that must be compiled; `apt_packages` are Debian packages its build needs.
+    `pins`, of which `sources` (pins too) have no wheels and are built in the sandbox: what that needs stands at the
+    lock's end, in lines that begin with "#build "; `project_root` is the directory with the package's metadata,
+    relative to the tree; `import_names` are the modules the package provides; `build_requires` are among the pins;
+    `compiled` is true where the package has sources that must be compiled; `apt_packages` are Debian packages that
+    the builds need.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -63,3 +81,4 @@ class Resolution(BaseModel):
     compiled: bool
     apt_packages: tuple[str, ...]
     log: str
+    sources: tuple[str, ...] = ()

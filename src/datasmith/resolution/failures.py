@@ -16,6 +16,7 @@ _NETWORK = re.compile(
 _PYTHON_BOUND = re.compile(
     r"no usable wheels|no wheels with a matching|Python ?[<>=!~]|current Python version", re.IGNORECASE
 )
+_GUARD = re.compile(r"\b([A-Za-z0-9][\w.-]*?)[<>=!~][^ ]* depends on \1<0|all versions of (\S+) depend on \2<0")
 UNDATED = "the package index gives no upload dates, so nothing counts as published before the commit"
 
 
@@ -50,6 +51,11 @@ def is_absent(error: str, name: str) -> bool:
     """True where the index never had a release of that name before the cutoff, whatever the Python."""
     text = " ".join(error.split())
     return f"{name} was not found in the package registry" in text or f"there are no versions of {name}" in text
+
+
+def is_guarded(error: str) -> bool:
+    """True where it stops at releases whose sources were not read: they are told to need what cannot be."""
+    return bool(_GUARD.search(" ".join(error.split())))
 
 
 def to_give_up(error: str, needs: Iterable[Need]) -> Need | None:

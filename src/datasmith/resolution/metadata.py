@@ -57,6 +57,7 @@ class ProjectMetadata:
     setup_imports: tuple[str, ...]
     builds_extensions: bool
     pytest_options: str = ""
+    backend_path: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
 
 
@@ -156,7 +157,7 @@ def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
     dependencies, known = _dependencies(files)
     notes = [problem for problem in (toml.problem, cfg.problem) if problem]
     if not known:
-        notes.append("the dependencies are computed by setup.py, which is not run")
+        notes.append("the dependencies are computed by the build, which is not run here")
     return ProjectMetadata(
         root=files.root,
         name=name,
@@ -179,6 +180,7 @@ def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
         setup_imports=py.imports,
         builds_extensions=py.builds_extensions,
         pytest_options=f"{toml.pytest_options} {cfg.pytest_options} {_pytest_ini(tree, files.root)}".strip(),
+        backend_path=toml.backend_path,
         notes=tuple(notes),
     )
 
@@ -199,7 +201,9 @@ def _dependencies(files: _Files) -> tuple[tuple[str, ...], bool]:
         return _file_lines(files.root, named), True
     if files.cfg.dependencies is not None:
         return files.cfg.dependencies, True
-    return files.py.lines("install_requires"), not files.py.computed & {"install_requires", "**"}
+    listed = files.py.lines("install_requires")
+    promised = "dependencies" in files.toml.dynamic and not listed
+    return listed, not promised and not files.py.computed & {"install_requires", "**"}
 
 
 def _extras(files: _Files) -> dict[str, tuple[str, ...]]:

@@ -61,7 +61,7 @@ def collect(tree: SourceTree, metadata: ProjectMetadata, hints: AsvHints) -> Wan
         dropped.extend(reading.dropped)
 
     add("runtime", _runtime(tree, metadata))
-    add("build", read_lines((*metadata.build_requires, *_backend_needs(metadata.build_backend))))
+    add("build", read_lines((*metadata.build_requires, *backend_needs(metadata.build_backend))))
     add("runner", Reading(("pytest",)))
     for origin, reading in _chosen(tree, metadata):
         add(origin, reading)
@@ -70,6 +70,17 @@ def collect(tree: SourceTree, metadata: ProjectMetadata, hints: AsvHints) -> Wan
     guessed = [name for name in _guesses(tree, metadata) if canonicalize_name(name) not in declared]
     add("imports", Reading(tuple(dict.fromkeys(guessed))))
     return _filtered(found, dropped, metadata)
+
+
+def for_the_hook(tree: SourceTree, metadata: ProjectMetadata) -> tuple[Need, ...]:
+    """What must be there for the project's build to say what it depends on; what setup.py imports is a guess."""
+    setup = posixpath.normpath(posixpath.join(metadata.root, "setup.py"))
+    imported = imports.third_party(
+        metadata.setup_imports, imports.LocalModules(tree.paths), setup, metadata.import_names
+    )
+    build = read_lines((*metadata.build_requires, *backend_needs(metadata.build_backend))).requirements
+    needs = [Need(line, "build") for line in build] + [Need(name, "imports") for name in imported]
+    return _filtered(needs, [], metadata).needs
 
 
 def build_names(needs: Iterable[Need]) -> tuple[str, ...]:
@@ -86,7 +97,8 @@ def _runtime(tree: SourceTree, metadata: ProjectMetadata) -> Reading:
     return reading + read_lines([f"-r {path}"], tree.texts)
 
 
-def _backend_needs(backend: str) -> tuple[str, ...]:
+def backend_needs(backend: str) -> tuple[str, ...]:
+    """What a backend asks for when it is run, beyond build-system.requires."""
     known = [needs for prefix, needs in _BACKENDS if backend.startswith(prefix)]
     return known[0] if known else ("setuptools", "wheel")
 

@@ -29,6 +29,7 @@ class Pyproject:
     dynamic: tuple[str, ...] = ()
     build_requires: tuple[str, ...] | None = None
     build_backend: str = ""
+    backend_path: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     package_roots: tuple[str, ...] = ()
     package_patterns: tuple[str, ...] = ()
@@ -58,10 +59,11 @@ def read_pyproject(text: str) -> Pyproject:
         dependencies=_dependencies(project, poetry, flit),
         extras=_extras(project, poetry, flit),
         groups=_groups(document) | _poetry_groups(poetry),
-        files=_files(setuptools),
+        files=_hatch_files(tool) | _files(setuptools),
         dynamic=_strings(project.get("dynamic")),
         build_requires=_strings(build.get("requires")) if "requires" in build else None,
         build_backend=_text(build, "build-backend"),
+        backend_path=_strings(build.get("backend-path")),
         modules=_modules(tool),
         package_roots=roots,
         package_patterns=patterns,
@@ -177,6 +179,15 @@ def _files(setuptools: Toml) -> dict[str, tuple[str, ...]]:
     named = {"dependencies": _file_names(_at(dynamic, "dependencies"))}
     for extra in _at(dynamic, "optional-dependencies"):
         named[f"optional-dependencies.{extra}"] = _file_names(_at(dynamic, "optional-dependencies", extra))
+    return {key: names for key, names in named.items() if names}
+
+
+def _hatch_files(tool: Toml) -> dict[str, tuple[str, ...]]:
+    """Names of the files that the plugin hatch-requirements-txt reads."""
+    hook = _at(tool, "hatch", "metadata", "hooks", "requirements_txt")
+    extras = _at(hook, "optional-dependencies")
+    named = {"dependencies": _strings(hook.get("files")) or ((_text(hook, "filename"),) if "filename" in hook else ())}
+    named |= {f"optional-dependencies.{extra}": _strings(extras[extra]) for extra in extras}
     return {key: names for key, names in named.items() if names}
 
 

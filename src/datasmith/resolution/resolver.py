@@ -1,30 +1,45 @@
 """Choose a Python and pins for a commit as of its day: the search, and its story in the log."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
 from datasmith.errors import NoPythonFits, Unsatisfiable
 from datasmith.process import find_uv
-from datasmith.resolution import failures, versions
-from datasmith.resolution.base import AsvHints, Dropped, Resolution, SourceTree
-from datasmith.resolution.metadata import ProjectMetadata, read_metadata
+from datasmith.resolution import build_lock, versions
+from datasmith.resolution.base import AsvHints, Resolution, SourceTree
+from datasmith.resolution.hook import MetadataHook, Question
+from datasmith.resolution.index import SimpleIndex
+from datasmith.resolution.locker import Locker
+from datasmith.resolution.metadata import ProjectMetadata, pretend_version, read_metadata
 from datasmith.resolution.native import apt_packages, is_compiled
-from datasmith.resolution.needs import build_names, collect
-from datasmith.resolution.requirements import Need
-from datasmith.resolution.uv import Compiled, Refused, UvCompiler
+from datasmith.resolution.needs import build_names, collect, for_the_hook
+from datasmith.resolution.search import Found, Log, Search, Story
+from datasmith.resolution.sources import Sources
+from datasmith.resolution.uv import UvCompiler
 
-MAX_DROPS = 20
-"""A Python on which this many optional requirements had to go is given up."""
+Source = Callable[[], AbstractContextManager[Path]]
+"""Opens a commit's tree as a tar on this machine."""
 
-Log = Callable[[str], None]
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """One commit, and the log of its resolution."""
+
+    tree: SourceTree
+    repository: str
+    cutoff: datetime
+    asv: AsvHints
+    story: Story
 
 
 class Resolver:
-    """Resolves commits, one independent of the other; `available_pythons` are versions like "3.11" or "3.11.7"."""
+    """Resolves commits, one independent of the other; `available_pythons` are versions like "3.11" or "3.11.7".
+
+    With a `hook`, builds that compute their dependencies are asked for them.
+    """
 
     def __init__(
         self,
@@ -34,184 +49,115 @@ class Resolver:
         ca_bundle: Path | None = None,
         cache_dir: Path | None = None,
         uv: Path | None = None,
+        hook: MetadataHook | None = None,
     ) -> None:
         self._pythons = tuple(available_pythons)
         self._compiler = UvCompiler(uv or find_uv(), index_url=index_url, ca_bundle=ca_bundle, cache_dir=cache_dir)
+        self._index = SimpleIndex(index_url, ca_bundle=ca_bundle)
+        self._sdists = cache_dir / "read-sdists" if cache_dir else None
+        self._hook = hook
 
     def resolve(
-        self, tree: SourceTree, *, repository: str, commit_date: datetime, asv: AsvHints, log: Log | None = None
+        self,
+        tree: SourceTree,
+        *,
+        repository: str,
+        commit_date: datetime,
+        asv: AsvHints,
+        log: Log | None = None,
+        source: Source | None = None,
     ) -> Resolution:
         """The environment of one commit; `log` gets each line of its log as it is written.
+
+        `source` is only opened where the dependencies are computed and there is a hook.
 
         Raises:
             ResolutionError: the tree holds no Python project, or the package index cannot be reached.
             NoPythonFits: no available interpreter is allowed; says why each is not.
-            Unsatisfiable: no interpreter gives a set of wheels; says why for each.
+            Unsatisfiable: no interpreter gives a set of packages; says why for each.
+            EngineUnavailable: the engine that would run the hook is gone.
         """
-        cutoff = commit_date.astimezone(UTC).replace(microsecond=0)
+        case = _Case(tree, repository, commit_date.astimezone(UTC).replace(microsecond=0), asv, Story(log))
         metadata = read_metadata(tree, repository, asv.install_paths)
-        wanted = collect(tree, metadata, asv)
-        story = _Story(log)
-        _tell_project(story, metadata, repository, cutoff)
-        choice = versions.choose(
-            self._pythons, requires_python=metadata.requires_python, asv_pythons=asv.pythons, commit_date=cutoff
-        )
+        _tell_project(case, metadata)
+        if not metadata.dependencies_known and self._hook and source:
+            metadata = self._ask(self._hook, case, metadata, source)
+        choice = self._choose(case, metadata)
         for version, reason in choice.refused:
-            story.tell(f"python {version}: not considered: {reason}")
-        if not choice.candidates:
-            raise NoPythonFits(_no_python(choice, repository, metadata))
-        found = _Search(self._compiler, cutoff, story).run(wanted.needs, choice.candidates)
+            case.story.tell(f"python {version}: not considered: {reason}")
+        wanted = collect(tree, metadata, asv)
+        found = self._search(case, choice.candidates).run(wanted.needs, choice.candidates)
         dropped = (*wanted.dropped, *found.dropped)
         for item in dropped:
-            story.tell(f"left out {item.requirement}: {item.reason}")
+            case.story.tell(f"left out {item.requirement}: {item.reason}")
         compiled = is_compiled(tree, metadata)
+        system = set(apt_packages(tree, metadata, compiled, wanted.native))
+        lock = self._lock(case, found)
         return Resolution(
             python_version=versions.minor(found.python),
             pins=found.lock.pins,
-            lock=found.lock.lock,
-            cutoff=cutoff,
+            lock=lock,
+            cutoff=case.cutoff,
             strategy="newest-python" if found.python == choice.candidates[0] else "older-python",
             dropped=dropped,
             project_root=metadata.root,
             project_name=metadata.name,
             import_names=metadata.import_names,
-            build_requires=tuple(name for name in build_names(wanted.needs)),
+            build_requires=build_names(wanted.needs),
             compiled=compiled,
-            apt_packages=apt_packages(tree, metadata, compiled, wanted.native),
-            log=story.text,
+            apt_packages=tuple(sorted(system.union(*(item.apt_packages for item in found.lock.sources)))),
+            log=case.story.text,
+            sources=tuple(f"{item.name}=={item.version}" for item in found.lock.sources),
         )
 
+    def _choose(self, case: _Case, metadata: ProjectMetadata) -> versions.Choice:
+        choice = versions.choose(
+            self._pythons,
+            requires_python=metadata.requires_python,
+            asv_pythons=case.asv.pythons,
+            commit_date=case.cutoff,
+        )
+        if not choice.candidates:
+            raise NoPythonFits(_no_python(choice, case.repository, metadata))
+        return choice
 
-class _Story:
-    """The log: lines that are the same for the same commit (no times, no paths of this machine)."""
+    def _search(self, case: _Case, pythons: Sequence[str]) -> Search:
+        sources = Sources(self._index, case.cutoff, pythons, self._sdists)
+        return Search(Locker(self._compiler, sources, case.cutoff, case.story.tell), case.story)
 
-    def __init__(self, listener: Log | None) -> None:
-        self._listener = listener
-        self._lines: list[str] = []
+    def _lock(self, case: _Case, found: Found) -> str:
+        return build_lock.extended(self._compiler, found.lock, found.python, case.cutoff, case.story.tell)
 
-    def tell(self, line: str) -> None:
-        self._lines.append(line)
-        if self._listener:
-            self._listener(line)
-
-    @property
-    def text(self) -> str:
-        return "".join(f"{line}\n" for line in self._lines)
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    python: str
-    lock: Compiled
-    dropped: tuple[Dropped, ...]
-
-
-@dataclass(slots=True)
-class _Search:
-    """A bounded search over Pythons and optional requirements.
-
-    First each Python, newest first, with everything but what cannot be had on any of them; only a refusal that
-    another Python may mend leads to an older one. Then, again newest first, optional requirements give way one by
-    one, as the refusals name them.
-    """
-
-    compiler: UvCompiler
-    cutoff: datetime
-    story: _Story
-    tried: dict[tuple[str, tuple[Need, ...]], Compiled | Refused] = field(default_factory=dict)
-    refusals: dict[str, str] = field(default_factory=dict)
-
-    def run(self, needs: tuple[Need, ...], candidates: Sequence[str]) -> _Found:
-        needs, hopeless, first = self._whole(needs, candidates)
-        if first:
-            return _Found(first[0], first[1], hopeless)
-        for python in candidates:
-            found = self._give_way(needs, python)
-            if found:
-                return _Found(found.python, found.lock, hopeless + found.dropped)
-        reasons = "\n".join(f"python {python}: {self.refusals[python]}" for python in candidates)
-        raise Unsatisfiable(f"no environment as of {self.cutoff:%Y-%m-%d}:\n{reasons}")
-
-    def _whole(
-        self, needs: tuple[Need, ...], candidates: Sequence[str]
-    ) -> tuple[tuple[Need, ...], tuple[Dropped, ...], tuple[str, Compiled] | None]:
-        dropped = list[Dropped]()
-        for python in candidates:
-            answer = self._ask(needs, python)
-            while isinstance(answer, Refused) and (need := self._hopeless(answer.error, needs, candidates)):
-                dropped.append(Dropped(requirement=need.requirement, reason=_reason(answer)))
-                needs = tuple(other for other in needs if other != need)
-                answer = self._ask(needs, python)
-            if isinstance(answer, Compiled):
-                return needs, tuple(dropped), (python, answer)
-            if not failures.blames_python(answer.error):
-                break
-        return needs, tuple(dropped), None
-
-    def _hopeless(self, error: str, needs: tuple[Need, ...], candidates: Sequence[str]) -> Need | None:
-        """The named optional need, where no Python can have it even alone: its wheels or releases are not there."""
-        need = failures.to_give_up(error, needs)
-        if need is None or not need.optional:
-            return None
-        if failures.is_absent(error, need.name):
-            return need
-        alone = any(isinstance(self._ask((need,), python), Compiled) for python in candidates)
-        return None if alone else need
-
-    def _give_way(self, needs: tuple[Need, ...], python: str) -> _Found | None:
-        dropped = list[Dropped]()
-        for _ in range(MAX_DROPS):
-            answer = self._ask(needs, python)
-            if isinstance(answer, Compiled):
-                return _Found(python, answer, tuple(dropped))
-            need = failures.to_give_up(answer.error, needs)
-            if need is None:
-                return None
-            weaker = (Need(need.fallback, need.origin),) if need.fallback else ()
-            needs = tuple(kept for other in needs for kept in (weaker if other == need else (other,)))
-            dropped.append(Dropped(requirement=need.requirement, reason=_reason(answer)))
-        return None
-
-    def _ask(self, needs: tuple[Need, ...], python: str) -> Compiled | Refused:
-        key = (python, needs)
-        if key not in self.tried:
-            self.tried[key] = self._compile([need.requirement for need in needs], python)
-            self._tell(self.tried[key], needs, python)
-        return self.tried[key]
-
-    def _compile(self, requirements: list[str], python: str) -> Compiled | Refused:
-        answer = self.compiler.compile(requirements, python_version=python, cutoff=self.cutoff)
-        if isinstance(answer, Refused) and any(_names_prerelease(line) for line in requirements):
-            return self.compiler.compile(
-                requirements, python_version=python, cutoff=self.cutoff, prerelease="if-necessary-or-explicit"
-            )
-        return answer
-
-    def _tell(self, answer: Compiled | Refused, needs: tuple[Need, ...], python: str) -> None:
-        asked = f"{len(needs)} requirements" if len(needs) > 1 else f"{needs[0].requirement} alone"
-        if isinstance(answer, Compiled):
-            self.story.tell(f"python {python}: {asked}: {len(answer.pins)} pins")
-            return
-        note = f" ({failures.UNDATED})" if failures.lacks_dates(answer.error) else ""
-        refusal = failures.statement(answer.error)[-2000:] + note
-        self.story.tell(f"python {python}: {asked}: refused: {refusal}")
-        if len(needs) > 1:
-            self.refusals[python] = refusal
+    def _ask(self, hook: MetadataHook, case: _Case, metadata: ProjectMetadata, source: Source) -> ProjectMetadata:
+        """The project with what its build says of its dependencies, where that says anything."""
+        candidates = self._choose(case, metadata).candidates
+        try:
+            found = self._search(case, candidates).run(for_the_hook(case.tree, metadata), candidates)
+        except Unsatisfiable as error:
+            case.story.tell(f"the build is not asked what it depends on: {error}")
+            return metadata
+        question = Question(
+            repository=case.repository,
+            python=versions.minor(found.python),
+            lock=self._lock(case, found),
+            apt_packages=apt_packages(case.tree, metadata, is_compiled(case.tree, metadata), ()),
+            version=pretend_version(case.tree, case.repository, case.asv.install_paths) or "",
+        )
+        with source() as archive:
+            told = hook.ask(question, metadata, archive)
+        if told.problem:
+            case.story.tell(f"the build does not say what it depends on: {told.problem}")
+            return metadata
+        case.story.tell(f"the build, asked in the sandbox, depends on {', '.join(told.dependencies) or 'nothing'}")
+        return told.added_to(metadata)
 
 
-def _reason(answer: Refused) -> str:
-    return failures.statement(answer.error)[:400]
-
-
-def _names_prerelease(requirement: str) -> bool:
-    return bool(Requirement(requirement).specifier.prereleases)
-
-
-def _tell_project(story: _Story, metadata: ProjectMetadata, repository: str, cutoff: datetime) -> None:
-    story.tell(f"{repository}: project {metadata.name} in {metadata.root}, built with {metadata.build_backend}")
-    story.tell(f"cutoff {cutoff:%Y-%m-%dT%H:%M:%SZ}, requires-python {metadata.requires_python or 'not said'}")
+def _tell_project(case: _Case, metadata: ProjectMetadata) -> None:
+    tell, told = case.story.tell, metadata.requires_python or "not said"
+    tell(f"{case.repository}: project {metadata.name} in {metadata.root}, built with {metadata.build_backend}")
+    tell(f"cutoff {case.cutoff:%Y-%m-%dT%H:%M:%SZ}, requires-python {told}")
     for note in metadata.notes:
-        story.tell(note)
+        tell(note)
 
 
 def _no_python(choice: versions.Choice, repository: str, metadata: ProjectMetadata) -> str:

@@ -1,6 +1,5 @@
-"""The only I/O of the room: ask uv for the newest releases, as wheels, that existed at a moment."""
+"""Ask uv for the newest releases of a moment: wheels, and sources whose needs are known. It never builds one."""
 
-import platform
 import re
 import sys
 import tempfile
@@ -14,13 +13,10 @@ import tomli_w
 
 from datasmith.errors import IndexUnavailable
 from datasmith.process import run
+from datasmith.resolution.base import SourceRelease
 from datasmith.resolution.failures import is_outage, statement
-
-GLIBC = "manylinux_2_36"
-"""Wheels may ask for at most this C library: Debian 12's."""
-
-PYPI = "https://pypi.org/simple"
-"""The index where no other one is set."""
+from datasmith.resolution.index import PYPI
+from datasmith.resolution.platforms import uv_platform
 
 FRESH_S = 600
 """Pages of the index are asked for again after this many seconds: what PyPI itself says where no proxy drops it."""
@@ -28,15 +24,18 @@ FRESH_S = 600
 TIMEOUT_S = 600.0
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s\\;]+)", re.MULTILINE)
 
+_EXTRA = re.compile(r"\bextra == [\"']([^\"']+)[\"']")
+
 Prerelease = Literal["if-necessary", "if-necessary-or-explicit"]
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A lock (requirements file with hashes, wheels only) and its pins, sorted."""
+    """A lock (requirements file with hashes), its pins, sorted, and those of them that are there as sources only."""
 
     lock: str
     pins: tuple[str, ...]
+    sources: tuple[SourceRelease, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +66,11 @@ class UvCompiler:
         python_version: str,
         cutoff: datetime,
         prerelease: Prerelease = "if-necessary",
+        sources: Sequence[SourceRelease] = (),
     ) -> Compiled | Refused:
         """Lock PEP 508 requirements for one Python with releases uploaded before `cutoff`.
+
+        Of the projects of `sources` just these releases count, and no wheels; of all others wheels only.
 
         Raises:
             IndexUnavailable: the index cannot be reached, or uv did not end in time: no answer either way.
@@ -76,9 +78,11 @@ class UvCompiler:
         with tempfile.TemporaryDirectory(prefix="fc-resolve-") as name:
             empty = Path(name)
             config = empty / "uv.toml"
-            config.write_text(self._configuration(), encoding="utf-8")
+            config.write_text(self._configuration(sources), encoding="utf-8")
+            allowed = [word for name in sorted({item.name for item in sources}) for word in ("--no-binary", name)]
+            command = [*self._command(python_version, cutoff), *allowed, "--prerelease", prerelease]
             done = run(
-                [*self._command(python_version, cutoff), "--prerelease", prerelease, "--config-file", config],
+                [*command, "--config-file", config],
                 cwd=empty,
                 env=self._environment(empty),
                 stdin="".join(f"{line}\n" for line in requirements).encode(),
@@ -88,7 +92,8 @@ class UvCompiler:
         if done.timed_out:
             raise IndexUnavailable(f"uv did not answer within {TIMEOUT_S:.0f} seconds")
         if done.ok:
-            return Compiled(done.text, pins_of(done.text))
+            pins = pins_of(done.text)
+            return Compiled(done.text, pins, tuple(item for item in sources if f"{item.name}=={item.version}" in pins))
         if is_outage(done.error_text):
             raise IndexUnavailable(f"package index unavailable: {statement(done.error_text)[:500]}")
         return Refused(done.error_text)
@@ -100,7 +105,7 @@ class UvCompiler:
             "--exclude-newer", moment,
             "--python-version", python_version,
             "--python", sys.executable,
-            "--python-platform", f"{platform.machine()}-{GLIBC}",
+            "--python-platform", uv_platform(),
             "--only-binary", ":all:",
             "--generate-hashes", "--emit-build-options", "--no-header", "--no-annotate",
             "--no-python-downloads", "--no-progress", "--color", "never",
@@ -113,10 +118,29 @@ class UvCompiler:
             environment["SSL_CERT_FILE"] = str(self._ca_bundle.absolute())
         return environment
 
-    def _configuration(self) -> str:
-        """The index, in a file that only this call sees: its address may carry a password."""
+    def _configuration(self, sources: Sequence[SourceRelease]) -> str:
+        """The index, in a file that only this call sees: its address may carry a password.
+
+        What a release from sources needs is told, so that uv has no reason to build one; each other release of the
+        same project is told to need an impossible one, so that it is not chosen, either.
+        """
         fresh = {"api": f"max-age={FRESH_S}", "files": "max-age=31536000, immutable"}
-        return tomli_w.dumps({"index": [{"url": self._index_url or PYPI, "default": True, "cache-control": fresh}]})
+        index = {"url": self._index_url or PYPI, "default": True, "cache-control": fresh}
+        known: list[dict[str, object]] = [
+            {
+                "name": item.name,
+                "version": item.version,
+                "requires-dist": list(item.requires),
+                "provides-extra": sorted(_extras(item)),
+            }
+            for item in sources
+        ]
+        others = [{"name": name, "requires-dist": [f"{name}<0"]} for name in sorted({item.name for item in sources})]
+        return tomli_w.dumps({"index": [index], "dependency-metadata": [*known, *others]})
+
+
+def _extras(release: SourceRelease) -> set[str]:
+    return {name for line in release.requires for name in _EXTRA.findall(line)}
 
 
 def pins_of(lock: str) -> tuple[str, ...]:

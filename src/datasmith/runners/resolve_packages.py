@@ -1,5 +1,9 @@
 """Stage 4: the environment of each pull request's base commit, as of its day."""
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from anyio import to_thread
@@ -60,7 +64,13 @@ class ResolvePackagesRunner(BaseRunner[PR, Resolution]):
         hints = AsvHints(pythons=suite.pythons, requirements=suite.requirements, install_paths=suite.install_command)
         date = git.commit(pr.base_sha).committed_at
         try:
-            found = self._resolver.resolve(tree, repository=pr.repository, commit_date=date, asv=hints)
+            found = self._resolver.resolve(
+                tree,
+                repository=pr.repository,
+                commit_date=date,
+                asv=hints,
+                source=lambda: sealed_tar(git, pr.base_sha, date),
+            )
         except IndexUnavailable:
             raise
         except ResolutionError as error:
@@ -76,6 +86,15 @@ def read_tree(git: Git, sha: str) -> SourceTree:
     paths = git.paths(sha)
     found = git.read_many(sha, texts_to_read(paths))
     return SourceTree({path: data.decode("utf-8", "replace") for path, data in found.items()}, paths)
+
+
+@contextmanager
+def sealed_tar(git: Git, sha: str, date: datetime) -> Iterator[Path]:
+    """The tree of a commit as a tar, as long as it is needed."""
+    with tempfile.TemporaryDirectory(prefix="fc-tree-") as place:
+        target = Path(place) / "repo.tar"
+        git.sealed_source(sha, target, commit_date=date)
+        yield target
 
 
 def read_suite(git: Git, sha: str, paths: tuple[str, ...]) -> AsvConfig | None:

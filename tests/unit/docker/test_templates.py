@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from datasmith import process
-from datasmith.docker.context import DOCKERFILES, SCRIPTS, DockerContext
+from datasmith.docker.context import BUILD_SOURCES, DOCKERFILES, SCRIPTS, DockerContext
 
 TEXTS = DockerContext.default(lock="").texts
 
@@ -43,7 +43,7 @@ def test_dockerfiles_need_nothing_but_the_classic_builder(name: str) -> None:
     text = TEXTS[name]
     assert not [sign for sign in ("# syntax", "--mount", "<<", "--chmod", "--link") if sign in text]
     named = {word.removeprefix("/build/") for word in text.split() if word.endswith(".sh")} - {"build_args.sh"}
-    assert named <= set(SCRIPTS)
+    assert named <= {*SCRIPTS, BUILD_SOURCES}
 
 
 def test_only_the_env_tier_installs_and_only_by_hash() -> None:

@@ -44,7 +44,7 @@ def test_computed_dependencies_are_said_to_be_unknown() -> None:
     """They are none, and the log will say why."""
     found = read_metadata(tree({"setup.py": "setup(name='x', install_requires=read())"}), "o/x")
     assert (found.dependencies, found.dependencies_known) == ((), False)
-    assert "computed by setup.py" in found.notes[0]
+    assert "computed by the build" in found.notes[0]
 
 
 def test_the_project_may_lie_in_a_directory() -> None:

@@ -1,5 +1,6 @@
 """Each stage on a real clone and a real store: what it passes, refuses, fails and remembers."""
 
+import tarfile
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,7 +19,7 @@ from datasmith.github.git import Git
 from datasmith.github.models import PR
 from datasmith.publish.funnel import funnel
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
-from datasmith.resolution.resolver import Resolver
+from datasmith.resolution.resolver import Resolver, Source
 from datasmith.runners.classify_prs import ClassifyPRsRunner
 from datasmith.runners.loop import RunOptions, StageSummary
 from datasmith.runners.order import Order, Refusal
@@ -64,6 +65,7 @@ class OneAnswer(Resolver):
         commit_date: datetime,
         asv: AsvHints,
         log: Callable[[str], None] | None = None,
+        source: Source | None = None,
     ) -> Resolution:
         self.asked.append(asv)
         assert "pyproject.toml" in tree.paths
@@ -226,6 +228,36 @@ def test_stage_4_hands_the_suites_wishes_to_the_resolver(store: SqlStore, tmp_pa
     assert [(hints.pythons, hints.install_paths) for hints in resolver.asked] == [(("3.11",), ("pip install ./py",))]
     assert resolver.asked[0].requirements[0].startswith("numpy==2.0")
     assert [row["python_version"] for row in store.select("packages")] == ["3.11"]
+
+
+class Unpacking(OneAnswer):
+    """Looks into the tree that it could show to a build."""
+
+    names: tuple[str, ...] = ()
+
+    def resolve(
+        self,
+        tree: SourceTree,
+        *,
+        repository: str,
+        commit_date: datetime,
+        asv: AsvHints,
+        log: Callable[[str], None] | None = None,
+        source: Source | None = None,
+    ) -> Resolution:
+        assert source is not None
+        with source() as archive, tarfile.open(archive) as tar:
+            self.names = tuple(tar.getnames())
+        assert not archive.exists()
+        return super().resolve(tree, repository=repository, commit_date=commit_date, asv=asv)
+
+
+def test_stage_4_can_show_the_tree_to_a_build(store: SqlStore, clone: Clone) -> None:
+    """The sealed tree at base as a tar, gone when it was looked at."""
+    forge = entered(store, clone, 4)
+    resolver = Unpacking(RESOLUTION)
+    done(ResolvePackagesRunner(store, KEY, OPTIONS, forge=forge, resolver=resolver))
+    assert {"./pyproject.toml", "./asv.conf.json"} & set(resolver.names) or "pyproject.toml" in resolver.names
 
 
 def test_no_environment_is_a_refusal(store: SqlStore, clone: Clone) -> None:

@@ -1,0 +1,121 @@
+"""Ask a project's own build what it depends on: its code runs in a sandbox without network, and nowhere else."""
+
+import re
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+
+from packaging.metadata import parse_email
+
+from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ContainerEngine, ImageRef
+from datasmith.docker.images import ImageManager, ImagePlan
+from datasmith.errors import BuildFailed, ContainerError
+from datasmith.resolution.metadata import ProjectMetadata
+
+TIMEOUT_S = 600.0
+MOST_BYTES = 1_000_000
+_EXTRA = re.compile(r"""\s*(?:\band\s+)?\bextra\s*==\s*["']([\w.-]+)["'](?:\s+and\b)?""")
+_SOURCE, _PROGRAM, _ANSWER = (f"{CACHE_DIR}/{name}" for name in ("repo.tar", "ask_metadata.py", "METADATA"))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a build said; `problem` says why it said nothing."""
+
+    dependencies: tuple[str, ...] = ()
+    extras: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    requires_python: str = ""
+    problem: str = ""
+
+    def added_to(self, metadata: ProjectMetadata) -> ProjectMetadata:
+        """The description of the project with what was told; what its files say of Python and of extras stays."""
+        return replace(
+            metadata,
+            dependencies=self.dependencies,
+            dependencies_known=True,
+            extras={**self.extras, **{name: lines for name, lines in metadata.extras.items() if lines}},
+            requires_python=metadata.requires_python or self.requires_python,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """In which environment a build is asked: Python, lock, Debian packages; no network.
+
+    `version` is what tools are told that would ask version control, empty where none would.
+    """
+
+    repository: str
+    python: str
+    lock: str
+    apt_packages: tuple[str, ...] = ()
+    version: str = ""
+
+
+class MetadataHook:
+    """Runs the metadata hooks of projects on an engine; `logs` is where its builds write."""
+
+    def __init__(self, engine: ContainerEngine, *, namespace: str, logs: Path) -> None:
+        self._engine = engine
+        self._images = ImageManager(engine, namespace=namespace)
+        self._logs = logs
+
+    def ask(self, question: Question, metadata: ProjectMetadata, source: Path) -> Told:
+        """What the build of the project in the tar `source` says.
+
+        Raises:
+            EngineUnavailable: the engine is gone.
+        """
+        try:
+            with self._engine.start(self._environment(question)) as container:
+                return self._run(container, metadata, source, question.version)
+        except BuildFailed as error:
+            return Told(problem=f"its build environment cannot be made: {error}")
+
+    def _environment(self, question: Question) -> ImageRef:
+        owner, _, repo = question.repository.partition("/")
+        self._logs.mkdir(parents=True, exist_ok=True)
+        log = self._logs / f"{re.sub(r'[^A-Za-z0-9._-]', '-', f'{owner}-{repo}')[:200]}.metadata.log"
+        context = DockerContext.default(lock=question.lock)
+        plan = ImagePlan(owner, repo, "metadata", question.python, question.apt_packages, context, Path())
+        return self._images.build_env(self._images.build_base(question.apt_packages, context, log=log), plan, log=log)
+
+    def _run(self, container: Container, metadata: ProjectMetadata, source: Path, version: str) -> Told:
+        program = files("datasmith.resolution").joinpath("inside/ask_metadata.py").read_bytes()
+        container.write_file(_PROGRAM, program)
+        container.write_file(_SOURCE, source.read_bytes())
+        unpacked = container.exec(["tar", "-xf", _SOURCE, "-C", WORKDIR], timeout=TIMEOUT_S)
+        if not unpacked.ok:
+            return Told(problem=f"its tree cannot be unpacked: {unpacked.error_text[-300:]}")
+        asked = container.exec(
+            ["python", _PROGRAM, _ANSWER, metadata.build_backend, *metadata.backend_path],
+            timeout=TIMEOUT_S,
+            cwd=f"{WORKDIR}/{metadata.root}",
+            env={"SETUPTOOLS_SCM_PRETEND_VERSION": version, "PBR_VERSION": version} if version else {},
+        )
+        if asked.timed_out:
+            return Told(problem=f"its build ran into the limit of {TIMEOUT_S:.0f} s")
+        if not asked.ok:
+            return Told(problem=f"its build fails: {' '.join(asked.error_text.split())[-300:]}")
+        try:
+            return read_told(container.read_file(_ANSWER, max_bytes=MOST_BYTES).decode("utf-8", "replace"))
+        except (FileNotFoundError, ContainerError) as error:
+            return Told(problem=f"its build leaves no metadata: {type(error).__name__}")
+
+
+def read_told(text: str) -> Told:
+    """Read metadata as a build wrote it: run-time requirements, and those of extras without the marker for them."""
+    raw, _ = parse_email(text)
+    dependencies, extras = list[str](), dict[str, list[str]]()
+    for line in raw.get("requires_dist", ()):
+        requirement, _, marker = line.partition(";")
+        extra = _EXTRA.search(marker)
+        if extra is None:
+            dependencies.append(line)
+            continue
+        left = _EXTRA.sub(" ", marker).strip()
+        extras.setdefault(extra[1], []).append(f"{requirement.strip()}; {left}" if left else requirement.strip())
+    return Told(
+        tuple(dependencies), {name: tuple(lines) for name, lines in extras.items()}, raw.get("requires_python", "")
+    )

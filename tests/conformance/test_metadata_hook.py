@@ -1,0 +1,158 @@
+"""Dependencies that a build computes: it is asked on every engine, cut off; then they are resolved like any others."""
+
+import socket
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from datasmith.resolution import hook
+from datasmith.resolution.base import AsvHints, Resolution, SourceTree
+from datasmith.resolution.hook import MetadataHook
+from datasmith.resolution.resolver import Resolver
+from tests.conformance.engines import every_engine
+from tests.conformance.indexed import opened
+from tests.integration.loopback_index import Index, Release, serving
+
+DAY = datetime(2024, 3, 1, tzinfo=UTC)
+RELEASES = [
+    Release(name, "1.0", "2023-01-01", modules=(name.replace("-", "_"),))
+    for name in ("build-tool", "helper", "other", "lister", "setuptools", "wheel", "pytest", "fallback")
+]
+PYPROJECT = """[build-system]
+requires = ["build-tool"]
+build-backend = "own_backend:Backend.hooks"
+backend-path = ["build_scripts"]
+[project]
+name = "p"
+version = "1.0"
+dynamic = ["dependencies"]
+"""
+WRITE = """
+        text = "Metadata-Version: 2.1\\nName: p\\nVersion: 1.0\\n"
+        for line in pathlib.Path("needs.list").read_text().split():
+            text += "Requires-Dist: " + line + "\\n"
+        text += 'Requires-Dist: lister; python_version > "3" and extra == "test"\\n'
+"""
+HEAD = "import pathlib, socket, sys, time, zipfile, build_tool\nclass Backend:\n    class hooks:\n"
+PREPARE = f"""        def prepare_metadata_for_build_wheel(place, settings=None):
+    {WRITE.replace(chr(10), chr(10) + "    ")}
+            info = pathlib.Path(place) / "p-1.0.dist-info"
+            info.mkdir()
+            (info / "METADATA").write_text(text)
+            return info.name
+"""
+BUILD = f"""        def build_wheel(place, settings=None, metadata=None):
+    {WRITE.replace(chr(10), chr(10) + "    ")}
+            with zipfile.ZipFile(pathlib.Path(place) / "p.whl", "w") as wheel:
+                wheel.writestr("p-1.0.dist-info/METADATA", text)
+            return "p.whl"
+"""
+
+
+@pytest.fixture(params=every_engine)
+def engine_of(request: pytest.FixtureRequest) -> str:
+    """The name of an engine."""
+    return str(request.param)
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    with serving(RELEASES) as running:
+        yield running
+
+
+def project(backend: str, **more: str) -> dict[str, str]:
+    texts = {"pyproject.toml": PYPROJECT, "build_scripts/own_backend.py": backend, "p/__init__.py": ""}
+    return {
+        **texts,
+        "needs.list": "helper other>=1",
+        **{name.replace("_txt", ".txt"): text for name, text in more.items()},
+    }
+
+
+def archived(texts: Mapping[str, str], place: Path) -> Callable[[], AbstractContextManager[Path]]:
+    """Opens the texts as a tar."""
+
+    @contextmanager
+    def source() -> Iterator[Path]:
+        with tarfile.open(place / "repo.tar", "w") as archive:
+            for path, text in texts.items():
+                member = tarfile.TarInfo(path)
+                member.size = len(text.encode())
+                archive.addfile(member, BytesIO(text.encode()))
+        yield place / "repo.tar"
+
+    return source
+
+
+def resolve(engine_of: str, index: Index, place: Path, texts: Mapping[str, str]) -> Resolution:
+    engine = opened(engine_of, place, index)
+    asked = MetadataHook(engine, namespace="fc-conformance", logs=place / "logs")
+    resolver = Resolver(engine.pythons(), index_url=index.url, cache_dir=place / "uv", hook=asked)
+    tree = SourceTree(texts, tuple(texts))
+    source = archived(texts, place)
+    return resolver.resolve(tree, repository="o/p", commit_date=DAY, asv=AsvHints(), source=source)
+
+
+@pytest.mark.parametrize("way", [PREPARE, BUILD])
+def test_a_build_says_what_it_depends_on(engine_of: str, index: Index, tmp_path: Path, way: str) -> None:
+    """By the hook for metadata, or out of its wheel; extras come along, and the log tells."""
+    found = resolve(engine_of, index, tmp_path, project(HEAD + way))
+    assert {"helper==1.0", "other==1.0", "lister==1.0"} <= set(found.pins)
+    assert "the build, asked in the sandbox, depends on helper, other>=1" in found.log
+
+
+def test_the_build_reaches_nothing(engine_of: str, index: Index, tmp_path: Path) -> None:
+    """Neither a service on this machine nor its files; what it would leave is gone with the sandbox."""
+    trace = Path("/tmp/fc-test-a-build-was-run")
+    trace.unlink(missing_ok=True)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        reach = (
+            f"open({str(trace)!r}, 'w').close()\n"
+            f"try:\n    socket.create_connection(('127.0.0.1', {port}), timeout=2)\n"
+            "except OSError:\n    pass\nelse:\n    raise SystemExit('reached')\n"
+        )
+        texts = project(HEAD.replace("class Backend", reach + "class Backend") + PREPARE)
+        assert "helper==1.0" in resolve(engine_of, index, tmp_path, texts).pins
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize(
+    ("backend", "reason"),
+    [
+        ("raise SystemExit('I will not')", "its build fails: I will not"),
+        ("import time\ntime.sleep(60)", "its build ran into the limit"),
+        ("import os\nos._exit(0)", "its build leaves no metadata"),
+    ],
+)
+def test_a_build_that_says_nothing_costs_nothing_else(
+    engine_of: str, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, reason: str
+) -> None:
+    """The project's requirements.txt stands in, as where nobody can be asked."""
+    monkeypatch.setattr(hook, "TIMEOUT_S", 10.0)
+    found = resolve(engine_of, index, tmp_path, project(backend, requirements_txt="fallback\n"))
+    assert "fallback==1.0" in found.pins
+    assert f"the build does not say what it depends on: {reason}" in found.log
+
+
+def test_nobody_is_asked_what_the_files_say(index: Index, tmp_path: Path) -> None:
+    """Static dependencies need no sandbox; without a hook nothing is run either."""
+
+    def forbidden() -> AbstractContextManager[Path]:
+        raise AssertionError("the tree was asked for")
+
+    listed = PYPROJECT.replace('dynamic = ["dependencies"]', 'dependencies = ["helper"]')
+    static = {**project(""), "pyproject.toml": listed}
+    engine = opened("bubblewrap", tmp_path, index)
+    asked = MetadataHook(engine, namespace="fc-conformance", logs=tmp_path / "logs")
+    for texts, hooked in ((static, asked), (project("", requirements_txt="helper"), None)):
+        resolver = Resolver(("3.11",), index_url=index.url, cache_dir=tmp_path / "uv", hook=hooked)
+        tree = SourceTree(texts, tuple(texts))
+        found = resolver.resolve(tree, repository="o/p", commit_date=DAY, asv=AsvHints(), source=forbidden)
+        assert "helper==1.0" in found.pins

@@ -1,0 +1,44 @@
+"""Metadata as builds write it."""
+
+from datasmith.resolution.base import SourceTree
+from datasmith.resolution.hook import Told, read_told
+from datasmith.resolution.metadata import read_metadata
+
+METADATA = """Metadata-Version: 2.1
+Name: p
+Version: 1.0
+Requires-Python: >=3.9
+Provides-Extra: test
+Requires-Dist: numpy>=1.2
+Requires-Dist: tomli; python_version < "3.11"
+Requires-Dist: pytest; extra == "test"
+Requires-Dist: mock; (python_version < "3") and extra == 'test'
+Requires-Dist: hypothesis[numpy]>6; extra == "all" and os_name == "posix"
+
+Description, in which Requires-Dist: nothing
+"""
+
+
+def test_requirements_are_sorted_by_extra() -> None:
+    """The marker for an extra goes, others stay."""
+    assert read_told(METADATA) == Told(
+        ("numpy>=1.2", 'tomli; python_version < "3.11"'),
+        {"test": ("pytest", 'mock; (python_version < "3")'), "all": ('hypothesis[numpy]>6; os_name == "posix"',)},
+        ">=3.9",
+    )
+
+
+def test_what_the_files_say_stays() -> None:
+    """Of Python and of extras that they list; dependencies are those that were told."""
+    text = '[project]\nname = "p"\nrequires-python = ">=3.8"\ndynamic = ["dependencies"]\n'
+    text += '[project.optional-dependencies]\ntest = ["nose"]\nempty = []\n'
+    metadata = read_metadata(SourceTree({"pyproject.toml": text}, ("pyproject.toml",)), "o/p")
+    assert not metadata.dependencies_known
+    told = Told(("six",), {"test": ("pytest",), "empty": ("mock",)}, ">=3.9").added_to(metadata)
+    assert (told.dependencies, told.dependencies_known, told.requires_python) == (("six",), True, ">=3.8")
+    assert told.extras == {"test": ("nose",), "empty": ("mock",)}
+
+
+def test_garbage_says_nothing() -> None:
+    """A build is free to write what it likes."""
+    assert read_told("\0\xff no metadata") == Told()
