@@ -163,7 +163,7 @@ class CliEngine:
 
     def _named(self, digest: str) -> str:
         """What FROM calls the parent: BuildKit reads no bare digests, so it gets a tag that no other image can have."""
-        if not self._has_buildkit:
+        if not self.has_buildkit:
             return digest
         name = f"fc-parent:{digest.removeprefix('sha256:')}"
         self._cli.ask(["tag", digest, name])
@@ -175,7 +175,7 @@ class CliEngine:
                 "FC_INDEX_URL holds a password, which would stay in the image"
                 " (example: FC_INDEX_URL=https://pypi.org/simple, or use --engine bubblewrap)"
             )
-        cache = self._has_buildkit
+        cache = self.has_buildkit
         environment = tier_environment(
             tier, index_url=self._index_url, ca_bundle=self._ca_bundle is not None, cache=cache
         )
@@ -215,7 +215,8 @@ class CliEngine:
         return (self._uv or find_uv()).resolve()
 
     @property
-    def _has_buildkit(self) -> bool:
+    def has_buildkit(self) -> bool:
+        """Whether builds can keep their downloads for the next one: BuildKit can, the classic builder cannot."""
         return self._builder.get("DOCKER_BUILDKIT") == "1"
 
     @functools.cached_property
@@ -228,7 +229,7 @@ class CliEngine:
         return {"DOCKER_BUILDKIT": "1" if own or self._cli.run(["buildx", "version"]).ok else "0"}
 
     def _build_options(self, limits: Limits) -> list[str]:
-        if self._has_buildkit:
+        if self.has_buildkit:
             return ["--progress", "plain"]
         memory = f"{limits.memory_mb}m"
         cores = ["--cpuset-cpus", _listed(limits.cpus)] if limits.cpus else []

@@ -116,7 +116,7 @@ def test_only_tiers_with_network_are_told_of_the_index() -> None:
 def test_arguments_are_one_word_each(tmp_path: Path) -> None:
     """A value reaches the scripts as it was given, whatever is in it; the names of the scripts do not."""
     (tmp_path / "env.sh").write_text(environment_text(PR, environment_of(PR)))
-    words = ["sh", "-c", '. "$0" && printf "%s|%s|" "$SAID" "$FC_SCRIPTS" && env', tmp_path / "env.sh"]
+    words = ["sh", "-c", '. "$0" && printf "%s|%s|" "$SAID" "$FC_SCRIPTS" && env', str(tmp_path / "env.sh")]
     said = process.run(words, timeout=20).text
     assert said.startswith("it's $HOME|one.sh two.sh|") and "FC_SCRIPTS=" not in said
 
