@@ -49,11 +49,34 @@ def docker(place: Path) -> ContainerEngine:
     return CliEngine("docker", base_image=base, ca_bundle=CA_BUNDLE if CA_BUNDLE.exists() else None)
 
 
-ENGINES: dict[str, Callable[[Path], ContainerEngine]] = {"bubblewrap": bubblewrap, "docker": docker}
+def buildkit(place: Path) -> ContainerEngine:
+    """The system's docker command line where its builder is BuildKit; skips, outside CI, where it is not."""
+    base = ensure_base_image(place)
+    engine = CliEngine(
+        "docker",
+        base_image=base,
+        ca_bundle=CA_BUNDLE if CA_BUNDLE.exists() else None,
+        environment={"PATH": os.defpath},
+    )
+    if not engine.has_buildkit and not os.environ.get("CI"):
+        pytest.skip("this docker has no BuildKit (apt-get install docker.io, or docker-buildx-plugin)")
+    assert engine.has_buildkit
+    return engine
+
+
+ENGINES: dict[str, Callable[[Path], ContainerEngine]] = {
+    "bubblewrap": bubblewrap,
+    "docker": docker,
+    "buildkit": buildkit,
+}
 every_engine = [
     pytest.param("bubblewrap", marks=pytest.mark.engine),
     pytest.param("docker", marks=[pytest.mark.engine, pytest.mark.docker]),
 ]
+
+
+every_builder = [*every_engine, pytest.param("buildkit", marks=[pytest.mark.engine, pytest.mark.docker])]
+"""With both builders that a docker may have."""
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,16 @@ import pytest
 
 from datasmith import process
 from datasmith.docker import seal
+from datasmith.docker.archive import unpack
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import WORKDIR
-from datasmith.docker.images import ImageManager, ImagePlan
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR, ContainerEngine, ImageRef
+from datasmith.docker.images import ImageManager, ImagePlan, root_suffix
+from datasmith.docker.trees import tree_digest
 from datasmith.docker.verifiers import PytestVerifier, SmokeVerifier, run_tests
-from tests.conformance.engines import Built
+from datasmith.errors import BuildFailed, ConfigError
+from tests.conformance.engines import ENGINES, Built, every_builder, said
 from tests.sandboxes import GIT_ENV, committed
+from tests.support.base_image import ensure_base_image
 
 PACKAGE: Mapping[str, bytes] = {
     "pyproject.toml": b"""[build-system]
@@ -46,6 +50,136 @@ def lock(tmp_path_factory: pytest.TempPathFactory) -> str:
     )
     assert done.ok, done.error_text
     return (place / "lock.txt").read_text()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """The package as a tar of a git tree."""
+    place = committed(tmp_path / "tree", PACKAGE)
+    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
+        archive.add(place, arcname=".")
+    return tmp_path / "repo.tar"
+
+
+def plan_of(context: DockerContext, source: Path, tag: str = "1", **args: str) -> ImagePlan:
+    """A plan for the package."""
+    given = {"FC_IMPORT_NAMES": "adder", **args}
+    return ImagePlan("Own", "Adder", tag, "3.11", (), context, source, given)
+
+
+def content(engine: ContainerEngine, image: ImageRef, place: Path) -> dict[str, str]:
+    """What an image holds of ours: the packages by version, and digests of the environment and of the tree."""
+    place.mkdir()
+    with engine.start(image) as container:
+        found = {"freeze": said(container, "uv pip freeze --python /opt/env/bin/python")}
+        assert said(container, "ls -A /mnt; test ! -e /tmp/uv-cache") == ""
+    for name in (ENV_PREFIX, "/workspace"):
+        engine.export(image, name, place / "out.tar")
+        target = place / name.replace("/", "_")
+        target.mkdir()
+        unpack(place / "out.tar", target)
+        found[name] = tree_digest(target)
+    return found
+
+
+@pytest.mark.parametrize("name", every_builder)
+def test_cold_and_warm_builds_are_the_same(name: str, lock: str, tree: Path, tmp_path: Path) -> None:
+    """An environment that is made again, with a warm cache, has the same packages and the same bytes; so has the tree.
+
+    No cache of downloads is in any image.
+    """
+    engine = ENGINES[name](tmp_path)
+    images = ImageManager(engine, namespace="fc-conformance")
+    own = DockerContext.default(lock=lock)
+    script = own.texts["docker_build_env.sh"]
+    seen = []
+    for number in range(2):
+        # A comment makes it another tier: nothing is taken from an image that is there.
+        texts = {**own.texts, "docker_build_env.sh": f"{script}# {tmp_path} {number}\n"}
+        image = images.build(plan_of(DockerContext(texts), tree), log=tmp_path / "log")
+        seen.append(content(engine, image, tmp_path / f"built-{number}"))
+    assert "pytest==8.4.2" in seen[0]["freeze"]
+    assert seen[0] == seen[1]
+
+
+def test_an_embedded_image_is_the_same_in_another_place(lock: str, tree: Path, tmp_path: Path) -> None:
+    """Bubblewrap's digests do not depend on the cache directory: a cold build elsewhere gives the same image."""
+    digests = set()
+    for number in range(2):
+        engine = ENGINES["bubblewrap"](tmp_path / str(number))
+        plan = plan_of(DockerContext.default(lock=lock), tree)
+        digests.add(ImageManager(engine, namespace="fc-conformance").build(plan, log=tmp_path / "log").digest)
+    assert len(digests) == 1
+
+
+OWN_ENV = "ARG PARENT\nFROM ${PARENT}\nUSER 0:0\nCOPY said.txt /opt/env/said.txt\nUSER 1000:1000\n"
+OWN_PR = "ARG PARENT\nFROM ${PARENT}\nADD repo.tar /workspace/repo/\nRUN cp /opt/env/said.txt /workspace/repo/\n"
+
+
+def test_a_context_with_its_own_dockerfiles(built: Built, tree: Path, tmp_path: Path) -> None:
+    """An engine of Dockerfiles builds each tier by the context's own one; one of scripts runs those, and says so."""
+    texts = {
+        "Dockerfile.repo": OWN_ENV,
+        "Dockerfile.pr": OWN_PR,
+        "said.txt": "by its own\n",
+        "docker_build_env.sh": 'mkdir -p "$FC_ENV/bin"\necho by a script >"$FC_ENV/said.txt"\n',
+        "docker_build_pkg.sh": 'cp "$FC_ENV/said.txt" "$FC_WORKDIR/"\n',
+        "docker_build_run.sh": "true\n",
+    }
+    place = DockerContext(texts).to_directory(tmp_path / "own")
+    (place / "repo.tar").write_bytes(tree.read_bytes())
+    images = ImageManager(built.engine, namespace="fc-conformance")
+    log = tmp_path / "log"
+    image = images.build_pr_image("own", "adder", 7, context=place, log=log)
+    with built.engine.start(image) as container:
+        expected = "by its own" if built.engine.runs_dockerfiles else "by a script"
+        assert said(container, "cat said.txt") == expected
+        assert said(container, "ls src/adder") == "__init__.py"
+    assert ("runs no Dockerfile" in log.read_text()) is not built.engine.runs_dockerfiles
+
+
+def test_a_dockerfile_without_scripts(built: Built, tree: Path, tmp_path: Path) -> None:
+    """A directory with nothing but a Dockerfile is the tier that is asked for; bubblewrap refuses it."""
+    place = tmp_path / "own"
+    place.mkdir()
+    base = ensure_base_image(tmp_path) if built.engine.runs_dockerfiles else "scratch"
+    (place / "Dockerfile").write_text(
+        f"FROM {base}\nCOPY word.txt /workspace/repo/\nADD repo.tar.gz /workspace/repo/\n"
+    )
+    (place / "word.txt").write_text("alone\n")
+    with tarfile.open(place / "repo.tar.gz", "w:gz") as archive:
+        archive.add(tree.with_name("tree"), arcname=".")
+    images = ImageManager(built.engine, namespace="fc-conformance")
+    if not built.engine.runs_dockerfiles:
+        with pytest.raises(ConfigError, match="runs no Dockerfile"):
+            images.build_pr_image("own", "alone", 1, context=place, log=tmp_path / "log")
+        return
+    image = images.build_pr_image("own", "alone", 1, context=place, log=tmp_path / "log")
+    assert image.name == "fc-conformance/own-alone:1"
+    with built.engine.start(image) as container:
+        assert said(container, "cat word.txt; ls src/adder") == "alone\n__init__.py"
+    (place / "Dockerfile").write_text(f"FROM {base}\nRUN echo it broke >&2; exit 3\n")
+    with pytest.raises(BuildFailed, match="it broke") as caught:
+        images.build_pr_image("own", "alone", 2, context=place, log=tmp_path / "log")
+    assert caught.value.stage == "Dockerfile of fc-conformance/own-alone:2"
+
+
+def test_two_projects_of_one_repository_have_their_own_images(
+    built: Built, lock: str, tree: Path, tmp_path: Path
+) -> None:
+    """Images of two roots of one tree, with one lock, are found by names of their own, each with its own content."""
+    images = ImageManager(built.engine, namespace="fc-conformance")
+    script = 'printf %s "$FC_INSTALL_DIR" >"$FC_WORKDIR/root.txt"\n'
+    own = DockerContext({**DockerContext.default(lock=lock).texts, "docker_build_pkg.sh": script})
+    plans = {root: plan_of(own, tree, "5", FC_INSTALL_DIR=root, FC_IMPORT_NAMES="") for root in (".", "python")}
+    found = {root: images.build(plan, log=tmp_path / "log") for root, plan in plans.items()}
+    for root, image in found.items():
+        name = f"fc-conformance/own-adder:5{root_suffix(root)}"
+        for called in (name, f"{name}-py3.11"):
+            seen = built.engine.inspect(called)
+            assert seen and seen.digest == image.digest
+        with built.engine.start(image) as container:
+            assert said(container, "cat root.txt") == root
 
 
 def test_an_image_is_built_sealed_and_tested(built: Built, lock: str, tmp_path: Path) -> None:

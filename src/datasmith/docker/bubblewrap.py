@@ -1,6 +1,7 @@
 """Sandboxes without a daemon and without root: bubblewrap on layers that are directories."""
 
 import functools
+import logging
 import os
 import re
 import shutil
@@ -22,8 +23,9 @@ from datasmith.docker.environment import CERTIFICATES, OFFLINE, TOOLS
 from datasmith.docker.layers import Layer, LayerStore, content, digest_of, tier_key
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.docker.trees import copy_tree
-from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable, PublishError
+from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
 
+_log = logging.getLogger(__name__)
 _HELP = (
     "bubblewrap cannot make user namespaces here ({said}); allow them as root with "
     "`sysctl -w kernel.unprivileged_userns_clone=1` (on Ubuntu also "
@@ -70,6 +72,11 @@ class BubblewrapEngine:
     def name(self) -> str:
         """The engine's name."""
         return "bubblewrap"
+
+    @property
+    def runs_dockerfiles(self) -> bool:
+        """See ContainerEngine."""
+        return False
 
     def check(self) -> None:
         """See ContainerEngine; one sandbox is started for it."""
@@ -121,10 +128,18 @@ class BubblewrapEngine:
         return (self._uv or process.find_uv()).resolve()
 
     def build(self, parent: ImageRef | None, tier: Tier, *, log: Path, limits: Limits | None = None) -> ImageRef:
-        """See ContainerEngine; the scripts of a base tier are not run, this engine makes the system itself."""
+        """See ContainerEngine; the scripts of a base tier are not run, this engine makes the system itself.
+
+        Raises:
+            ConfigError: the tier has a Dockerfile of its own, and no script.
+        """
+        if tier.dockerfile:
+            _say_what_runs(tier, log)
         below = self._layer(parent) if parent else None
         builder = {"base": self._build_base, "env": self._build_env, "pr": self._build_pr}[tier.kind]
-        return builder(below, tier, log, limits or self._limits).ref()
+        layer = builder(below, tier, log, limits or self._limits)
+        self._layers.call(layer, (tier.name, *tier.aliases))
+        return layer.ref()
 
     def _build_base(self, _parent: Layer | None, tier: Tier, log: Path, _limits: Limits) -> Layer:
         packages = tuple(tier.args.get("FC_APT_PACKAGES", "").split())
@@ -319,6 +334,20 @@ class BubblewrapEngine:
         raise PublishError(
             f"{image.name} as {reference}: layers of the bubblewrap engine have no registry; build with --engine docker"
         )
+
+
+def _say_what_runs(tier: Tier, log: Path) -> None:
+    """Nobody may think that a Dockerfile was run here."""
+    if not tier.scripts:
+        raise ConfigError(
+            f"bubblewrap runs no Dockerfile, and there is no script beside that of {tier.name}"
+            " (example: --engine docker, or give docker_build_pkg.sh)"
+        )
+    made = "a system with FC_APT_PACKAGES" if tier.kind == "base" else ", ".join(tier.scripts)
+    said = f"bubblewrap runs no Dockerfile: {tier.name} is made by {made}, not by the Dockerfile of its context"
+    _log.warning(said)
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"{said}\n")
 
 
 def _python_of(layer: Layer | None) -> Path | None:

@@ -1,49 +1,87 @@
-"""What `docker build` needs of a tier: a directory with its files and a Dockerfile that runs its scripts."""
+"""What `docker build` needs of a tier: a directory with its files, its Dockerfile, and what that asks for by ARG."""
 
+import hashlib
 import os
 import re
 import shlex
 import shutil
+import tarfile
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 
-from datasmith.docker.engine import CACHE_DIR, ENV_PREFIX, SANDBOX_USER, WORKDIR, Tier
-from datasmith.docker.environment import (
-    CERTIFICATES,
-    CLEAN_ENVIRONMENT,
-    ENV_GROUP,
-    HOME,
-    OFFLINE,
-    SANDBOX_USER_NAME,
-    TOOLS,
-)
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Tier, TierKind
+from datasmith.docker.environment import CERTIFICATES, CLEAN_ENVIRONMENT, OFFLINE
 from datasmith.docker.layers import content
-from datasmith.docker.source_tar import REPO_TAR, rewrite
+from datasmith.docker.source_tar import REPO_TAR, rewrite, root_member
 from datasmith.errors import BuildFailed, ConfigError
 
 KEY_LABEL = "org.formulacode.key"
 LABEL = "org.formulacode=1"
+PARENT_ARG = "PARENT"
+TIER_SCRIPT = "tier.sh"
+TIER_ENVIRONMENT = "tier_env.sh"
+TIER_DOCKERFILES: Mapping[TierKind, str] = {"base": "Dockerfile.base", "env": "Dockerfile.repo", "pr": "Dockerfile.pr"}
+"""Our own Dockerfile of each kind of tier."""
+CACHE_PLACE = "/mnt"
+"""Where the cache of downloads is mounted: a directory that every image has, so that mounting leaves nothing."""
+_CACHE_MOUNT = f"--mount=type=cache,id=fc-uv,target={CACHE_PLACE}"
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+_COPIED = (".sh", ".txt", ".pem", ".py")
+"""Ends of the names that our own Dockerfiles copy to /build."""
+_RESERVED = frozenset({TIER_SCRIPT, TIER_ENVIRONMENT, "Dockerfile", "uv", "ca.pem"})
 _FIXED_TIME = 315_532_800.0
 _MARK = re.compile(r"^(?:#\d+ [\d.]+ )?fc-script=(\S+)\s*$", re.MULTILINE)
+_FROM = re.compile(r"^[ \t]*FROM[ \t](?:.*\\\n)*.*$", re.MULTILINE | re.IGNORECASE)
+_RUN_TIER = re.compile(rf"^RUN (?=sh /build/{re.escape(TIER_SCRIPT)} )", re.MULTILINE)
 
 
-def write_context(tier: Tier, directory: Path, *, uv: Path, ca_bundle: Path | None) -> None:
+def template(name: str) -> str:
+    """The text of a file that ships for builds."""
+    return files("datasmith.docker").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def dockerfile(tier: Tier, *, cache: bool) -> str:
+    """The Dockerfile to build a tier with: its own, or ours; each stage starts without the key of what it is made from.
+
+    A tier's key is taken off its children first: what a broken build leaves must not be found in the parent's place.
+    `cache`: the builder can mount, and what our own Dockerfile downloads is kept for the next build, outside the image.
+    """
+    text = tier.dockerfile or template(TIER_DOCKERFILES[tier.kind])
+    if cache and tier.network == "build" and not tier.dockerfile:
+        text = _RUN_TIER.sub(f"RUN {_CACHE_MOUNT} ", text)
+    return _FROM.sub(lambda found: f"{found[0]}\nLABEL {KEY_LABEL}=", text)
+
+
+def recipe_digest(tier: Tier, ca_bundle: Path | None) -> str:
+    """What the image of a tier depends on beside the tier: the Dockerfile and what is laid beside it, as a hash."""
+    parts = [dockerfile(tier, cache=False), template(TIER_SCRIPT)]
+    if tier.kind == "base" and ca_bundle:
+        parts.append(hashlib.sha256(ca_bundle.read_bytes()).hexdigest())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def write_context(tier: Tier, directory: Path, *, uv: Path, ca_bundle: Path | None, environment: str) -> None:
     """Lay out the files of a tier; times are fixed, so that the same tier is the same context.
 
-    `uv` and `ca_bundle` (an empty file where None) go into the base tier only.
+    `uv` and `ca_bundle` (an empty file where None) go into the base tier only, `environment` is what `tier_environment`
+    gives.
 
     Raises:
-        ConfigError: a file's name cannot stand in a Dockerfile.
+        ConfigError: a file's name cannot stand in a Dockerfile, is one of ours, or would not be copied.
         ContainerError: the source archive leads out of its directory.
     """
     for name, data in tier.files.items():
-        if not _NAME.fullmatch(name):
-            raise ConfigError(f"a tier's file cannot be called {name!r} (example: docker_build_pkg.sh)")
+        _check_name(name, tier)
         if name == REPO_TAR:
             rewrite(data, directory / name)
         else:
             (directory / name).write_bytes(content(data))
+    if tier.kind == "pr" and REPO_TAR not in tier.files:
+        with tarfile.open(directory / REPO_TAR, "w", format=tarfile.PAX_FORMAT) as empty:
+            empty.addfile(root_member())
+    (directory / TIER_SCRIPT).write_text(template(TIER_SCRIPT))
+    (directory / TIER_ENVIRONMENT).write_text(environment)
     if tier.kind == "base":
         (directory / "ca.pem").write_bytes(ca_bundle.read_bytes() if ca_bundle else b"")
         shutil.copyfile(uv, directory / "uv")
@@ -52,75 +90,48 @@ def write_context(tier: Tier, directory: Path, *, uv: Path, ca_bundle: Path | No
         os.utime(path, (_FIXED_TIME, _FIXED_TIME))
 
 
-def dockerfile(tier: Tier, parent: str, key: str, *, index_url: str, ca_bundle: bool) -> str:
-    """The Dockerfile of a tier on the image `parent`, to be built in what `write_context` laid out.
-
-    All scripts of a tier are one step, so that what a later one deletes is in no layer of the image. Those of a pr
-    tier run code of the repository: as the sandbox's user, who cannot change the programs that look at the image.
-    """
-    # The parent's key is taken off first: what a broken build leaves must not be found in the parent's place.
-    lines = [f"FROM {parent}", f"LABEL {KEY_LABEL}=", "USER 0:0", "WORKDIR /"]
-    files = sorted(name for name in tier.files if name != REPO_TAR)
-    if tier.kind == "base":
-        lines.append(_step(_PREPARE))
-        lines.append(f"COPY uv {TOOLS}/uv")
-        files.append("ca.pem")
-    if files:
-        lines.append(f"COPY {' '.join(files)} /build/")
-    if REPO_TAR in tier.files:
-        lines.append(f"ADD {REPO_TAR} {WORKDIR}/")
-    commands = [*_assignments(_environment(tier, index_url, ca_bundle)), *_runs(tier)]
-    if tier.kind == "pr":
-        lines += [f"USER {SANDBOX_USER}:{ENV_GROUP}", _step(commands), "USER 0:0", _step([_CLOSE])]
-    else:
-        lines.append(_step([*commands, _CLOSE]))
-    if tier.kind == "base":
-        settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in CLEAN_ENVIRONMENT.items())
-        lines.append(f"ENV {settings}")
-    lines += [f"USER {SANDBOX_USER}:{SANDBOX_USER}", f"WORKDIR {WORKDIR}", f"LABEL {KEY_LABEL}={key} {LABEL}"]
-    return "\n".join([*lines, ""])
+def _check_name(name: str, tier: Tier) -> None:
+    if not _NAME.fullmatch(name) or name in _RESERVED:
+        raise ConfigError(f"a tier's file cannot be called {name!r} (example: docker_build_pkg.sh)")
+    if not tier.dockerfile and name != REPO_TAR and not name.endswith(_COPIED):
+        raise ConfigError(
+            f"{name}: {TIER_DOCKERFILES[tier.kind]} copies {', '.join(_COPIED)} (example: docker_build_pkg.sh)"
+        )
 
 
-_CLOSE = (
-    f"find {ENV_PREFIX} ! \\( -user 0 -group {ENV_GROUP} \\) -exec chown -h 0:{ENV_GROUP} {{}} +"
-    f" && find {ENV_PREFIX} ! -type l ! -perm -g+w -exec chmod g+w {{}} +"
-)
-"""The environment belongs to root; only what a tier changed is touched, so that a layer holds nothing else."""
-_PREPARE = (
-    f"mkdir -p /build {WORKDIR} {CACHE_DIR} {ENV_PREFIX} {TOOLS} {HOME}",
-    f"{{ grep -q ':{SANDBOX_USER}:{SANDBOX_USER}:' /etc/passwd || {{ "
-    f"echo {SANDBOX_USER_NAME}:x:{SANDBOX_USER}:{SANDBOX_USER}::{HOME}:/bin/bash >>/etc/passwd"
-    f" && echo {SANDBOX_USER_NAME}:x:{SANDBOX_USER}: >>/etc/group; }}; }}",
-    f"chown {SANDBOX_USER}:{SANDBOX_USER} /workspace {WORKDIR} {CACHE_DIR} {HOME} && chmod 1777 {HOME}",
-)
-
-
-def _step(commands: tuple[str, ...] | list[str]) -> str:
-    return "RUN " + " \\\n && ".join(commands)
-
-
-def _runs(tier: Tier) -> list[str]:
-    """Commands that name each script before they run it."""
-    return [
-        command
-        for script in tier.scripts
-        for command in (f"printf 'fc-script=%s\\n' {shlex.quote(script)}", f"cd /build && bash /build/{script}")
-    ]
-
-
-def _assignments(environment: Mapping[str, str]) -> list[str]:
-    return [f"export {name}={shlex.quote(value)}" for name, value in sorted(environment.items())]
-
-
-def _environment(tier: Tier, index_url: str, ca_bundle: bool) -> dict[str, str]:
+def tier_environment(tier: Tier, *, index_url: str, ca_bundle: bool, cache: bool) -> dict[str, str]:
+    """The environment that the scripts of a tier run in."""
     given = {**CLEAN_ENVIRONMENT, **tier.args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX}
     if tier.kind != "pr":
         given |= {"HOME": "/tmp", "PATH": f"{CLEAN_ENVIRONMENT['PATH']}:/usr/sbin:/sbin"}
     if tier.network == "none":
         return {**given, **OFFLINE}
-    given |= {"UV_NO_CACHE": "1", "UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never"}
+    given |= {"UV_LINK_MODE": "copy", "UV_PYTHON_DOWNLOADS": "never"}
+    given |= {"UV_CACHE_DIR": CACHE_PLACE} if cache and not tier.dockerfile else {"UV_NO_CACHE": "1"}
     given |= {"UV_DEFAULT_INDEX": index_url} if index_url else {}
     return given | ({"SSL_CERT_FILE": CERTIFICATES} if ca_bundle else {})
+
+
+def environment_text(tier: Tier, environment: Mapping[str, str]) -> str:
+    """tier_env.sh: the variables, exported, and the names of the scripts."""
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted(environment.items())]
+    return "\n".join([*lines, f"FC_SCRIPTS={shlex.quote(' '.join(tier.scripts))}", ""])
+
+
+def build_arguments(text: str, values: Mapping[str, str]) -> list[str]:
+    """Words of `docker build` that give a Dockerfile those of `values` that it declares by ARG."""
+    declared = declared_arguments(text)
+    return [
+        word
+        for name, value in sorted(values.items())
+        if name in declared
+        for word in ("--build-arg", f"{name}={value}")
+    ]
+
+
+def declared_arguments(text: str) -> frozenset[str]:
+    """The names that a Dockerfile declares by ARG."""
+    return frozenset(re.findall(r"^[ \t]*ARG[ \t]+(\w+)", text, re.MULTILINE | re.IGNORECASE))
 
 
 def failed_script(output: str) -> str | None:
@@ -130,8 +141,8 @@ def failed_script(output: str) -> str | None:
 
 
 def build_failure(tier: Tier, output: str, rc: int, *, timed_out: bool) -> BuildFailed | None:
-    """Why a build did not succeed, where a script is to blame; None where none was reached."""
-    script = failed_script(output)
+    """Why a build did not succeed, where a script, or a Dockerfile of the tier's own, is to blame; else None."""
+    script = failed_script(output) or (f"Dockerfile of {tier.name}" if tier.dockerfile else None)
     if script is None:
         return None
     tail = output[-4000:]

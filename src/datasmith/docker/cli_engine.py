@@ -1,4 +1,4 @@
-"""Sandboxes of the docker or podman program: images from generated Dockerfiles, containers without network."""
+"""Sandboxes of the docker or podman program: images from the tiers' Dockerfiles, containers without network."""
 
 import csv
 import functools
@@ -10,7 +10,18 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from datasmith.docker.archive import MOST_BYTES
-from datasmith.docker.cli_build import KEY_LABEL, LABEL, build_failure, dockerfile, write_context
+from datasmith.docker.cli_build import (
+    KEY_LABEL,
+    LABEL,
+    PARENT_ARG,
+    build_arguments,
+    build_failure,
+    dockerfile,
+    environment_text,
+    recipe_digest,
+    tier_environment,
+    write_context,
+)
 from datasmith.docker.cli_command import Cli
 from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
 from datasmith.docker.cli_limits import kept_by
@@ -22,6 +33,9 @@ from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, Pub
 from datasmith.process import find_uv
 
 _DIGEST = re.compile(r"digest: (sha256:[0-9a-f]{64})")
+_BASE_NAME = "org.opencontainers.image.base.name"
+_BASE_DIGEST = "org.opencontainers.image.base.digest"
+"""On every image: which one its base tier started from, as it was named, and the digest that this meant."""
 _LONG_S = 3600.0
 _FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN = 23
 _PYTHONS = r"for p in /usr/bin/python3.* /usr/local/bin/python3.*; do echo ${p##*/python}; done; cat /etc/os-release"
@@ -63,6 +77,11 @@ class CliEngine:
         """The program's name."""
         return self._cli.program
 
+    @property
+    def runs_dockerfiles(self) -> bool:
+        """See ContainerEngine."""
+        return True
+
     def check(self) -> None:
         """See ContainerEngine."""
         done = self._cli.run(["version"], timeout=30)
@@ -80,7 +99,7 @@ class CliEngine:
 
     @functools.cached_property
     def _pythons(self) -> tuple[str, ...]:
-        base = self._base_digest()
+        base = self._base_digest
         words = ["run", "--rm", "--network", "none", "--log-driver", "none", "--entrypoint", "/bin/sh"]
         said = self._cli.ask([*words, base, "-c", _PYTHONS])
         found = set(re.findall(r"^(3\.\d+)$", said, re.MULTILINE))
@@ -89,8 +108,9 @@ class CliEngine:
             found = {_RELEASES[release[1]]}
         return tuple(sorted(found, key=lambda version: int(version.split(".")[1])))
 
+    @functools.cached_property
     def _base_digest(self) -> str:
-        """The digest of the image that base tiers start from, which is fetched where it is missing."""
+        """The image that base tiers start from; its name is resolved once, and fetched where it is missing."""
         found = self._digest(self._base_image)
         if found:
             return found
@@ -103,6 +123,18 @@ class CliEngine:
             )
         return found
 
+    def base_reference(self) -> str:
+        """What FC_BASE_IMAGE means here, for good: name@sha256:… of its registry, else the image's own sha256:….
+
+        Raises:
+            EngineUnavailable: it is not here and cannot be fetched.
+        """
+        told = self._cli.json(["image", "inspect", "--format", "{{json .RepoDigests}}", self._base_digest])
+        known = sorted(name for name in told if isinstance(name, str)) if isinstance(told, list) else []
+        repository = self._base_image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+        same = [name for name in known if name.partition("@")[0].rpartition("/")[2] == repository]
+        return (same or known or [self._base_digest])[0]
+
     def _digest(self, reference: str) -> str | None:
         found = self._cli.json(["image", "inspect", "--format", "{{json .Id}}", reference])
         if not isinstance(found, str):
@@ -111,15 +143,16 @@ class CliEngine:
 
     def build(self, parent: ImageRef | None, tier: Tier, *, log: Path, limits: Limits | None = None) -> ImageRef:
         """See ContainerEngine."""
-        below = parent.digest if parent else self._base_digest()
-        key = tier_key(tier, below, {"dockerfile": "1"})
+        below = parent.digest if parent else self._base_digest
+        key = tier_key(tier, below, {"recipe": recipe_digest(tier, self._ca_bundle)})
         if not self._with_key(key):
-            self._build(self._named(parent), tier, key, log, limits or self._limits)
+            self._build(self._named(below), tier, key, log, limits or self._limits)
         found = self._with_key(key)
         if not found:
             raise ContainerError(f"{self.name} built {tier.name} and does not hold it")
         # Two processes may have built the same tier at once: both take the one that was there first.
-        self._cli.ask(["tag", found[-1], tier.name])
+        for name in (tier.name, *tier.aliases):
+            self._cli.ask(["tag", found[-1], name])
         return ImageRef(self.name, tier.name, found[-1])
 
     def _with_key(self, key: str) -> list[str]:
@@ -128,12 +161,12 @@ class CliEngine:
         listed = self._cli.ask(words).split()
         return [name if name.startswith("sha256:") else f"sha256:{name}" for name in listed]
 
-    def _named(self, parent: ImageRef | None) -> str:
+    def _named(self, digest: str) -> str:
         """What FROM calls the parent: BuildKit reads no bare digests, so it gets a tag that no other image can have."""
-        if parent is None or self._builder.get("DOCKER_BUILDKIT") != "1":
-            return parent.digest if parent else self._base_image
-        name = f"fc-parent:{parent.digest.removeprefix('sha256:')}"
-        self._cli.ask(["tag", parent.digest, name])
+        if not self.has_buildkit:
+            return digest
+        name = f"fc-parent:{digest.removeprefix('sha256:')}"
+        self._cli.ask(["tag", digest, name])
         return name
 
     def _build(self, parent: str, tier: Tier, key: str, log: Path, limits: Limits) -> None:
@@ -142,14 +175,28 @@ class CliEngine:
                 "FC_INDEX_URL holds a password, which would stay in the image"
                 " (example: FC_INDEX_URL=https://pypi.org/simple, or use --engine bubblewrap)"
             )
+        cache = self.has_buildkit
+        environment = tier_environment(
+            tier, index_url=self._index_url, ca_bundle=self._ca_bundle is not None, cache=cache
+        )
+        text = dockerfile(tier, cache=cache)
+        network = self._build_network if tier.network == "build" else "none"
+        words = ["build", "--network", network, "--tag", tier.name, "--label", LABEL, "--label", f"{KEY_LABEL}={key}"]
+        words += self._base_labels() if tier.kind == "base" else []
+        words += build_arguments(text, {**environment, PARENT_ARG: parent})
         with tempfile.TemporaryDirectory(prefix="fc-build-") as place:
             context = Path(place)
-            write_context(tier, context, uv=self._uv_path, ca_bundle=self._ca_bundle)
-            text = dockerfile(tier, parent, key, index_url=self._index_url, ca_bundle=self._ca_bundle is not None)
+            write_context(
+                tier,
+                context,
+                uv=self._uv_path,
+                ca_bundle=self._ca_bundle,
+                environment=environment_text(tier, environment),
+            )
             (context / "Dockerfile").write_text(text)
-            network = self._build_network if tier.network == "build" else "none"
-            words = ["build", "--network", network, "--tag", tier.name, *self._build_options(limits), place]
-            done = self._cli.run(words, timeout=tier.timeout_s, log=log, env=self._builder)
+            done = self._cli.run(
+                [*words, *self._build_options(limits), place], timeout=tier.timeout_s, log=log, env=self._builder
+            )
         if done.ok:
             return
         alive = self._cli.run(["version"])
@@ -158,9 +205,19 @@ class CliEngine:
         output = done.text + done.error_text
         raise build_failure(tier, output, done.rc, timed_out=done.timed_out) or self._cli.failure(done)
 
+    def _base_labels(self) -> list[str]:
+        pinned = self.base_reference()
+        digest = pinned.partition("@")[2] or pinned
+        return ["--label", f"{_BASE_NAME}={self._base_image}", "--label", f"{_BASE_DIGEST}={digest}"]
+
     @property
     def _uv_path(self) -> Path:
         return (self._uv or find_uv()).resolve()
+
+    @property
+    def has_buildkit(self) -> bool:
+        """Whether builds can keep their downloads for the next one: BuildKit can, the classic builder cannot."""
+        return self._builder.get("DOCKER_BUILDKIT") == "1"
 
     @functools.cached_property
     def _builder(self) -> Mapping[str, str]:
@@ -172,7 +229,7 @@ class CliEngine:
         return {"DOCKER_BUILDKIT": "1" if own or self._cli.run(["buildx", "version"]).ok else "0"}
 
     def _build_options(self, limits: Limits) -> list[str]:
-        if self._builder.get("DOCKER_BUILDKIT") == "1":
+        if self.has_buildkit:
             return ["--progress", "plain"]
         memory = f"{limits.memory_mb}m"
         cores = ["--cpuset-cpus", _listed(limits.cpus)] if limits.cpus else []

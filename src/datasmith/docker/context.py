@@ -56,7 +56,7 @@ class DockerContext:
 
     @classmethod
     def from_directory(cls, directory: Path | str) -> Self:
-        """The files of a directory, without subdirectories, archives and links; older names are read as today's.
+        """The files of a directory, without subdirectories, archives, links and hidden ones; older names are today's.
 
         Raises:
             ConfigError: there is no such directory, or a file is no text or larger than 5 MB.
@@ -69,7 +69,9 @@ class DockerContext:
         texts: dict[str, str] = {}
         with os.scandir(folder) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
-                if entry.is_file(follow_symlinks=False) and not entry.name.endswith(_ARCHIVES):
+                if entry.name.startswith(".") or entry.name.endswith(_ARCHIVES):
+                    continue
+                if entry.is_file(follow_symlinks=False):
                     texts.setdefault(_RENAMED.get(entry.name, entry.name), _text(entry.path))
         return cls(texts)
 

@@ -70,6 +70,10 @@ class Tier:
     engine may reuse it. `network` is "build" only where packages are downloaded; package code of the repository
     is only ever run with "none".
 
+    docker and podman build with `dockerfile`, or with our own for the kind where it is empty; an engine that runs no
+    Dockerfile runs the scripts instead, says so in the log, and refuses a tier that has none. `aliases` are more names
+    of the image, which the newest build takes over; they are no part of what a layer is.
+
     kind "base": operating system (args: FC_APT_PACKAGES, space separated); "env": the Python environment at
     ENV_PREFIX (args: FC_PYTHON, version like "3.11"; files: lock.txt); "pr": the tree at WORKDIR, built and sealed
     (files: repo.tar, which is unpacked at WORKDIR before the scripts run).
@@ -82,6 +86,8 @@ class Tier:
     args: Mapping[str, str] = field(default_factory=dict)
     network: Network = "none"
     timeout_s: float = 3600.0
+    dockerfile: str = ""
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +190,10 @@ class ContainerEngine(Protocol):
     @property
     def name(self) -> str:
         """docker, podman or bubblewrap."""
+
+    @property
+    def runs_dockerfiles(self) -> bool:
+        """Whether tiers are built by their Dockerfiles; else their scripts are run."""
 
     def check(self) -> None:
         """Return where the engine can be used now.

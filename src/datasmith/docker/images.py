@@ -1,6 +1,7 @@
 """Images by name: which tiers an environment has, what they are called, and how they are built on any engine."""
 
 import hashlib
+import posixpath
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from datasmith.docker.context import BUILD_SOURCES, FETCH_SOURCES, LOCK, SCRIPTS, DockerContext, has_sources
-from datasmith.docker.engine import ContainerEngine, ImageRef, Tier
+from datasmith.docker.cli_build import template
+from datasmith.docker.context import BUILD_SOURCES, FETCH_SOURCES, LOCK, DockerContext, has_sources
+from datasmith.docker.engine import ContainerEngine, ImageRef, Tier, TierKind
+from datasmith.docker.lookup import ContextLookup, FoundContext, remembered
+from datasmith.docker.recipes import Recipe, for_tier, own_dockerfile, recipe_of, stands_on_parent
+from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,6 +26,8 @@ BUILD_ARGS = "build_args.sh"
 SOURCES = ("repo.tar.gz", "repo.tar")
 PYTHON_ARG = "FC_PYTHON"
 APT_ARG = "FC_APT_PACKAGES"
+ROOT_ARG = "FC_INSTALL_DIR"
+LATEST = "latest"
 _SEPARATOR = re.compile(r"\.|_{1,2}|-+")
 """What may stand between two words of a repository's name in a registry."""
 
@@ -39,22 +46,42 @@ class ImagePlan:
     build_args: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_directory(cls, directory: Path | str, *, owner: str, repo: str, tag: str, python_version: str) -> Self:
+    def from_directory(
+        cls, directory: Path | str, *, owner: str, repo: str, tag: str, python_version: str, kind: TierKind = "pr"
+    ) -> Self:
         """The plan that a directory such as a task's environment/ holds: context, lock.txt, arguments and source.
 
         Where its build_args.sh names FC_PYTHON, that goes before `python_version`; FC_APT_PACKAGES are the packages.
+        A file Dockerfile of its own, without one for each tier beside it, is that of the tier `kind`.
 
         Raises:
             ConfigError: the directory or its lock.txt is not there, or its arguments cannot be read.
         """
-        context = DockerContext.from_directory(directory)
-        if LOCK not in context.texts:
+        context = for_tier(DockerContext.from_directory(directory), kind)
+        needs_lock = not own_dockerfile(context, "env") and (kind == "env" or stands_on_parent(context, "pr"))
+        if needs_lock and LOCK not in context.texts:
             raise ConfigError(f"{directory} holds no {LOCK} (example: tasks/shapely_shapely_2283/environment)")
         archives = [Path(directory, name) for name in SOURCES]
         source = next((path for path in archives if path.is_file()), archives[0])
+        return cls.of_context(context, owner=owner, repo=repo, tag=tag, python_version=python_version, source=source)
+
+    @classmethod
+    def of_context(
+        cls, context: DockerContext, *, owner: str, repo: str, tag: str, python_version: str, source: Path
+    ) -> Self:
+        """The plan that a context with its build_args.sh holds; see `from_directory`.
+
+        Raises:
+            ConfigError: its arguments cannot be read.
+        """
         args = read_build_args(context.texts.get(BUILD_ARGS, ""))
         version, packages = args.pop(PYTHON_ARG, python_version), args.pop(APT_ARG, "")
         return cls(owner, repo, tag, version, tuple(packages.split()), context, source, args)
+
+    @property
+    def root(self) -> str:
+        """The directory of the package's project in the tree; "." for the tree itself."""
+        return posixpath.normpath(self.build_args.get(ROOT_ARG) or ".")
 
 
 def short(*parts: str) -> str:
@@ -70,6 +97,14 @@ def repository_name(namespace: str, owner: str, repo: str) -> str:
     plain = "".join(word + separator for word, separator in zip(parts[::2], [*separators, ""], strict=True))
     plain = plain.strip("-._")
     return f"{namespace}/{plain}" if plain == name else f"{namespace}/{plain}-{short(name)}"
+
+
+def root_suffix(root: str) -> str:
+    """What tells the images of a project below the tree from those of the tree's own: "-python-1a2b3c"."""
+    if root == ".":
+        return ""
+    words = re.sub(r"[^A-Za-z0-9_]+", "-", root).strip("-")[:40]
+    return f"-{words}-{short(root)[:6]}" if words else f"-{short(root)[:6]}"
 
 
 def archive_tag(owner: str, repo: str, sha: str) -> str:
@@ -108,15 +143,22 @@ class ImageManager:
     """Builds the three tiers of an image on an engine, each only where it is not there yet.
 
     Without an engine, the one that the settings name is opened at the first build; settings that are not given are
-    read from the environment then.
+    read from the environment then. `contexts` says how repositories and pull requests are built where no directory is
+    given; without it the store of the settings is asked.
     """
 
     def __init__(
-        self, engine: ContainerEngine | None = None, *, namespace: str = "", settings: "Settings | None" = None
+        self,
+        engine: ContainerEngine | None = None,
+        *,
+        namespace: str = "",
+        settings: "Settings | None" = None,
+        contexts: ContextLookup | None = None,
     ) -> None:
         self._given_engine = engine
         self._given_namespace = namespace
         self._given_settings = settings
+        self._given_contexts = contexts
 
     @cached_property
     def _settings(self) -> "Settings":
@@ -132,48 +174,87 @@ class ImageManager:
         return self._given_engine or open_engine(self._settings)
 
     @cached_property
+    def _contexts(self) -> ContextLookup:
+        return self._given_contexts or remembered(self._settings)
+
+    @cached_property
     def _namespace(self) -> str:
         return self._given_namespace or self._settings.namespace
 
     def build_base_image(
         self, *, context: Path | str | None = None, apt_packages: Sequence[str] = (), log: Path | None = None
     ) -> ImageRef:
-        """The base tier from a directory's docker_build_base.sh, or from our own."""
-        chosen = DockerContext.from_directory(context) if context else DockerContext.default(lock="")
-        return self.build_base(tuple(apt_packages), chosen, log=self._log(log, "base"))
+        """The base tier from a directory, or from our own Dockerfile.base and script; also called base:latest.
+
+        Raises:
+            ConfigError: there is no such directory, or the engine cannot use what it holds.
+        """
+        given = DockerContext.from_directory(context) if context else DockerContext.default(lock="")
+        chosen = for_tier(given, "base")
+        packages = tuple(apt_packages) or read_build_args(chosen.texts.get(BUILD_ARGS, "")).get(APT_ARG, "").split()
+        return self.build_base(tuple(packages), chosen, log=self._log(log, "base"), also=(LATEST,))
 
     def build_repo_image(
         self, owner: str, repo: str, *, context: Path | str | None = None, log: Path | None = None
     ) -> ImageRef:
-        """The env tier of a repository from a directory; see `ImagePlan.from_directory`.
+        """The env tier of a repository from a directory (see `ImagePlan.from_directory`), or as the store knows it.
+
+        The store's newest container of the repository says how, else its newest resolved environment with our own
+        Dockerfiles. The image is also called {owner}-{repo}:latest.
 
         Raises:
-            ConfigError: no directory is given, or it does not hold what is needed.
+            ConfigError: nothing is known of the repository, or the directory does not hold what is needed.
         """
-        plan = self._plan(owner, repo, "env", context)
         target = self._log(log, f"{owner}-{repo}-env")
-        return self.build_env(self.build_base(plan.apt_packages, plan.context, log=target), plan, log=target)
+        if context is None:
+            found = self._contexts.of_repository(owner, repo)
+            plan = self._found_plan(owner, repo, "env", found, target)
+        else:
+            plan = self._plan(owner, repo, "env", context, "env")
+        return self._env(plan, log=target, also=(LATEST,))
 
     def build_pr_image(
         self, owner: str, repo: str, number: int, *, context: Path | str | None = None, log: Path | None = None
     ) -> ImageRef:
-        """The sealed image of a pull request from a directory; see `ImagePlan.from_directory`.
+        """The sealed image of a pull request from a directory (`ImagePlan.from_directory`), or as the store knows it.
+
+        The store's container of the pull request says how, else the resolved environment of its base commit with our
+        own Dockerfiles; the tree comes from its task folder, else from a clone that is here.
 
         Raises:
-            ConfigError: no directory is given, or it does not hold what is needed.
+            ConfigError: nothing is known of the pull request, its tree is not here, or the directory does not hold
+                what is needed.
         """
-        return self.build(self._plan(owner, repo, str(number), context), log=self._log(log, f"{owner}-{repo}-{number}"))
-
-    def _plan(self, owner: str, repo: str, tag: str, context: Path | str | None) -> ImagePlan:
+        target = self._log(log, f"{owner}-{repo}-{number}")
         if context is None:
+            found = self._contexts.of_pull_request(owner, repo, number)
+            plan = self._found_plan(owner, repo, str(number), found, target)
+        else:
+            plan = self._plan(owner, repo, str(number), context, "pr")
+        return self.build(plan, log=target)
+
+    def _found_plan(self, owner: str, repo: str, tag: str, found: FoundContext | None, log: Path) -> ImagePlan:
+        if found is None:
             raise ConfigError(
-                f"nothing says how {owner}/{repo} is built: give context=, a directory with lock.txt and repo.tar.gz"
-                " (example: context='tasks/shapely_shapely_2283/environment'; `fc-data --stage 5` makes them)"
+                f"nothing says how {owner}/{repo} is built: the store holds no container and no environment of it; run"
+                " `fc-data --stage 4`, or give context=, a directory with lock.txt and repo.tar.gz"
+                " (example: context='tasks/shapely_shapely_2283/environment')"
             )
-        newest = self._engine.pythons()[-1:]
-        return ImagePlan.from_directory(
-            context, owner=owner, repo=repo, tag=tag, python_version=newest[0] if newest else "3"
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"built as in {found.origin}\n")
+        source = found.source or Path(SOURCES[0])
+        return ImagePlan.of_context(
+            found.context, owner=owner, repo=repo, tag=tag, python_version=self._newest_python(), source=source
         )
+
+    def _plan(self, owner: str, repo: str, tag: str, context: Path | str, kind: TierKind) -> ImagePlan:
+        return ImagePlan.from_directory(
+            context, owner=owner, repo=repo, tag=tag, python_version=self._newest_python(), kind=kind
+        )
+
+    def _newest_python(self) -> str:
+        newest = self._engine.pythons()[-1:]
+        return newest[0] if newest else "3"
 
     def _log(self, given: Path | None, name: str) -> Path:
         target = given or self._settings.data_dir / "logs" / f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)[:200]}.build.log"
@@ -187,73 +268,107 @@ class ImageManager:
             BuildFailed: a script failed; names it.
             EngineUnavailable: the engine is gone.
         """
-        base = self.build_base(plan.apt_packages, plan.context, log=log)
-        env = self.build_env(base, plan, log=log)
+        env = self._env(plan, log=log) if self._stands(plan.context, "pr") else None
         return self.build_pr(env, plan, log=log)
 
-    def build_base(self, apt_packages: tuple[str, ...], context: DockerContext, *, log: Path) -> ImageRef:
-        """The base tier: the operating system with `apt_packages`."""
+    def _env(self, plan: ImagePlan, *, log: Path, also: Sequence[str] = ()) -> ImageRef:
+        alone = not self._stands(plan.context, "env")
+        base = None if alone else self.build_base(plan.apt_packages, plan.context, log=log)
+        return self.build_env(base, plan, log=log, also=also)
+
+    def _stands(self, context: DockerContext, kind: TierKind) -> bool:
+        """False where a Dockerfile that the engine runs starts from an image of its own choice."""
+        return not self._engine.runs_dockerfiles or stands_on_parent(context, kind)
+
+    def build_base(
+        self, apt_packages: tuple[str, ...], context: DockerContext, *, log: Path, also: Sequence[str] = ()
+    ) -> ImageRef:
+        """The base tier: the operating system with `apt_packages`; `also` are more tags for it."""
         packages = " ".join(sorted(apt_packages))
-        script = SCRIPTS[0]
+        recipe = recipe_of(context, "base")
+        name = f"{self._namespace}/base"
         tier = Tier(
             kind="base",
-            name=f"{self._namespace}/base:{short(context.texts[script], packages)}",
-            scripts=(script,),
-            files=_files(context, (script,)),
-            args={"FC_APT_PACKAGES": packages},
+            name=f"{name}:{short(recipe.digest, packages)}",
+            scripts=recipe.scripts,
+            files=recipe.files,
+            args={APT_ARG: packages},
             network="build",
+            dockerfile=recipe.dockerfile,
+            aliases=tuple(f"{name}:{tag}" for tag in also),
         )
         return self._engine.build(None, tier, log=log)
 
-    def build_env(self, base: ImageRef, plan: ImagePlan, *, log: Path) -> ImageRef:
-        """The env tier: the locked packages for one interpreter, those from sources built on top without network."""
-        script, texts = SCRIPTS[1], plan.context.texts
-        built = has_sources(texts[LOCK])
-        names = (script, LOCK, FETCH_SOURCES) if built else (script, LOCK)
-        unique = short(base.digest, *(texts[name] for name in names))
-        name = f"{repository_name(self._namespace, plan.owner, plan.repo)}:py{plan.python_version}-{unique}"
+    def build_env(self, base: ImageRef | None, plan: ImagePlan, *, log: Path, also: Sequence[str] = ()) -> ImageRef:
+        """The env tier: the locked packages for one interpreter, those from sources built on top without network.
+
+        `also` are more tags for it.
+        """
+        recipe = recipe_of(plan.context, "env", LOCK, FETCH_SOURCES)
+        from_sources = bool(recipe.scripts) and has_sources(plan.context.texts.get(LOCK, ""))
+        name = repository_name(self._namespace, plan.owner, plan.repo)
+        unique = short(base.digest if base else "", recipe.digest, plan.root)
+        aliases = tuple(f"{name}:{tag}" for tag in also)
         tier = Tier(
             kind="env",
-            name=name,
-            scripts=(script,),
-            files=_files(plan.context, names),
-            args={"FC_PYTHON": plan.python_version},
+            name=f"{name}:py{plan.python_version}-{unique}",
+            scripts=recipe.scripts,
+            files=recipe.files,
+            args={PYTHON_ARG: plan.python_version},
             network="build",
+            dockerfile=recipe.dockerfile,
+            aliases=() if from_sources else aliases,
         )
         env = self._engine.build(base, tier, log=log)
-        return self._build_sources(env, name, plan.context, log) if built else env
+        return self._build_sources(env, tier.name, plan.context, aliases, log) if from_sources else env
 
-    def _build_sources(self, env: ImageRef, name: str, context: DockerContext, log: Path) -> ImageRef:
+    def _build_sources(
+        self, env: ImageRef, name: str, context: DockerContext, aliases: tuple[str, ...], log: Path
+    ) -> ImageRef:
         """Their code runs as that of a repository does: as the sandbox's user, and cut off."""
-        script = BUILD_SOURCES
+        text = context.texts.get(BUILD_SOURCES) or template(BUILD_SOURCES)
         tier = Tier(
             kind="pr",
-            name=f"{name}-{short(context.texts[script])}",
-            scripts=(script,),
-            files=_files(context, (script,)),
+            name=f"{name}-{short(text)}",
+            scripts=(BUILD_SOURCES,),
+            files={BUILD_SOURCES: text.encode()},
+            aliases=aliases,
         )
         return self._engine.build(env, tier, log=log)
 
-    def build_pr(self, env: ImageRef, plan: ImagePlan, *, log: Path) -> ImageRef:
+    def build_pr(self, env: ImageRef | None, plan: ImagePlan, *, log: Path) -> ImageRef:
         """The pr tier: the source tree, installed without network, sealed.
+
+        A Dockerfile of its own that does not start from PARENT has the network: it makes the whole system.
 
         Raises:
             ConfigError: the source archive is not there.
         """
-        if not plan.source.is_file():
-            raise ConfigError(f"{plan.source} is not there: no tree to build (example: environment/repo.tar.gz)")
-        scripts = SCRIPTS[2:]
-        files: dict[str, bytes | Path] = {**_files(plan.context, scripts), "repo.tar": plan.source}
+        recipe = recipe_of(plan.context, "pr")
+        files = dict(recipe.files) | _source(plan, recipe)
         files[BUILD_ARGS] = build_args_text(plan.build_args).encode()
+        name = f"{repository_name(self._namespace, plan.owner, plan.repo)}:{plan.tag}{root_suffix(plan.root)}"
         tier = Tier(
             kind="pr",
-            name=f"{repository_name(self._namespace, plan.owner, plan.repo)}:{plan.tag}",
-            scripts=scripts,
+            name=name,
+            scripts=recipe.scripts,
             files=files,
             args=plan.build_args,
+            network="none" if env else "build",
+            dockerfile=recipe.dockerfile,
+            aliases=(f"{name}-py{plan.python_version}",),
         )
         return self._engine.build(env, tier, log=log)
 
 
-def _files(context: DockerContext, names: tuple[str, ...]) -> dict[str, bytes | Path]:
-    return {name: context.texts[name].encode() for name in names}
+def _source(plan: ImagePlan, recipe: Recipe) -> dict[str, bytes | Path]:
+    """The archive of the tree as the names by which the tier asks for it.
+
+    Raises:
+        ConfigError: it is asked for and not there.
+    """
+    wanted = [REPO_TAR] if recipe.scripts or recipe.asks_for(REPO_TAR) else []
+    wanted += [name for name in SOURCES if name != REPO_TAR and recipe.asks_for(name)]
+    if wanted and not plan.source.is_file():
+        raise ConfigError(f"{plan.source} is not there: no tree to build (example: environment/repo.tar.gz)")
+    return dict.fromkeys(wanted, plan.source)

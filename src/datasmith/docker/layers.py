@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from datasmith.docker.trees import remove_tree, share, tree_digest
 from datasmith.errors import BuildFailed, ContainerError
 
 _RECORD = "layer.json"
+_NAMES = ".names"
 _UNREADABLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 
 
@@ -65,11 +66,38 @@ class LayerStore:
         """The finished layer with this key, digest or name; the newest where a name is given twice."""
         if not reference:
             return None
+        called = self._called(reference)
+        if called:
+            return called
         for record in sorted(self._root.glob(f"*/{_RECORD}"), key=lambda path: path.stat().st_mtime, reverse=True):
             layer = self.get(record.parent.name)
             if layer and reference in {layer.key, layer.digest, layer.name}:
                 return layer
         return None
+
+    def call(self, layer: Layer, names: Sequence[str]) -> None:
+        """Let `names` mean this layer from now on, whatever they meant before.
+
+        Raises:
+            ContainerError: the disk is full or cannot be written; names the directory.
+        """
+        try:
+            for name in names:
+                place = self._place_of(name)
+                if not place.is_file() or place.read_text() != layer.key:
+                    place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    draft = place.with_name(f".{place.name}-{os.urandom(8).hex()}")
+                    _write_safely(draft, layer.key)
+                    draft.rename(place)
+        except OSError as error:
+            raise ContainerError(f"cannot write names under {self._root}: {error.strerror or error}") from error
+
+    def _called(self, name: str) -> Layer | None:
+        place = self._place_of(name)
+        return self.get(place.read_text()) if place.is_file() else None
+
+    def _place_of(self, name: str) -> Path:
+        return self._root / _NAMES / hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
 
     def below(self, layer: Layer) -> Layer | None:
         """The layer that this one stands on."""

@@ -20,7 +20,7 @@ def rewrite(archive: bytes | Path, target: Path) -> None:
         ContainerError: it is no tar, or a member leads out, by its name or through a link.
     """
     with _opened(archive) as tar, tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as out:
-        out.addfile(_root())
+        out.addfile(root_member())
         links: set[PurePosixPath] = set()
         for member in tar:
             path = PurePosixPath(member.name)
@@ -38,7 +38,8 @@ def _wanted(member: tarfile.TarInfo) -> bool:
     return member.isreg() or member.isdir() or member.issym()
 
 
-def _root() -> tarfile.TarInfo:
+def root_member() -> tarfile.TarInfo:
+    """The tree's own directory, which belongs to the sandbox's user."""
     root = tarfile.TarInfo("./")
     root.type = tarfile.DIRTYPE
     root.mode = 0o755

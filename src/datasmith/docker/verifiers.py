@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
-from datasmith.docker.engine import WORKDIR, Container, ExecResult, Mount
+from datasmith.docker.engine import WORKDIR, Container, ExecResult, ImageRef, Mount
 from datasmith.docker.junit import MAX_REPORT, TestState, read_junit
-from datasmith.errors import ConfigError, ContainerError
+from datasmith.errors import ConfigError, ContainerError, EngineUnavailable
 
 REPORT = "/tmp/fc-junit.xml"
 TAIL = 4000
@@ -24,7 +25,10 @@ _IMPORT = "import importlib, sys; [importlib.import_module(name) for name in sys
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """One verdict: `stage` is the question, `rc` the command's exit code. A time-out is never ok."""
+    """One verdict: `stage` is the question, `rc` the command's exit code (never 0 where it is not the command's own).
+
+    A time-out is never ok; stderr ends with what limit was run into.
+    """
 
     ok: bool
     rc: int
@@ -86,6 +90,10 @@ def _unzipped(data: bytes) -> bytes:
     return report
 
 
+Where = Container | ImageRef | str
+"""What can be verified: a container, an image, or an image's name or digest."""
+
+
 class Verifier(Protocol):
     """One question about a container."""
 
@@ -93,7 +101,7 @@ class Verifier(Protocol):
         """The verdict; a command that fails or runs out of time is a verdict, not an exception.
 
         `where` is a container, or the name of an image that the engine of the settings holds: a fresh container of
-        it is started then, and stopped.
+        it is started then, whatever its entry point, and stopped. The verifiers below take an ImageRef, too.
 
         Raises:
             EngineUnavailable: the engine is gone; says nothing about the image.
@@ -112,13 +120,14 @@ class SmokeVerifier:
         object.__setattr__(self, "import_names", import_names)
         object.__setattr__(self, "timeout", timeout)
 
-    def verify(self, where: Container | str) -> VerifyResult:
+    def verify(self, where: Where) -> VerifyResult:
         """See Verifier; with no names nothing was shown, so the answer is no."""
         if not self.import_names:
             return VerifyResult(False, -1, "", "no module was named", 0.0, "smoke")
-        with _sandbox(where) as container:
+        with _sandbox(where) as container, _Asked("smoke", self.timeout) as asked:
             done = container.exec(["python3", "-c", _IMPORT, *self.import_names], timeout=self.timeout, cwd="/")
-        return _verdict(done, "smoke")
+            asked.verdict = asked.of(done)
+        return asked.verdict
 
 
 @dataclass(frozen=True)
@@ -128,12 +137,15 @@ class PytestVerifier:
     command: tuple[str, ...] = PYTEST
     timeout: float = 1800.0
 
-    def verify(self, where: Container | str) -> VerifyResult:
+    def verify(self, where: Where) -> VerifyResult:
         """See Verifier."""
-        with _sandbox(where) as container:
+        with _sandbox(where) as container, _Asked("tests", self.timeout) as asked:
             report = run_tests(container, self.command, timeout=self.timeout)
-        ok = bool(report.passed) and not set(report.outcomes.values()) & {"failed", "error"}
-        return VerifyResult(ok, report.rc, f"{len(report.passed)} passed", report.tail, report.wall_s, "tests")
+            ok = bool(report.passed) and not set(report.outcomes.values()) & {"failed", "error"}
+            said = report.tail + (_limit_note(self.timeout) if report.timed_out else "")
+            rc = report.rc or -int(report.timed_out)
+            asked.verdict = VerifyResult(ok, rc, f"{len(report.passed)} passed", said, report.wall_s, "tests")
+        return asked.verdict
 
 
 @dataclass(frozen=True)
@@ -146,28 +158,30 @@ class ProfileVerifier:
     timeout: float = 300.0
     benchmark_dir: str = ""
 
-    def verify(self, where: Container | str) -> VerifyResult:
+    def verify(self, where: Where) -> VerifyResult:
         """See Verifier; a given container must have been started with asv_runner below /opt/fc/asv or in its Python."""
-        with _sandbox(where) as container:
+        with _sandbox(where) as container, _Asked("profile", self.timeout) as asked:
             listed = self._run(container, self.timeout)
             names = listed.text.split()
-            if not listed.ok or not names:
-                return _verdict(listed, "profile", ok=False)
-            return self._called(container, names, self.timeout - listed.wall_s)
+            if listed.ok and names:
+                asked.verdict = self._called(container, names, asked, listed.wall_s)
+            else:
+                asked.verdict = replace(asked.of(listed), ok=False)
+        return asked.verdict
 
-    def _called(self, container: Container, names: Sequence[str], left: float) -> VerifyResult:
+    def _called(self, container: Container, names: Sequence[str], asked: "_Asked", spent: float) -> VerifyResult:
         """Call benchmarks, in the order of their names, until one works or the time is up."""
-        verdict = VerifyResult(False, -1, "", "no time is left", self.timeout - left, "profile")
+        verdict = VerifyResult(False, -1, "", _limit_note(self.timeout), spent, "profile")
         for name in names:
-            if left <= 0:
+            if spent >= self.timeout:
                 break
-            done = self._run(container, left, name)
-            left -= done.wall_s
-            verdict = _verdict(done, "profile")
+            done = self._run(container, self.timeout - spent, name)
+            spent += done.wall_s
+            verdict = asked.of(done)
             if done.ok:
                 break
         said = f"{len(names)} benchmarks found\n{verdict.stdout}"
-        return replace(verdict, stdout=said, duration_s=self.timeout - left)
+        return replace(verdict, stdout=said, duration_s=spent)
 
     def _run(self, container: Container, timeout: float, *name: str) -> ExecResult:
         argv = ["python3", "-c", _template("profile.py"), WORKDIR, self.benchmark_dir, *name]
@@ -181,7 +195,7 @@ class MultiObjVerifier:
 
     verifiers: Sequence[Verifier]
 
-    def verify(self, where: Container | str) -> VerifyResult:
+    def verify(self, where: Where) -> VerifyResult:
         """See Verifier; all look at one container. Without verifiers nothing was shown, so the answer is no."""
         last = VerifyResult(False, -1, "", "nothing was verified", 0.0, "none")
         spent = 0.0
@@ -194,20 +208,51 @@ class MultiObjVerifier:
         return replace(last, duration_s=spent)
 
 
+class _Asked:
+    """One question: a container that cannot even start its command is a no, an engine that is gone is an error."""
+
+    def __init__(self, stage: str, timeout: float) -> None:
+        self._stage = stage
+        self._timeout = timeout
+        self.verdict = VerifyResult(False, -1, "", "nothing was asked", 0.0, stage)
+
+    def of(self, done: ExecResult) -> VerifyResult:
+        """The verdict that a command's end is."""
+        said = done.error_text[-TAIL:] + (_limit_note(self._timeout) if done.timed_out else "")
+        rc = done.rc or -int(done.timed_out)
+        return VerifyResult(done.ok, rc, done.text[-TAIL:], said, done.wall_s, self._stage)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, ContainerError) or isinstance(error, EngineUnavailable):
+            return False
+        self.verdict = replace(self.verdict, stderr=str(error))
+        return True
+
+
+def _limit_note(timeout: float) -> str:
+    return f"\nran into the limit of {timeout:g} s"
+
+
 @contextmanager
-def _sandbox(where: Container | str) -> Iterator[Container]:
-    """The container itself, or a fresh one of the named image for as long as it is needed."""
-    if not isinstance(where, str):
+def _sandbox(where: Where) -> Iterator[Container]:
+    """The container itself, or a fresh one of the image for as long as it is needed."""
+    if not isinstance(where, str | ImageRef):
         yield where
         return
     # Settings and engines are only needed, and only imported, where no container was given.
     from datasmith.docker.engines import open_engine
     from datasmith.settings import load_settings
 
-    engine = open_engine(load_settings())
-    image = engine.inspect(where)
+    name = where if isinstance(where, str) else where.digest or where.name
+    engine = open_engine(load_settings(engine="" if isinstance(where, str) else where.engine))
+    image = engine.inspect(name)
     if image is None:
-        raise ContainerError(f"{engine.name} holds no image {where} (example: formulacode/pandas-dev-pandas:16222)")
+        raise ContainerError(f"{engine.name} holds no image {name} (example: formulacode/pandas-dev-pandas:16222)")
     with engine.start(image, mounts=_asv_mount()) as container:
         yield container
 
@@ -221,7 +266,3 @@ def _asv_mount() -> tuple[Mount, ...]:
 
 def _template(name: str) -> str:
     return files("datasmith.docker").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _verdict(done: ExecResult, stage: str, *, ok: bool = True) -> VerifyResult:
-    return VerifyResult(ok and done.ok, done.rc, done.text[-TAIL:], done.error_text[-TAIL:], done.wall_s, stage)

@@ -3,12 +3,14 @@
 import re
 import tarfile
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from datasmith.docker import ImageManager, SmokeVerifier, seal
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import ContainerEngine, ImageRef, Limits, Tier
 from datasmith.docker.images import (
     BUILD_ARGS,
     ImagePlan,
@@ -17,6 +19,7 @@ from datasmith.docker.images import (
     read_build_args,
     repository_name,
 )
+from datasmith.docker.layers import tier_key
 from datasmith.errors import BuildFailed, ConfigError
 from datasmith.settings import Settings
 from tests.sandboxes import committed, embedded_engine
@@ -164,6 +167,97 @@ def test_what_assigns_nothing_is_refused(text: str) -> None:
     """A file of arguments is assignments and nothing else."""
     with pytest.raises(ConfigError, match=r"build_args\.sh"):
         read_build_args(text)
+
+
+class Namer:
+    """An engine that only remembers what it was asked to build."""
+
+    name = "namer"
+    runs_dockerfiles = True
+
+    def __init__(self) -> None:
+        self.tiers: list[Tier] = []
+
+    def pythons(self) -> tuple[str, ...]:
+        return ("3.10", "3.11")
+
+    def build(self, parent: ImageRef | None, tier: Tier, *, log: Path, limits: Limits | None = None) -> ImageRef:
+        self.tiers.append(tier)
+        return ImageRef(self.name, tier.name, tier_key(tier, parent.digest if parent else "", {}))
+
+
+def test_a_repository_has_one_image_for_each_interpreter_and_root(tmp_path: Path) -> None:
+    """Names of env tiers tell interpreter and root apart with one lock; "./python" and "python" are one root."""
+    namer = Namer()
+    images = ImageManager(cast("ContainerEngine", namer), namespace="n")
+    context = DockerContext.default(lock="")
+    (tmp_path / "repo.tar").write_bytes(b"")
+    wanted = [
+        ("3.10", "."),
+        ("3.11", "."),
+        ("3.11", ""),
+        ("3.11", "python"),
+        ("3.11", "./python/"),
+        ("3.11", "py/thon"),
+    ]
+    for version, root in wanted:
+        args = {"FC_INSTALL_DIR": root}
+        images.build(ImagePlan("o", "r", "7", version, (), context, tmp_path / "repo.tar", args), log=tmp_path / "log")
+    env = [tier.name for tier in namer.tiers if tier.kind == "env"]
+    assert env[1] == env[2] and env[3] == env[4] and len(set(env)) == 4
+    assert env[0].startswith("n/o-r:py3.10-") and env[1].startswith("n/o-r:py3.11-")
+    pr = [(tier.name, *tier.aliases) for tier in namer.tiers if tier.kind == "pr"]
+    assert pr[:2] == [("n/o-r:7", "n/o-r:7-py3.10"), ("n/o-r:7", "n/o-r:7-py3.11")]
+    assert re.fullmatch(r"n/o-r:7-python-[0-9a-f]{6}", pr[3][0]) and len({names[-1] for names in pr}) == 4
+
+
+def test_what_was_asked_for_by_itself_is_the_latest(tmp_path: Path) -> None:
+    """build_base_image and build_repo_image give the names of the project page; building a pull request does not."""
+    namer = Namer()
+    images = ImageManager(cast("ContainerEngine", namer), namespace="formulacode")
+    place = DockerContext.default(lock="").to_directory(tmp_path / "place")
+    images.build_base_image(log=tmp_path / "log")
+    images.build_repo_image("pandas-dev", "pandas", context=place, log=tmp_path / "log")
+    aliases = [tier.aliases for tier in namer.tiers]
+    assert aliases == [("formulacode/base:latest",), (), ("formulacode/pandas-dev-pandas:latest",)]
+    (place / "repo.tar.gz").write_bytes(b"")
+    images.build_pr_image("pandas-dev", "pandas", 16222, context=place, log=tmp_path / "log")
+    assert namer.tiers[-1].name == "formulacode/pandas-dev-pandas:16222"
+    assert [tier.aliases for tier in namer.tiers[3:5]] == [(), ()]
+
+
+def test_only_what_a_dockerfile_of_its_own_stands_on_is_built(tmp_path: Path) -> None:
+    """One that declares PARENT gets the tier below and no network; one that does not is alone and may download."""
+    namer = Namer()
+    images = ImageManager(cast("ContainerEngine", namer), namespace="n")
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "Dockerfile").write_text("FROM scratch\nCOPY more.txt /\n")
+    (place / "more.txt").write_text("x")
+    images.build_pr_image("o", "r", 1, context=place, log=tmp_path / "log")
+    (alone,) = namer.tiers
+    assert (alone.kind, alone.network, alone.scripts) == ("pr", "build", ())
+    assert set(alone.files) == {"more.txt", BUILD_ARGS}
+    (place / "Dockerfile").write_text("ARG PARENT\nFROM ${PARENT}\n")
+    (place / "lock.txt").write_text("")
+    images.build_pr_image("o", "r", 1, context=place, log=tmp_path / "log")
+    assert [(tier.kind, tier.network) for tier in namer.tiers[1:]] == [
+        ("base", "build"), ("env", "build"), ("pr", "none"),
+    ]  # fmt: skip
+    assert [bool(tier.dockerfile) for tier in namer.tiers[1:]] == [False, False, True]
+
+
+def test_a_task_folders_own_dockerfile_changes_nothing(tmp_path: Path) -> None:
+    """The files that we put into every task folder are ours: with and without them the tiers are the same."""
+    keys = []
+    for files in (DockerContext.default(lock="x").texts, {"lock.txt": "x"}):
+        namer = Namer()
+        place = DockerContext(files).to_directory(tmp_path / str(len(keys)))
+        (place / "repo.tar").write_bytes(b"")
+        images = ImageManager(cast("ContainerEngine", namer), namespace="n")
+        images.build_pr_image("o", "r", 1, context=place, log=tmp_path / "log")
+        keys.append([(tier_key(tier, "", {}), tier.dockerfile) for tier in namer.tiers])
+    assert keys[0] == keys[1]
 
 
 def test_names_of_repositories() -> None:

@@ -9,6 +9,13 @@ rm -rf .git/hooks .git/logs .git/ORIG_HEAD .git/FETCH_HEAD .git/packed-refs .git
 mkdir -p .git/info .git/refs/tags
 printf '%s\n' __pycache__/ .pytest_cache/ >>.git/info/exclude
 $git ls-files --others --exclude-standard --directory | sed 's,^,/,' >>.git/info/exclude
+# An index without times and inodes: the same tree is the same bytes, whenever it was built.
+rm -f .git/index
+$git read-tree HEAD
+# When uv installed the package is nobody's business, either.
+find "$FC_ENV" -path '*.dist-info/uv_cache.json' -delete
+{ find "$FC_ENV" -path '*.dist-info/RECORD' -exec grep -lF /uv_cache.json, {} + || true; } |
+  while IFS= read -r record; do sed -i '/\/uv_cache\.json,/d' "$record"; done
 rm -rf /home/agent/.cache
 if [ "$(id -u)" = 0 ]; then
   rm -rf /root/.cache
