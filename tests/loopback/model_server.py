@@ -100,7 +100,8 @@ def anthropic(model: Model, body: Json) -> list[tuple[str, Json]]:
         ("message_start", {"message": {**head, "stop_reason": None, "stop_sequence": None, "usage": usage}})
     ]
     if step is None:
-        block, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": END}
+        block: Json = {"type": "text", "text": ""}
+        delta: Json = {"type": "text_delta", "text": END}
     else:
         name, given = anthropic_call(step)
         block = {"type": "tool_use", "id": f"toolu_{results}", "name": name, "input": {}}
@@ -196,64 +197,65 @@ def gemini(model: Model, body: Json) -> Json:
     }
 
 
-def handler(model: Model) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class Handler(BaseHTTPRequestHandler):
+    """One request to the model that stands behind the server."""
 
-        def log_message(self, format: str, *args: object) -> None: ...
+    protocol_version = "HTTP/1.1"
+    model: Model
 
-        def do_HEAD(self) -> None:
-            self.send(200, "application/json", b"")
+    def log_message(self, *_: object) -> None: ...
 
-        def do_GET(self) -> None:
+    def do_HEAD(self) -> None:
+        self.send(200, "application/json", b"")
+
+    def do_GET(self) -> None:
+        self.send(404, "application/json", b"{}")
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
+        path = self.path.partition("?")[0]
+        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        key = self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer
+        self.model.asked.append(Asked(path, key, body))
+        if self.model.status != 200:
+            self.send(self.model.status, "application/json", b'{"error": {"message": "out of order"}}')
+        else:
+            self.answer(path, body)
+
+    def answer(self, path: str, body: Json) -> None:
+        model = self.model
+        if path.endswith("/messages"):
+            self.events(anthropic(model, body))
+        elif path.endswith("/responses"):
+            self.events(responses(model, body))
+        elif path.endswith("/chat/completions"):
+            self.send(200, "application/json", json.dumps(chat(model, body)).encode())
+        elif path.endswith(":streamGenerateContent"):
+            self.events([("", gemini(model, body))])
+        elif path.endswith(":generateContent"):
+            self.send(200, "application/json", json.dumps(gemini(model, body)).encode())
+        elif "ountTokens" in path or path.endswith("count_tokens"):
+            self.send(200, "application/json", b'{"totalTokens": 11, "input_tokens": 11}')
+        else:
             self.send(404, "application/json", b"{}")
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"] or 0)) or b"{}")
-            path = self.path.partition("?")[0]
-            bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
-            key = self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer
-            model.asked.append(Asked(path, key, body))
-            if model.status != 200:
-                self.send(model.status, "application/json", b'{"error": {"message": "out of order"}}')
-            else:
-                self.answer(path, body)
+    def events(self, events: list[tuple[str, Json]]) -> None:
+        lines = [(f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n" for name, data in events]
+        self.send(200, "text/event-stream", "".join(lines).encode())
 
-        def answer(self, path: str, body: Json) -> None:
-            if path.endswith("/messages"):
-                self.events(anthropic(model, body))
-            elif path.endswith("/responses"):
-                self.events(responses(model, body))
-            elif path.endswith("/chat/completions"):
-                self.send(200, "application/json", json.dumps(chat(model, body)).encode())
-            elif path.endswith(":streamGenerateContent"):
-                self.events([("", gemini(model, body))])
-            elif path.endswith(":generateContent"):
-                self.send(200, "application/json", json.dumps(gemini(model, body)).encode())
-            elif "ountTokens" in path or path.endswith("count_tokens"):
-                self.send(200, "application/json", b'{"totalTokens": 11, "input_tokens": 11}')
-            else:
-                self.send(404, "application/json", b"{}")
-
-        def events(self, events: list[tuple[str, Json]]) -> None:
-            lines = [(f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n" for name, data in events]
-            self.send(200, "text/event-stream", "".join(lines).encode())
-
-        def send(self, status: int, kind: str, data: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-    return Handler
+    def send(self, status: int, kind: str, data: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
 
 @contextmanager
 def playing(*steps: Step, status: int = 200) -> Iterator[Model]:
     """A model that has these steps done, and then says that it is done; with another status it is out of order."""
     model = Model("", steps, status=status)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(model))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Playing", (Handler,), {"model": model}))
     model.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""What a Synthesizer works with, opened from the settings where nobody gives it, and where its first plan comes from."""
+"""What a Synthesizer works with, opened from the settings where nobody gives it, and the plan that it starts from."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -20,11 +20,12 @@ from datasmith.agents.attempts import (
     similar_contexts,
     whole_context,
 )
+from datasmith.agents.planted import holdings, planted
 from datasmith.agents.recipes import remedy, with_scripts
 from datasmith.agents.scripting import Brief, ScriptWriter
 from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
 from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
-from datasmith.docker.engine import ImageRef, Tier
+from datasmith.docker.engine import Container, ImageRef, Tier
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, read_build_args
 from datasmith.docker.verifiers import Verifier
 from datasmith.errors import BuildFailed, ConfigError
@@ -277,6 +278,13 @@ class _Search:
         tier = Tier("pr", f"fc-synthesis/{self.wanted.commit.sha[:12] or 'tree'}", (), {"repo.tar": plan.source})
         return tools.engine.build(env, tier, log=log)
 
+    def _planted(self, plan: ImagePlan, container: Container) -> tuple[str, ...]:
+        """What scripts that others wrote did beside building."""
+        tools = self.synthesizer.tools
+        with tools.engine.start(self._tree_image(plan), limits=tools.limits) as untouched:
+            before = holdings(untouched)
+        return planted(before, holdings(container))
+
     def _attempt(
         self,
         plan: ImagePlan,
@@ -305,6 +313,12 @@ class _Search:
             why = diagnose(error.log_tail).text
             return Attempt(plan, tier, False, error.stage, error.rc, "", error.log_tail, 0.0, reason=why)
         with tools.engine.start(image, limits=tools.limits, mounts=tools.mounts) as container:
+            strange = self._planted(plan, container) if tier in {"agent", "similar"} else ()
+            if strange:
+                said = "; ".join(strange)
+                return Attempt(
+                    plan, tier, False, "planted", 1, "", said, 0.0, image=image, reason=f"more than a build: {said}"
+                )
             seen = self.wanted.verifier.verify(container)
         why = "" if seen.ok else diagnose(f"{seen.stdout}\n{seen.stderr}").text
         return Attempt(plan, tier, seen.ok, seen.stage, seen.rc, seen.stdout, seen.stderr, 0.0, image=image, reason=why)

@@ -88,6 +88,14 @@ class Egress:
                     connection.shutdown(socket.SHUT_RDWR)
         shutil.rmtree(self.directory, ignore_errors=True)
 
+    def trouble(self, place: Destination) -> str:
+        """What is wrong with an allowed place, as seen from here; empty where it answers."""
+        try:
+            socket.create_connection((place.host, place.port), timeout=CONNECT_TIMEOUT_S).close()
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
     def _accept(self) -> None:
         while True:
             try:

@@ -1,5 +1,6 @@
 """A Synthesizer whose images are told how to end; its store is a real SQLite file."""
 
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from datasmith.agents.scripting import Brief, ScriptWriter, Written
 from datasmith.agents.synthesis_tools import SynthesisTools
 from datasmith.agents.synthesize import Synthesizer, Wanted
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
+from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.docker.verifiers import VerifyResult
 from datasmith.errors import BuildFailed
@@ -27,7 +28,11 @@ STRANGE = "nobody knows this one"
 
 
 class StubContainer:
-    """A container that can be entered and left."""
+    """A container that can be entered and left, and in which nothing was planted."""
+
+    def exec(self, argv: object, **_: object) -> ExecResult:
+        nothing = b'{"files": {}, "start": {}, "untracked": []}'
+        return ExecResult(0, zlib.compress(nothing), b"", 0.1, 0.1, False)
 
     def __enter__(self) -> Self:
         return self
@@ -132,9 +137,9 @@ class Bench:
             3, tools=tools, trace=self.traces.append, now=lambda: NOW, clock=lambda: float(next(ticks))
         )
 
-    def wanted(self, commit: Commit = COMMIT, **texts: str) -> Wanted:
-        """A search for a commit from our own scripts."""
-        context = DockerContext({**DockerContext.default(lock="numpy==1.0\n").texts, **texts})
+    def wanted(self, texts: Mapping[str, str] | None = None, commit: Commit = COMMIT) -> Wanted:
+        """A search for a commit from our own scripts, or from others in their place."""
+        context = DockerContext({**DockerContext.default(lock="numpy==1.0\n").texts, **(texts or {})})
         plan = ImagePlan(commit.owner, commit.repo, "12", "3.11", (), context, self.place / "repo.tar.gz")
         return Wanted(commit, plan, self.verdict, self.place / "build.log", "It is slow.")
 

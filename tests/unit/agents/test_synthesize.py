@@ -11,6 +11,7 @@ from datasmith.agents.attempts import Attempt, Commit, fixed_by_recipe, save_con
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.images import ImagePlan
 from datasmith.errors import AgentFailed, EngineUnavailable, ModelUnavailable
+from datasmith.storage.base import Row
 from tests.unit.agents.synthesizing import (
     COMMIT,
     IMAGE,
@@ -36,18 +37,16 @@ def builds_with(text: str) -> Ends:
 def keep(bench: Bench, sha: str, script: str, *, number: int, days: float) -> None:
     """A context of another commit that worked; its pull request was opened so many days from ours."""
     commit = Commit("acme", "calc", number, sha * 40)
-    plan = bench.wanted(commit, **{PKG: script}).plan
-    bench.store.upsert(
-        "pull_requests",
-        [{"owner": "acme", "repo": "calc", "issue_number": number, "created_at": NOW + timedelta(days=days)}],
-    )
+    plan = bench.wanted({PKG: script}, commit).plan
+    row: Row = {"owner": "acme", "repo": "calc", "issue_number": number, "created_at": NOW + timedelta(days=days)}
+    bench.store.upsert("pull_requests", [row])
     done = Attempt(plan, "recipe", True, "smoke", 0, "", "", 1.0, image=IMAGE)
     save_context(bench.store, commit, done, asked=plan, now=NOW)
 
 
 def opened(bench: Bench) -> None:
     """Our own pull request."""
-    row = {"owner": "acme", "repo": "calc", "issue_number": 12, "created_at": NOW}
+    row: Row = {"owner": "acme", "repo": "calc", "issue_number": 12, "created_at": NOW}
     bench.store.upsert("pull_requests", [row])
 
 
@@ -75,8 +74,8 @@ def test_other_pins_are_another_environment(tmp_path: Path) -> None:
     """A context counts for the lock that was asked for, and not when --force looks away."""
     bench = Bench(tmp_path, lambda plan: None)
     bench.synthesizer.synthesize(bench.wanted())
-    other = bench.synthesizer.synthesize(bench.wanted(**{LOCK: "numpy==2.0\n"}))
-    forced = bench.synthesizer.synthesize(replace(bench.wanted(**{LOCK: "numpy==2.0\n"}), reuse=False))
+    other = bench.synthesizer.synthesize(bench.wanted({LOCK: "numpy==2.0\n"}))
+    forced = bench.synthesizer.synthesize(replace(bench.wanted({LOCK: "numpy==2.0\n"}), reuse=False))
     assert other.states == forced.states == ("check_cache", "recipe", "save")
 
 
@@ -120,7 +119,7 @@ def test_similar_scripts_are_tried_until_one_works(tmp_path: Path) -> None:
     keep(bench, "d", "script C", number=4, days=9)
     keep(bench, "b", "script A", number=2, days=-1)
     keep(bench, "c", "script B", number=3, days=3)
-    done = bench.synthesizer.synthesize(bench.wanted(**{LOCK: "mine==1\n"}))
+    done = bench.synthesizer.synthesize(bench.wanted({LOCK: "mine==1\n"}))
     assert done.states == ("check_cache", "recipe", "similar", "save")
     assert [plan.context.texts[PKG] for plan in bench.images.plans[1:]] == ["script A", "script B"]
     assert bench.images.plans[-1].context.texts[LOCK] == "mine==1\n"

@@ -17,7 +17,7 @@ class Echo(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: object) -> None: ...
+    def log_message(self, *_: object) -> None: ...
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -125,6 +125,7 @@ def test_a_place_that_does_not_answer_is_counted() -> None:
         place = Destination("127.0.0.1", free.getsockname()[1])
     with Egress([place]) as egress:
         answer = say(egress.directory, f"CONNECT {place} HTTP/1.1\r\n\r\n".encode())
+        assert egress.trouble(place) == "Connection refused"
         assert answer.startswith(b"HTTP/1.1 502 ") and egress.unreachable == {place: 1} and not egress.passed
     assert not egress.directory.exists()
 

@@ -77,6 +77,9 @@ class SandboxedWriter:
         """See ScriptWriter; a turn that ran out of time hands in what is there."""
         cli, terms = self._cli, self._terms
         with Egress((cli.endpoint, *terms.index)) as egress:
+            trouble = egress.trouble(cli.endpoint)
+            if trouble:
+                raise ModelUnavailable(f"the model of {self.name} at {cli.endpoint} cannot be reached: {trouble}")
             mounts = (*cli.mounts, *self._own_mounts(egress.directory))
             with self._engine.start(brief.image, limits=terms.limits, mounts=mounts, writable_env=True) as container:
                 _lay_out(container, brief)
@@ -129,11 +132,13 @@ class SandboxedWriter:
                 f" way to its model there (use --engine bubblewrap, or --agent none): {log[-200:]}"
             )
         texts = brief.plan.context.texts
-        if done.ok or done.timed_out or any(text not in {None, texts[name]} for name, text in scripts.items()):
+        if any(text not in {None, texts[name]} for name, text in scripts.items()):
             return
         endpoint = self._cli.endpoint
-        if endpoint not in egress.passed:
+        if not done.ok and endpoint not in egress.passed:
             raise ModelUnavailable(f"{self.name} did not reach its model at {endpoint}: {_last_line(log)}")
+        if done.ok or done.timed_out:
+            return
         raise AgentFailed(f"{self.name} ended with exit code {done.rc} and wrote nothing: {_last_line(log)}")
 
 
