@@ -10,9 +10,10 @@ from socket import gethostname
 from types import TracebackType
 from typing import Protocol, Self
 
+from datasmith.agents.synthesis_tools import SynthesisTools
+from datasmith.agents.synthesize import Synthesizer
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import limits_of, open_engine
-from datasmith.docker.images import ImageManager
 from datasmith.errors import NothingToDo
 from datasmith.executors.base import Executor
 from datasmith.executors.cores import CorePool, usable_cores
@@ -304,9 +305,11 @@ class Pipeline:
 
     def _synthesis_runner(self, options: RunOptions, show: Show) -> SynthesizeImagesRunner:
         engine = self.engine()
+        tools = SynthesisTools.of(self._settings, engine, self._store, self._request.agent)
         synthesis = Synthesis(
             engine,
-            ImageManager(engine, namespace=self._settings.namespace),
+            Synthesizer(self._settings.agent_attempts, tools=tools),
+            reuse=not self._request.force,
             data_dir=self._data_dir,
             plan=self._request.plan,
             limits=limits_of(self._settings),

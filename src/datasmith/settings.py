@@ -17,6 +17,7 @@ TOKENS_FILE = Path("tokens.env")
 """Read beside the environment, from the working directory; the environment wins."""
 
 EngineName = Literal["auto", "docker", "podman", "bubblewrap"]
+AgentName = Literal["auto", "none", "claude", "codex", "gemini", "mini-swe-agent"]
 LevelName = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)]
 
 
@@ -90,6 +91,44 @@ class Settings(BaseSettings):
         default=SecretStr(""), validation_alias=AliasChoices("DSPY_API_KEY", "FC_DSPY_API_KEY")
     )
     """Key of the model's API."""
+    agent: AgentName = "auto"
+    """Coding agent of stage 5: `auto` takes the first that is installed and has its model's key; `none` asks nobody."""
+    agent_model: str = ""
+    """Model of the coding agent, by the provider's name for it; empty means the agent's own default."""
+    agent_attempts: int = Field(default=3, ge=1)
+    """Turns of the coding agent for one pull request."""
+    agent_timeout_s: float = Field(default=1800.0, gt=0)
+    """Seconds that one turn of the coding agent may take."""
+    agent_budget_usd: float = Field(default=2.0, gt=0)
+    """Dollars that one turn may cost, kept by claude and mini-swe-agent; the others can only be held to the time."""
+    agents_dir: Path | None = None
+    """Where `scripts/install-agents.sh` has put the coding agents; empty means those on the PATH."""
+    anthropic_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("ANTHROPIC_API_KEY", "FC_ANTHROPIC_API_KEY")
+    )
+    """Key of the model that claude asks."""
+    anthropic_base_url: str = Field(
+        default="https://api.anthropic.com",
+        validation_alias=AliasChoices("ANTHROPIC_BASE_URL", "FC_ANTHROPIC_BASE_URL"),
+    )
+    """Address of that model's API."""
+    openai_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("OPENAI_API_KEY", "FC_OPENAI_API_KEY")
+    )
+    """Key of the model that codex asks."""
+    openai_base_url: str = Field(
+        default="https://api.openai.com/v1", validation_alias=AliasChoices("OPENAI_BASE_URL", "FC_OPENAI_BASE_URL")
+    )
+    """Address of that model's API."""
+    gemini_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("GEMINI_API_KEY", "FC_GEMINI_API_KEY")
+    )
+    """Key of the model that gemini asks."""
+    gemini_base_url: str = Field(
+        default="https://generativelanguage.googleapis.com",
+        validation_alias=AliasChoices("GOOGLE_GEMINI_BASE_URL", "FC_GEMINI_BASE_URL"),
+    )
+    """Address of that model's API."""
     dockerhub_username: str = Field(
         default="", validation_alias=AliasChoices("DOCKERHUB_USERNAME", "FC_DOCKERHUB_USERNAME")
     )

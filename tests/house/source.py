@@ -37,7 +37,8 @@ class Module:
 
     def sandboxed(self) -> bool:
         """True for the scripts that run inside a sandbox: they have only the standard library and no seams."""
-        return self.name.startswith("src/datasmith/workloads/inside/") or "/templates/" in self.name
+        inside = ("src/datasmith/workloads/inside/", "src/datasmith/agents/coding/inside/")
+        return self.name.startswith(inside) or "/templates/" in self.name
 
 
 def read(path: Path) -> Module:

@@ -1,1 +1,5 @@
 """Who thinks: rules, models and coding agents."""
+
+from datasmith.agents.synthesize import Synthesizer
+
+__all__ = ["Synthesizer"]

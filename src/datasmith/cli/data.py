@@ -90,6 +90,14 @@ def run(
         int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of samples, orders of launches and resampling.")] = 0,
+    agent: Annotated[
+        str,
+        typer.Option(
+            "--agent",
+            help="Who writes build scripts in stage 5 where nothing else helps: claude, codex, gemini, mini-swe-agent, "
+            "auto (the first that is installed and has its model's key) or none (default: FC_AGENT, auto).",
+        ),
+    ] = "",
     engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
     max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,
@@ -123,6 +131,7 @@ def run(
         max_rounds=max_rounds,
         join=join,
         executor=executor,
+        agent=agent,
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)

@@ -1,4 +1,4 @@
-"""Read the log of a build that failed: what it lacked, and which Debian packages would have given it."""
+"""Read the log of a build that failed: what it lacked, and what would have given it."""
 
 import re
 from collections.abc import Callable
@@ -12,24 +12,34 @@ Kind = Literal[
     "missing header",
     "missing library",
     "missing program",
+    "missing shared library",
+    "pkg_resources gone",
+    "distutils gone",
+    "missing backend",
     "missing module",
     "numpy ABI",
+    "numpy API",
     "Cython 3",
     "network in build",
     "version from git",
     "out of memory",
     "disk full",
+    "test-only failure",
     "unknown",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why a build failed, what it could not find ("geos_c.h"), and the packages to try it with."""
+    """Why a build failed, what it could not find ("geos_c.h"), and what to try it with.
+
+    That is Debian packages, or requirements that the locked environment should meet.
+    """
 
     kind: Kind
     what: str = ""
     apt_packages: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -43,7 +53,7 @@ def diagnose(log: str) -> Diagnosis:
         found = re.search(sign, log, re.MULTILINE)
         if found:
             what = next((group for group in found.groups() if group), "") if found.re.groups else ""
-            return Diagnosis(kind, what, packages(what))
+            return Diagnosis(kind, what, packages(what), _requirements(kind, what))
     return Diagnosis("unknown")
 
 
@@ -69,6 +79,46 @@ def _program(what: str) -> tuple[str, ...]:
     return _PROGRAMS.get(what, ()) or packages_for(what)
 
 
+def _shared(what: str) -> tuple[str, ...]:
+    name = what.partition(".so")[0]
+    return _SHARED.get(name, ()) or _library(name.removeprefix("lib"))
+
+
+def _requirements(kind: Kind, what: str) -> tuple[str, ...]:
+    """What has to be among the locked packages for this not to happen again."""
+    module = what.split(".")[0]
+    if kind in {"missing module", "missing backend"}:
+        return (_BUILD_MODULES[module],) if module in _BUILD_MODULES else ()
+    if kind == "numpy API":
+        return ("numpy<1.24",) if what in _GONE_IN_1_24 else ("numpy<2",)
+    return _KIND_REQUIREMENTS.get(kind, ())
+
+
+_GONE_IN_1_24 = frozenset({"float", "int", "bool", "object", "str", "complex", "long", "typeDict"})
+_KIND_REQUIREMENTS: dict[Kind, tuple[str, ...]] = {
+    "pkg_resources gone": ("setuptools<81",),
+    "distutils gone": ("setuptools<81",),
+    "Cython 3": ("cython<3",),
+    "numpy ABI": ("numpy<2",),
+}
+_BUILD_MODULES = {
+    "Cython": "cython", "numpy": "numpy", "pybind11": "pybind11", "setuptools": "setuptools<81", "wheel": "wheel",
+    "setuptools_scm": "setuptools-scm", "setuptools_rust": "setuptools-rust", "packaging": "packaging",
+    "hatchling": "hatchling", "hatch_vcs": "hatch-vcs", "flit_core": "flit-core", "flit_scm": "flit-scm",
+    "poetry": "poetry-core", "poetry_dynamic_versioning": "poetry-dynamic-versioning", "pdm": "pdm-backend",
+    "mesonpy": "meson-python", "scikit_build_core": "scikit-build-core", "skbuild": "scikit-build",
+    "maturin": "maturin", "pbr": "pbr", "versioneer": "versioneer", "extension_helpers": "extension-helpers",
+    "numpy_distutils": "numpy", "cffi": "cffi", "pythran": "pythran", "jinja2": "jinja2", "tempita": "tempita",
+    "pkgconfig": "pkgconfig", "oldest_supported_numpy": "oldest-supported-numpy", "ninja": "ninja", "six": "six",
+}  # fmt: skip
+"""Modules that builds import -> the requirement that brings them."""
+_SHARED = {
+    "libGL": ("libgl1",), "libEGL": ("libegl1",), "libgomp": ("libgomp1",), "libglib-2": ("libglib2.0-0",),
+    "libgthread-2": ("libglib2.0-0",), "libX11": ("libx11-6",), "libSM": ("libsm6",), "libXext": ("libxext6",),
+    "libXrender": ("libxrender1",), "libgfortran": ("libgfortran5",), "libsndfile": ("libsndfile1",),
+    "libquadmath": ("libquadmath0",), "libtbb": ("libtbb12",), "libatomic": ("libatomic1",),
+}  # fmt: skip
+"""Libraries that wheels load, up to their ".so" (or its first dot)."""
 _LIBRARY_NAMES = {
     "z": ("zlib1g-dev",), "zlib": ("zlib1g-dev",), "bz2": ("libbz2-dev",), "lzma": ("liblzma-dev",),
     "ssl": ("libssl-dev",), "crypto": ("libssl-dev",), "openssl": ("libssl-dev",), "ffi": ("libffi-dev",),
@@ -107,18 +157,41 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ),
     ("missing program", rf"Program {_NAME} (?:found: NO|not found or not executable)", _program),
     ("missing program", r"(?:FileNotFoundError|No such file or directory): '([\w+-]+)'\s*$", _program),
-    ("missing module", r"ModuleNotFoundError: No module named '([\w.]+)'", _nothing),
     (
-        "numpy ABI",
-        r"numpy\.(?:ndarray|dtype) size changed|compiled using NumPy 1\.x|module compiled against API version",
+        "missing shared library",
+        r"(?:ImportError|OSError): ([\w.+-]+?\.so[\w.]*): cannot open shared object file",
+        _shared,
+    ),
+    ("pkg_resources gone", r"(?:No module named|cannot import name) '?pkg_resources'?", _nothing),
+    ("distutils gone", r"No module named '?distutils(?:\.\w+)*'?", _nothing),
+    (
+        "Cython 3",
+        r"Cython\.Compiler\.Errors\.CompileError|'long' is not (?:declared|a type identifier)"
+        r"|cimported module has no attribute 'long'|undeclared name not builtin: (?:long|unicode|basestring|xrange)\b",
         _nothing,
     ),
-    ("Cython 3", r"Cython\.Compiler\.Errors\.CompileError|'long' is not (?:declared|a type identifier)", _nothing),
+    (
+        "numpy ABI",
+        r"numpy\.(?:ndarray|dtype|ufunc) size changed|compiled using NumPy 1\.x|module compiled against A[BP]I version"
+        r"|numpy\.core\.multiarray failed to import",
+        _nothing,
+    ),
+    (
+        "numpy API",
+        r"module 'numpy' has no attribute '(float|int|bool|object|str|complex|long|typeDict)'"
+        r"|`np\.(\w+_?)` was removed in the NumPy 2\.0",
+        _nothing,
+    ),
+    ("missing backend", r"BackendUnavailable: Cannot import '([\w.]+)'", _nothing),
+    ("missing backend", r"Backend '([\w.]+)(?::\w+)?' is not available", _nothing),
+    ("missing module", r"ModuleNotFoundError: No module named '([\w.]+)'", _nothing),
+    ("missing module", r"ImportError: No module named '?([\w.]+)'?\s*$", _nothing),
     (
         "network in build",
         r"Temporary failure in name resolution|Name or service not known|Could not resolve host|Network is unreachable",
         _nothing,
     ),
     ("version from git", r"setuptools[_-]scm was unable to detect version|unable to detect version for", _nothing),
+    ("test-only failure", r"^(?:=+ )?(?:\d+ failed|ERROR collecting|FAILED \S+::)", _nothing),
 )
 """Kind, sign (its first group that matches is what was lacking), and what to install."""

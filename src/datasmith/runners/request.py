@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Self, get_args
 
 from datasmith.errors import ConfigError
 from datasmith.executors.executors import check_executor
 from datasmith.github.base import Window
 from datasmith.github.forges import Sources
 from datasmith.runners.agenda import Terms
+from datasmith.settings import AgentName
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage.base import STAGES
 from datasmith.workloads.measure import MeasurePlan
@@ -23,7 +24,8 @@ class Request:
     """What one call of fc-data asks for; `stages` are in order, `n_concurrent` None means one item a core.
 
     `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
-    it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run.
+    it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run,
+    `agent` who writes build scripts where nothing else helps (empty: as the settings say).
     """
 
     window: Window
@@ -33,6 +35,7 @@ class Request:
     force: bool = False
     join: bool = False
     executor: str = "local"
+    agent: str = ""
     n_concurrent: int | None = None
     tasks_per_repo: int | None = None
     plan: MeasurePlan = field(default_factory=MeasurePlan)
@@ -54,6 +57,7 @@ class Request:
         max_rounds: int | None = None,
         join: bool = False,
         executor: str = "local",
+        agent: str = "",
     ) -> Self:
         """Read the flags; stages given twice run once.
 
@@ -69,6 +73,10 @@ class Request:
         if seed < 0:
             raise ConfigError(f"--seed {seed}: must not be negative (example: --seed 7)")
         plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
+        if agent and agent not in get_args(AgentName):
+            raise ConfigError(
+                f"--agent {agent!r}: must be one of {', '.join(get_args(AgentName))} (example: --agent claude)"
+            )
         if max_rounds is not None and max_rounds < FEWEST_ROUNDS:
             raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
         return cls(
@@ -79,6 +87,7 @@ class Request:
             force=force,
             join=join,
             executor=check_executor(executor),
+            agent=agent,
             n_concurrent=n_concurrent,
             tasks_per_repo=tasks_per_repo,
             plan=plan if max_rounds is None else plan.at_most(max_rounds),

@@ -9,16 +9,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from datasmith.agents.attempts import Attempt, Commit, whole_context
+from datasmith.agents.synthesize import Synthesizer, Wanted
 from datasmith.docker import seal
-from datasmith.docker.context import SCRIPTS, DockerContext
-from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, ImageRef, Limits
-from datasmith.docker.images import BUILD_ARGS, ImageManager, ImagePlan, build_args_text
-from datasmith.docker.verifiers import TestReport, run_tests
-from datasmith.errors import BuildFailed, MeasurementFailed
+from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, Limits
+from datasmith.docker.images import ImagePlan
+from datasmith.docker.verifiers import MultiObjVerifier, ProfileVerifier, SmokeVerifier, TestReport, run_tests
+from datasmith.errors import MeasurementFailed
 from datasmith.github.git import MAX_PATCH, Git
 from datasmith.github.render import render_instruction
 from datasmith.redact import redact
-from datasmith.resolution.diagnosis import diagnose
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
@@ -41,6 +42,8 @@ TEST_COMMAND = (
 )  # fmt: skip
 """A module that cannot be imported, as where a pull request deletes it with its tests, takes no other tests away."""
 REBUILD_TIMEOUT_S = 3600.0
+CALL_TIMEOUT_S = 900.0
+"""Within this time one of the suite's benchmarks must have been called without an error."""
 SHOWN_TESTS = 3
 MEASURE_ATTEMPTS = 3
 """A measurement that a busy machine made invalid is taken this often before the item fails."""
@@ -58,15 +61,18 @@ class Synthesis:
     def __init__(
         self,
         engine: ContainerEngine,
-        images: ImageManager,
+        synthesizer: Synthesizer,
         *,
         data_dir: Path,
         plan: MeasurePlan,
         limits: Limits,
         now: Callable[[], datetime],
+        reuse: bool = True,
     ) -> None:
+        """`reuse`: an image may be built as it was for this commit before."""
         self._engine = engine
-        self._images = images
+        self._synthesizer = synthesizer
+        self._reuse = reuse
         self._data_dir = data_dir
         self._plan = plan
         self._limits = limits
@@ -79,7 +85,7 @@ class Synthesis:
             EngineUnavailable: the engine is gone; says nothing about the order.
         """
         progress("build")
-        sealed = self._build(order)
+        sealed = self._build(order, progress)
         if isinstance(sealed, Refusal):
             return sealed
         progress("verify")
@@ -94,7 +100,7 @@ class Synthesis:
             return Refusal(certificate.reason)
         return _task(order, sealed, verified, certificate)
 
-    def _build(self, order: Order) -> Sealed | Refusal:
+    def _build(self, order: Order, progress: Callable[[str], None]) -> Sealed | Refusal:
         pr, resolution = order.pr, order.resolution
         git = Git(order.clone)
         patch = _solution(order, git)
@@ -115,32 +121,31 @@ class Synthesis:
             build_args=args,
             source=source,
         )
-        built = self._image(plan, self._data_dir / "logs" / f"{order.task_id}.build.log")
-        if isinstance(built, Refusal):
-            return built
-        image, plan = built
+        found = self._synthesizer.synthesize(self._wanted(order, plan), progress)
+        if found.found is None or found.found.image is None:
+            return _does_not_build(found.failed)
+        plan = found.found.plan
         inputs = BuildInputs(
             python_version=plan.python_version,
             apt_packages=plan.apt_packages,
-            files={**context.texts, BUILD_ARGS: build_args_text({**args, **_tier_args(plan)})},
-            build_args=args,
+            files=dict(whole_context(plan).texts),
+            build_args=plan.build_args,
         )
-        return Sealed(image, inputs, source, patch)
+        return Sealed(found.found.image, inputs, source, patch)
 
-    def _image(self, plan: ImagePlan, log: Path) -> tuple[ImageRef, ImagePlan] | Refusal:
-        """Build, and again with the system packages that a failed build's log asks for; the plan that did it."""
-        log.parent.mkdir(parents=True, exist_ok=True)
-        failed: BuildFailed | None = None
-        while True:
-            try:
-                return self._images.build(plan, log=log), plan
-            except BuildFailed as error:
-                # Where the packages themselves cannot be had, what asked for them is the reason.
-                failed = failed if failed and error.stage == SCRIPTS[0] else error
-                more = sorted({*diagnose(error.log_tail).apt_packages} - {*plan.apt_packages})
-            if not more:
-                return _does_not_build(failed)
-            plan = replace(plan, apt_packages=(*plan.apt_packages, *more))
+    def _wanted(self, order: Order, plan: ImagePlan) -> Wanted:
+        """What the image has to show before its tests are run: its modules import, and a benchmark can be called."""
+        pr, names = order.pr, order.resolution.import_names
+        smoke = (SmokeVerifier(*names),) if names else ()
+        return Wanted(
+            commit=Commit(pr.owner, pr.repo, pr.issue_number, pr.base_sha),
+            plan=plan,
+            verifier=MultiObjVerifier((*smoke, ProfileVerifier(CALL_TIMEOUT_S, order.benchmark_dir))),
+            log=self._data_dir / "logs" / f"{order.task_id}.build.log",
+            pr_context=pr.title,
+            cutoff=order.resolution.cutoff,
+            reuse=self._reuse,
+        )
 
     def _verify(self, order: Order, sealed: Sealed, core: int) -> Verified | Refusal:
         """Seal, imports, benchmarks and tests of the untouched tree; then the tests with the expert's patch."""
@@ -247,16 +252,13 @@ def print_row(file: IO[str], row: Measurement) -> None:
     file.write(json.dumps(asdict(row)) + "\n")
 
 
-def _does_not_build(failed: BuildFailed) -> Refusal:
-    lacked = diagnose(failed.log_tail).text
-    why = f" ({lacked})" if lacked else ""
-    said = _last_line(failed.log_tail)
-    return Refusal(f"does not build{why}: stage {failed.stage}, exit code {failed.rc}: {said}")
-
-
-def _tier_args(plan: ImagePlan) -> dict[str, str]:
-    """What the lower tiers were built with, for those who build a task folder's Dockerfile by hand."""
-    return {"FC_PYTHON": plan.python_version, "FC_APT_PACKAGES": " ".join(plan.apt_packages)}
+def _does_not_build(failed: Attempt | None) -> Refusal:
+    if failed is None:
+        return Refusal("does not build: nothing could be tried")
+    why = f" ({failed.reason})" if failed.reason else ""
+    said = _last_line(failed.log)
+    what = "does not build" if failed.image is None else "is built, but does not work"
+    return Refusal(f"{what}{why}: stage {failed.stage}, exit code {failed.rc}: {said}")
 
 
 def _build_args(order: Order) -> dict[str, str]:

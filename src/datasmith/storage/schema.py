@@ -23,7 +23,7 @@ from sqlalchemy import (
 from datasmith.errors import StoreError
 from datasmith.storage.base import Value
 
-REVISION = "0003"
+REVISION = "0004"
 """The newest migration: the schema that this version reads and writes."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -242,6 +242,8 @@ build_attempts = Table(
     *_text("context_hash"),
     *_json("context"),
     *_times("created_at"),
+    *_text("tier", "recipe", "model", "script"),
+    Column("cost_usd", Float),
     Index("build_attempts_by_commit", "owner", "repo", "sha"),
 )
 

@@ -25,7 +25,7 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "error: No Fortran compiler found": ("missing compiler", "Fortran", ("gfortran",)),
     "ERROR: Program 'cmake' not found or not executable": ("missing program", "cmake", ("cmake",)),
     "FileNotFoundError: [Errno 2] No such file or directory: 'swig'": ("missing program", "swig", ("swig",)),
-    "ModuleNotFoundError: No module named 'pkg_resources'": ("missing module", "pkg_resources", ()),
+    "ModuleNotFoundError: No module named 'pkg_resources'": ("pkg_resources gone", "", ()),
     "ValueError: numpy.ndarray size changed, may indicate binary incompatibility": ("numpy ABI", "", ()),
     "a.pyx:3:11: 'long' is not a type identifier": ("Cython 3", "", ()),
     "curl: (6) Could not resolve host: example.org": ("network in build", "", ()),

@@ -10,10 +10,10 @@ import pytest
 
 from datasmith.agents.classification import Classification
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
-from datasmith.docker.images import BUILD_ARGS, ImageManager, ImagePlan
+from datasmith.docker.images import BUILD_ARGS, ImagePlan
 from datasmith.docker.junit import TestState
 from datasmith.docker.verifiers import TestReport
-from datasmith.errors import BuildFailed, MeasurementFailed
+from datasmith.errors import MeasurementFailed
 from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange
 from datasmith.resolution.base import Resolution
@@ -25,6 +25,7 @@ from datasmith.tasks.task import BuildInputs
 from datasmith.workloads.measure import Measured, MeasurePlan
 from datasmith.workloads.summary import INVALID
 from tests.clones import START, Clone
+from tests.unit.agents.synthesizing import Bench, Verdict
 from tests.unit.tasks.samples import PATCH, certificate
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -116,6 +117,10 @@ def test_tests_that_do_not_run_are_a_refusal(clone: Clone, expert: TestReport) -
     assert isinstance(found, Refusal) and found.reason.endswith("the end [2J") and found.reason.isprintable()
 
 
+def no_log(_plan: ImagePlan) -> str | None:
+    return None
+
+
 class StubContainer:
     """A container whose every command ends the same way."""
 
@@ -142,19 +147,13 @@ class StubEngine:
         return cast("Container", self.container)
 
 
-class StubImages:
-    """Images that end one way."""
-
-    def __init__(self, end: Callable[[], ImageRef]) -> None:
-        self.end = end
-
-    def build(self, plan: object, *, log: Path) -> ImageRef:
-        return self.end()
-
-
-def made_by(tmp_path: Path, container: StubContainer, end: Callable[[], ImageRef] = lambda: IMAGE) -> Synthesis:
-    engine, images = cast("ContainerEngine", StubEngine(container)), cast("ImageManager", StubImages(end))
-    return Synthesis(engine, images, data_dir=tmp_path / "data", plan=MeasurePlan(), limits=Limits(), now=lambda: NOW)
+def made_by(tmp_path: Path, container: StubContainer, end: Callable[[ImagePlan], str | None] = no_log) -> Synthesis:
+    """Stage 5 on images that end as `end` says; their containers answer as `container` does."""
+    bench = Bench(tmp_path, end)
+    engine = cast("ContainerEngine", StubEngine(container))
+    return Synthesis(
+        engine, bench.synthesizer, data_dir=tmp_path / "data", plan=MeasurePlan(), limits=Limits(), now=lambda: NOW
+    )
 
 
 FAILED = ExecResult(1, b"", b"error: patch failed: calc.py:1\n", 0.1, 0.1, False)
@@ -175,37 +174,41 @@ def test_a_patch_that_does_not_apply_is_refused(tmp_path: Path, clone: Clone) ->
 def test_an_image_that_does_not_build_is_refused(tmp_path: Path, clone: Clone) -> None:
     """With the script, its exit code and what it said last; the sealed source follows the base commit."""
 
-    def end() -> ImageRef:
-        raise BuildFailed("docker_build_pkg.sh", 7, "first\n\x1b[31mno compiler\x07\n\n")
+    def end(_plan: ImagePlan) -> str | None:
+        return "first\n\x1b[31mno compiler\x07\n\n"
 
     clone.merge(12, "Faster")
     steps: list[str] = []
     found = made_by(tmp_path, StubContainer(FAILED), end).make(order(clone), 0, steps.append)
-    assert found == Refusal("does not build: stage docker_build_pkg.sh, exit code 7: [31mno compiler")
+    assert found == Refusal("does not build: stage docker_build_pkg.sh, exit code 1: [31mno compiler")
     first = synthesis.source_path(tmp_path / "data", "acme_calc_12").read_bytes()
     clone.commit("more", {**START, "more.py": "x"}, "2026-02-20T00:00:00+0000")
     clone.merge(13, "Faster", {"calc.py": "y\n"})
     assert isinstance(made_by(tmp_path, StubContainer(FAILED), end).make(order(clone), 0, steps.append), Refusal)
     assert synthesis.source_path(tmp_path / "data", "acme_calc_12").read_bytes() != first
-    assert steps == ["build", "build"]
+    assert steps[0] == "build" and steps[1].startswith("Checking cache for acme/calc@")
 
 
-def built_from(tmp_path: Path, clone: Clone, *logs: tuple[str, str]) -> tuple[Sealed | Refusal, list[tuple[str, ...]]]:
+def built_from(
+    tmp_path: Path, clone: Clone, *logs: tuple[str, str], works: bool = True
+) -> tuple[Sealed | Refusal, list[tuple[str, ...]]]:
     """What comes of an order whose builds fail with these (script, log), one after another; packages of each build."""
-    asked: list[tuple[str, ...]] = []
+    waiting = list(logs)
+    bench = Bench(tmp_path, no_log)
 
-    class Images(StubImages):
-        def build(self, plan: object, *, log: Path) -> ImageRef:
-            assert isinstance(plan, ImagePlan)
-            asked.append(plan.apt_packages)
-            if len(asked) <= len(logs):
-                script, text = logs[len(asked) - 1]
-                raise BuildFailed(script, 1, text)
-            return IMAGE
+    def end(_plan: ImagePlan) -> str | None:
+        bench.images.stage, said = waiting.pop(0) if waiting else ("", None)
+        return said
 
-    made = made_by(tmp_path, StubContainer(FAILED))
-    made._images = cast("ImageManager", Images(lambda: IMAGE))
-    return made._build(order(clone)), asked
+    bench.images.end = end
+    engine = cast("ContainerEngine", bench.engine)
+    made = Synthesis(
+        engine, bench.synthesizer, data_dir=tmp_path / "data", plan=MeasurePlan(), limits=Limits(), now=lambda: NOW
+    )
+    wanted = made._wanted
+    made._wanted = lambda order, plan: replace(wanted(order, plan), verifier=Verdict(works))  # type: ignore[method-assign]
+    built = made._build(order(clone), lambda _step: None)
+    return built, [plan.apt_packages for plan in bench.images.plans]
 
 
 NO_HEADER = ("docker_build_pkg.sh", "x.c:1:10: fatal error: geos_c.h: No such file or directory\ncompilation ended")
@@ -229,6 +232,13 @@ def test_a_build_that_lacks_the_same_again_is_refused(tmp_path: Path, clone: Clo
     assert built_from(tmp_path, clone, NO_HEADER, NO_HEADER) == (Refusal(said), [(), ("libgeos-dev",)])
     no_package = ("docker_build_base.sh", "E: Unable to locate package libgeos-dev")
     assert built_from(tmp_path, clone, NO_HEADER, no_package)[0] == Refusal(said)
+
+
+def test_an_image_that_does_not_work_is_refused(tmp_path: Path, clone: Clone) -> None:
+    """Built, and no use: the reason says so."""
+    clone.merge(12, "Faster")
+    built, _ = built_from(tmp_path, clone, works=False)
+    assert isinstance(built, Refusal) and built.reason.startswith("is built, but does not work: stage smoke")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,197 @@
+"""What the store remembers of environments: every try to build one, and the contexts that worked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, cast
+
+from datasmith.docker.context import LOCK, DockerContext
+from datasmith.docker.engine import ImageRef
+from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, build_args_text, short
+from datasmith.redact import redact
+from datasmith.storage.base import Condition, Query, Row, Store, Value
+
+EDITABLE = ("docker_build_pkg.sh", "docker_build_run.sh")
+"""The scripts that may differ between two pull requests of one repository, and that a coding agent may write."""
+TAIL = 4000
+MOST_SIMILAR = 5
+"""Contexts of other commits that are tried."""
+
+TierName = Literal["cache", "recipe", "similar", "agent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What an environment is for."""
+
+    owner: str
+    repo: str
+    issue_number: int
+    sha: str
+
+    @property
+    def text(self) -> str:
+        """`owner/repo@sha`, the sha as it is shown."""
+        return f"{self.owner}/{self.repo}@{self.sha[:12]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try to build and verify an environment; of a failed one, what it said at the end.
+
+    `stage` is the script or the verifier that ended it. `recipe` is what was changed since the try before, `model`
+    who wrote the scripts; `cost_usd` is None where nobody knows.
+    """
+
+    plan: ImagePlan
+    tier: TierName
+    ok: bool
+    stage: str
+    rc: int
+    stdout: str
+    stderr: str
+    duration_s: float
+    recipe: str = ""
+    model: str | None = None
+    cost_usd: float | None = None
+    image: ImageRef | None = None
+    reason: str = ""
+
+    @property
+    def log(self) -> str:
+        """Both tails."""
+        return f"{self.stdout}\n{self.stderr}".strip()
+
+
+def whole_context(plan: ImagePlan) -> DockerContext:
+    """The files of a plan with its arguments: enough to build it again."""
+    tiers = {PYTHON_ARG: plan.python_version, APT_ARG: " ".join(plan.apt_packages)}
+    return DockerContext({**plan.context.texts, BUILD_ARGS: build_args_text({**plan.build_args, **tiers})})
+
+
+def note_attempt(store: Store, commit: Commit, attempt: Attempt, *, engine: str, now: datetime) -> None:
+    """Add a row to build_attempts; what has the form of a secret does not get into it."""
+    context = whole_context(attempt.plan)
+    _, earlier = store.query(Query("build_attempts", columns=("id",), conditions=_equal(_key(commit)), count=True))
+    row: Row = {
+        **_key(commit),
+        "issue_number": commit.issue_number,
+        "attempt": (earlier or 0) + 1,
+        "engine": engine,
+        "tier": attempt.tier,
+        "recipe": attempt.recipe,
+        "model": attempt.model,
+        "script": "\n".join(attempt.plan.context.texts.get(name, "") for name in EDITABLE),
+        "stage": attempt.stage,
+        "ok": attempt.ok,
+        "rc": attempt.rc,
+        "reason": attempt.reason,
+        "stdout": redact(attempt.stdout)[-TAIL:],
+        "stderr": redact(attempt.stderr)[-TAIL:],
+        "duration_s": attempt.duration_s,
+        "cost_usd": attempt.cost_usd,
+        "context_hash": context.digest,
+        "context": cast("Value", dict(context.texts)),
+        "created_at": now,
+    }
+    store.query(Query("build_attempts", "insert", rows=(row,)))
+
+
+def save_context(store: Store, commit: Commit, attempt: Attempt, *, asked: ImagePlan, now: datetime) -> None:
+    """Keep the context of an attempt that worked, for this commit and for its neighbours.
+
+    `asked` is the plan that the search began with: a context only counts for those who ask for the same pins.
+    """
+    context = whole_context(attempt.plan)
+    image = attempt.image
+    row: Row = {
+        **_key(commit),
+        "issue_number": commit.issue_number,
+        "engine": image.engine if image else None,
+        "image_name": image.name if image else None,
+        "image_digest": image.digest if image else None,
+        "context_hash": context.digest,
+        "context": cast("Value", dict(context.texts)),
+        "verification": {"tier": attempt.tier, "stage": attempt.stage, "asked": _pins_asked(asked)},
+        "created_at": now,
+    }
+    store.upsert("candidate_containers", [row])
+
+
+def cached_context(store: Store, commit: Commit, asked: ImagePlan) -> DockerContext | None:
+    """The context that worked for this very commit and these pins."""
+    rows = store.select("candidate_containers", _key(commit))
+    verification = rows[0]["verification"] if rows else None
+    if not isinstance(verification, dict) or verification.get("asked") != _pins_asked(asked):
+        return None
+    return _context(rows[0])
+
+
+def _pins_asked(plan: ImagePlan) -> str:
+    return short(plan.context.texts.get(LOCK, ""), plan.python_version)
+
+
+def similar_contexts(store: Store, commit: Commit) -> list[DockerContext]:
+    """Contexts that worked for other commits of the repository, those of the nearest pull requests first, at most 5.
+
+    Near is what was opened near in time; a context whose pull request is not known counts from when it was made.
+    """
+    of_repo: Row = {"owner": commit.owner, "repo": commit.repo}
+    rows = store.select("candidate_containers", of_repo, order=("sha",))
+    opened = {row["issue_number"]: row["created_at"] for row in store.select("pull_requests", of_repo)}
+    here = opened.get(commit.issue_number)
+    others = [row for row in rows if row["sha"] != commit.sha]
+
+    def distance(row: Row) -> float:
+        then = opened.get(row["issue_number"]) or row["created_at"]
+        if not isinstance(here, datetime) or not isinstance(then, datetime):
+            return float("inf")
+        return abs((then - here).total_seconds())
+
+    found = [_context(row) for row in sorted(others, key=distance)]
+    return [context for context in found if context is not None][:MOST_SIMILAR]
+
+
+def earlier_failures(store: Store, commit: Commit) -> list[str]:
+    """What earlier tries for this commit said, in their order; for whoever tries next."""
+    rows = store.select("build_attempts", _key(commit), order=("id",))
+    return [_told(row) for row in rows if row["ok"] is False]
+
+
+def _told(row: Mapping[str, Value]) -> str:
+    tier, stage, rc, reason, out, err = (
+        str(row[name] or "") for name in ("tier", "stage", "rc", "reason", "stdout", "stderr")
+    )
+    return f"{tier} attempt, stage {stage}, exit code {rc}: {reason or 'unknown'}\n{out}\n{err}".strip()
+
+
+def _context(row: Mapping[str, Value]) -> DockerContext | None:
+    texts = row["context"]
+    if not isinstance(texts, dict):
+        return None
+    return DockerContext({name: text for name, text in texts.items() if isinstance(text, str)})
+
+
+def _equal(row: Row) -> tuple[Condition, ...]:
+    return tuple(Condition(name, "eq", value) for name, value in row.items())
+
+
+def _key(commit: Commit) -> Row:
+    return {"owner": commit.owner, "repo": commit.repo, "sha": commit.sha}
+
+
+def fixed_by_recipe(rows: Sequence[Mapping[str, Value]]) -> list[tuple[str, int, int]]:
+    """(recipe, commits it was tried on, commits that were built with it), the most useful first.
+
+    `rows` are those of build_attempts. A commit that took several recipes counts for each of them.
+    """
+    tried: dict[str, set[tuple[Value, ...]]] = {}
+    built: set[tuple[Value, ...]] = set()
+    for row in rows:
+        commit = (row["owner"], row["repo"], row["sha"])
+        if row["ok"]:
+            built.add(commit)
+        for recipe in str(row["recipe"] or "").splitlines():
+            tried.setdefault(recipe, set()).add(commit)
+    table = [(recipe, len(commits), len(commits & built)) for recipe, commits in tried.items()]
+    return sorted(table, key=lambda line: (-line[2], -line[1], line[0]))

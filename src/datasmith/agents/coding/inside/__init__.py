@@ -1,0 +1,1 @@
+"""What runs beside a coding agent in its sandbox: the standard library alone, on any Python from 3.8 on."""

@@ -1,0 +1,67 @@
+"""What to change in a build that failed, without asking anybody: by the signs in its log."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from datasmith.agents.attempts import EDITABLE, Attempt
+from datasmith.docker.context import LOCK, DockerContext
+from datasmith.docker.images import ImagePlan
+from datasmith.resolution.diagnosis import Diagnosis, diagnose
+
+Relock = Callable[[str, tuple[str, ...], str], str | None]
+"""(lock, requirements, Python version) -> the lock that meets them; None where there is none."""
+
+VERSION_ARGS = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION")
+UNKNOWN_VERSION = "0.0.1"
+"""What a project is told to be where only its tags, which a sealed tree does not have, would say."""
+MOST_PACKAGES = 40
+_APT_LINE = re.compile(r"^#\s*fc-apt:\s*(.*)$", re.MULTILINE)
+_APT_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]{1,60}")
+
+
+class Remedy(NamedTuple):
+    """A plan to try next, and what is new in it: one line a recipe, "missing header: apt libgeos-dev"."""
+
+    plan: ImagePlan
+    recipe: str
+
+
+def remedy(failed: Attempt, relock: Relock) -> Remedy | None:
+    """What the table has for this failure; None where it has nothing, or nothing that is not in the plan already."""
+    found = diagnose(failed.log)
+    plan = failed.plan
+    more = sorted({*found.apt_packages} - {*plan.apt_packages})
+    if more:
+        wider = replace(plan, apt_packages=(*plan.apt_packages, *more))
+        return Remedy(wider, f"{found.kind}: apt {' '.join(more)}")
+    return _with_version(plan, found) or _with_lock(plan, found, relock)
+
+
+def _with_version(plan: ImagePlan, found: Diagnosis) -> Remedy | None:
+    if found.kind != "version from git" or VERSION_ARGS[0] in plan.build_args:
+        return None
+    told = dict.fromkeys(VERSION_ARGS, UNKNOWN_VERSION)
+    return Remedy(replace(plan, build_args={**plan.build_args, **told}), f"{found.kind}: version {UNKNOWN_VERSION}")
+
+
+def _with_lock(plan: ImagePlan, found: Diagnosis, relock: Relock) -> Remedy | None:
+    lock = plan.context.texts.get(LOCK, "")
+    changed = relock(lock, found.requirements, plan.python_version) if found.requirements else None
+    if changed is None or changed == lock:
+        return None
+    context = DockerContext({**plan.context.texts, LOCK: changed})
+    return Remedy(replace(plan, context=context), f"{found.kind}: lock {' '.join(found.requirements)}")
+
+
+def with_scripts(plan: ImagePlan, scripts: Mapping[str, str], apt_packages: tuple[str, ...] = ()) -> ImagePlan:
+    """The plan with other scripts of EDITABLE, and with the packages that their `# fc-apt:` lines ask for.
+
+    The packages come from Debian, before anything of the scripts runs: a script itself never has a network.
+    """
+    texts = {name: text for name, text in scripts.items() if name in EDITABLE}
+    asked = [name for text in texts.values() for line in _APT_LINE.findall(text) for name in line.split()]
+    more = [name for name in (*apt_packages, *asked) if _APT_NAME.fullmatch(name)][:MOST_PACKAGES]
+    packages = tuple(dict.fromkeys((*plan.apt_packages, *more)))
+    return replace(plan, context=DockerContext({**plan.context.texts, **texts}), apt_packages=packages)

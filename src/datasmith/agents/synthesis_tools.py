@@ -1,0 +1,163 @@
+"""What a Synthesizer works with, opened from the settings where nobody gives it, and the plan that it starts from."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from datasmith.agents.attempts import Commit
+from datasmith.agents.scripting import ScriptWriter
+from datasmith.docker.context import LOCK, DockerContext
+from datasmith.docker.engine import ContainerEngine, Limits, Mount
+from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImageManager, ImagePlan, read_build_args
+from datasmith.errors import ConfigError
+from datasmith.storage.base import Store, utc_now
+
+if TYPE_CHECKING:
+    from datasmith.settings import Settings
+
+Relocking = Callable[[str, tuple[str, ...], str, datetime], str | None]
+"""(lock, requirements, Python version, cutoff) -> the lock that meets them, or None."""
+SourceOf = Callable[[str, str, str, Path], Path]
+"""(owner, repo, sha, directory) -> the tar of the sealed tree, which may be made in the directory."""
+PAYLOAD_EXAMPLE = """(example: '{"dependencies": ["numpy==1.26.0"]}')"""
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisTools:
+    """Everything with a side effect; without a `writer` no model is ever asked."""
+
+    engine: ContainerEngine
+    images: ImageManager
+    store: Store
+    relock: Relocking
+    source: SourceOf
+    limits: Limits
+    mounts: tuple[Mount, ...] = ()
+    writer: ScriptWriter | None = None
+
+    @classmethod
+    def opened(cls, agent: str) -> Self:
+        """All of it as the settings say.
+
+        Raises:
+            ConfigError, EngineUnavailable, StoreError: something cannot be opened.
+        """
+        from datasmith.docker.engines import open_engine
+        from datasmith.settings import load_settings
+        from datasmith.storage import open_store
+
+        settings = load_settings()
+        return cls.of(settings, open_engine(settings), open_store(settings), agent)
+
+    @classmethod
+    def of(cls, settings: "Settings", engine: ContainerEngine, store: Store, agent: str = "") -> Self:
+        """The tools on an engine and a store that are open already.
+
+        Raises:
+            ConfigError: the agent is not known, or cannot be used as asked.
+        """
+        from datasmith.agents.coding.writers import open_writer
+        from datasmith.docker.engines import limits_of
+        from datasmith.workloads.mounts import inside_mounts
+
+        return cls(
+            engine=engine,
+            images=ImageManager(engine, namespace=settings.namespace),
+            store=store,
+            relock=_relocking(settings),
+            source=_sealing(settings),
+            limits=limits_of(settings),
+            mounts=inside_mounts(),
+            writer=open_writer(agent or settings.agent, settings, engine),
+        )
+
+
+def _relocking(settings: "Settings") -> Relocking:
+    def relocked(lock: str, requirements: tuple[str, ...], python_version: str, cutoff: datetime) -> str | None:
+        from datasmith.resolution.relock import relock
+
+        return relock(_compiler(settings), lock, requirements, python_version=python_version, cutoff=cutoff)
+
+    return relocked
+
+
+def _compiler(settings: "Settings") -> "UvCompiler":
+    from datasmith.process import find_uv
+    from datasmith.resolution.uv import UvCompiler
+
+    cache = settings.cache_dir.absolute() / "uv"
+    return UvCompiler(find_uv(), index_url=settings.index_url, ca_bundle=settings.ca_bundle, cache_dir=cache)
+
+
+if TYPE_CHECKING:
+    from datasmith.resolution.uv import UvCompiler
+
+
+def _sealing(settings: "Settings") -> SourceOf:
+    def sealed(owner: str, repo: str, sha: str, place: Path) -> Path:
+        from datasmith.github.clones import CloneCache
+        from datasmith.github.git import Git
+        from datasmith.github.models import Repository
+
+        directory = settings.clones_dir or settings.cache_dir / "clones"
+        clone = CloneCache(directory.absolute(), url=settings.clone_url).at_hand(Repository(owner=owner, repo=repo))
+        if clone is None:
+            raise ConfigError(
+                f"there is no clone of {owner}/{repo} below {directory} and no source= was given"
+                f" (example: git clone --bare https://github.com/{owner}/{repo} {directory}/{owner}/{repo}.git)"
+            )
+        git, target = Git(clone), place / "repo.tar.gz"
+        git.sealed_source(sha, target, commit_date=git.commit(sha).committed_at)
+        return target
+
+    return sealed
+
+
+def plan_from_payload(
+    commit: Commit,
+    base_context: DockerContext | None,
+    env_payload: str,
+    python_version: str,
+    source: Path,
+    tools: SynthesisTools,
+) -> ImagePlan:
+    """Where a search starts: our own scripts, those of `base_context` over them, and a lock.
+
+    Raises:
+        ConfigError: the payload is not JSON with `dependencies`, or they cannot be locked together.
+    """
+    given: Mapping[str, str] = base_context.texts if base_context else {}
+    args = read_build_args(given.get(BUILD_ARGS, ""))
+    version = args.pop(PYTHON_ARG, "") or python_version or tools.engine.pythons()[-1]
+    packages = tuple(args.pop(APT_ARG, "").split())
+    texts = {name: text for name, text in given.items() if name != BUILD_ARGS}
+    if LOCK not in texts:
+        texts[LOCK] = _locked(env_payload, version, tools)
+    context = DockerContext({**DockerContext.default(lock="").texts, **texts})
+    return ImagePlan(commit.owner, commit.repo, str(commit.issue_number), version, packages, context, source, args)
+
+
+def _locked(env_payload: str, python_version: str, tools: SynthesisTools) -> str:
+    wanted = _dependencies(env_payload)
+    if not wanted:
+        return ""
+    lock = tools.relock("", wanted, python_version, utc_now())
+    if lock is None:
+        raise ConfigError(f"env_payload: its dependencies cannot be installed together {PAYLOAD_EXAMPLE}")
+    return lock
+
+
+def _dependencies(env_payload: str) -> tuple[str, ...]:
+    if not env_payload:
+        return ()
+    try:
+        found = json.loads(env_payload)
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"env_payload is not JSON: {error} {PAYLOAD_EXAMPLE}") from error
+    listed = found.get("dependencies") if isinstance(found, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(line, str) for line in listed):
+        raise ConfigError(f"env_payload has no list of dependencies {PAYLOAD_EXAMPLE}")
+    return tuple(listed)

@@ -1,0 +1,346 @@
+"""Find build scripts that work for a commit: what worked before, plain recipes, its neighbours' scripts, an agent."""
+
+import logging
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from datasmith.agents.attempts import (
+    EDITABLE,
+    Attempt,
+    Commit,
+    TierName,
+    cached_context,
+    earlier_failures,
+    note_attempt,
+    save_context,
+    similar_contexts,
+    whole_context,
+)
+from datasmith.agents.planted import holdings, planted
+from datasmith.agents.recipes import remedy, with_scripts
+from datasmith.agents.scripting import Brief, ScriptWriter
+from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
+from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
+from datasmith.docker.engine import Container, ImageRef, Tier
+from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, read_build_args
+from datasmith.docker.verifiers import Verifier
+from datasmith.errors import BuildFailed, ConfigError
+from datasmith.resolution.diagnosis import diagnose
+from datasmith.storage.base import utc_now
+
+MOST_RECIPES = 8
+"""Recipes that are put on top of each other before the table counts as exhausted."""
+MOST_FAILURES = 6
+"""Failures that an agent is shown, the newest ones."""
+
+Trace = Callable[[str], None]
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An environment that is asked for: a first plan, and the verifier that says whether an image will do.
+
+    `cutoff` bounds what recipes may change in the lock (None: now). `reuse` False: no cached context is looked at.
+    """
+
+    commit: Commit
+    plan: ImagePlan
+    verifier: Verifier
+    log: Path
+    pr_context: str = ""
+    cutoff: datetime | None = None
+    reuse: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesized:
+    """How a search ended: the attempt that worked or None, all attempts, and the states that were gone through."""
+
+    found: Attempt | None
+    attempts: tuple[Attempt, ...]
+    states: tuple[str, ...]
+
+    @property
+    def failed(self) -> Attempt | None:
+        """The failure that tells most; a failed download of packages tells less than what asked for them."""
+        failures = [attempt for attempt in self.attempts if not attempt.ok]
+        telling = [attempt for attempt in failures if attempt.stage != SCRIPTS[0]]
+        chosen = telling or failures
+        return chosen[-1] if chosen else None
+
+
+class Synthesizer:
+    """Finds the build context of a commit; every try is a row of build_attempts.
+
+    The order: what worked for this commit before; the plan as it is, and again with what its log asks for; the
+    scripts of the repository's nearest commits; up to `max_attempts` turns of a coding agent. Whatever proposes
+    scripts, the image is built and verified here, from our own copies. Without `tools` they are opened at the first
+    use, as the settings say; `agent` then names the coding agent.
+    """
+
+    def __init__(
+        self,
+        max_attempts: int = 3,
+        *,
+        agent: str = "",
+        tools: SynthesisTools | None = None,
+        trace: Trace = _LOG.info,
+        now: Callable[[], datetime] = utc_now,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.max_attempts = max_attempts
+        self.now = now
+        self.clock = clock
+        self._agent = agent
+        self._tools = tools
+        self._trace = trace
+
+    @property
+    def tools(self) -> SynthesisTools:
+        """What is worked with.
+
+        Raises:
+            ConfigError, EngineUnavailable, StoreError: something of it cannot be opened.
+        """
+        if self._tools is None:
+            self._tools = SynthesisTools.opened(self._agent)
+        return self._tools
+
+    def run(
+        self,
+        owner: str,
+        repo: str,
+        issue_number: int,
+        pr_context: str,
+        verifier: Verifier,
+        *,
+        sha: str,
+        base_context: DockerContext | None = None,
+        env_payload: str = "",
+        python_version: str = "",
+        source: Path | None = None,
+    ) -> DockerContext | None:
+        """The context that builds the commit `sha` and passes the verifier, or None.
+
+        `base_context` is where the search starts; where it has no lock.txt, the `dependencies` of `env_payload`
+        (JSON) are locked. `source` is the tar of the sealed tree; without it, it is made from the clone that the
+        settings know.
+
+        Raises:
+            ConfigError: the payload cannot be read, or there is no tree.
+            EngineUnavailable, ModelUnavailable, StoreUnavailable: an outage, which says nothing about the commit.
+        """
+        commit = Commit(owner, repo, issue_number, sha)
+        with tempfile.TemporaryDirectory(prefix="synthesis-") as name:
+            place = Path(name)
+            tree = source or self.tools.source(owner, repo, sha, place)
+            plan = plan_from_payload(commit, base_context, env_payload, python_version, tree, self.tools)
+            wanted = Wanted(commit, plan, verifier, place / "build.log", pr_context)
+            found = self.synthesize(wanted).found
+        return whole_context(found.plan) if found else None
+
+    def synthesize(self, wanted: Wanted, trace: Trace | None = None) -> Synthesized:
+        """The search itself; see `run` for what it raises."""
+        search = _Search(self, wanted, trace or self._trace)
+        found = search.run()
+        if found:
+            save_context(self.tools.store, wanted.commit, found, asked=wanted.plan, now=self.now())
+            if search.states != ["check_cache"]:
+                search.trace(f"Saved context for {wanted.commit.text}")
+        search.states += [] if search.states == ["check_cache"] else ["save" if found else "fail"]
+        return Synthesized(found, tuple(search.attempts), tuple(search.states))
+
+
+@dataclass
+class _Search:
+    """One search, with what it has tried so far."""
+
+    synthesizer: Synthesizer
+    wanted: Wanted
+    trace: Trace
+    attempts: list[Attempt] = field(default_factory=list)
+    states: list[str] = field(default_factory=list)
+
+    def run(self) -> Attempt | None:
+        steps = (self._cached, self._recipes, self._similar, self._written)
+        return next((found for step in steps if (found := step())), None)
+
+    def _cached(self) -> Attempt | None:
+        self.states.append("check_cache")
+        wanted, says = self.wanted, f"Checking cache for {self.wanted.commit.text}... "
+        store = self.synthesizer.tools.store
+        context = cached_context(store, wanted.commit, wanted.plan) if wanted.reuse else None
+        plan = _plan_of(wanted.plan, context) if context else None
+        if plan is None:
+            self.trace(f"{says}[MISS]")
+            return None
+        found = self._attempt(plan, "cache")
+        self.trace(f"{says}[{'HIT' if found.ok else 'FAIL'}]")
+        return found if found.ok else None
+
+    def _recipes(self) -> Attempt | None:
+        """The plan as it is; after each failure what the log asks for is added."""
+        self.states.append("recipe")
+        done = self._attempt(self.wanted.plan, "recipe")
+        for _ in range(MOST_RECIPES):
+            next_try = None if done.ok else remedy(done, self._relock)
+            if next_try is None:
+                break
+            told = "; ".join(next_try.recipe.splitlines())
+            plan, recipe = next_try
+            done = self._attempt(plan, "recipe", recipe=recipe)
+            self.trace(f"Recipe {told}... {_mark(done)}")
+        else:
+            self.trace("Recipes are used up")
+        self.trace(f"Deterministic build... {_mark(done)}")
+        return done if done.ok else None
+
+    def _relock(self, lock: str, requirements: tuple[str, ...], python_version: str) -> str | None:
+        tools = self.synthesizer.tools
+        cutoff = self.wanted.cutoff or self.synthesizer.now()
+        return tools.relock(lock, requirements, python_version, cutoff)
+
+    @property
+    def _best(self) -> ImagePlan:
+        """The newest plan whose packages could be had: what others' scripts are put on."""
+        plans = [attempt.plan for attempt in self.attempts if attempt.stage not in SCRIPTS[:2]]
+        return plans[-1] if plans else self.wanted.plan
+
+    @property
+    def _out_of_reach(self) -> bool:
+        """True where the locked packages cannot be installed: no script of EDITABLE changes that."""
+        return bool(self.attempts) and all(attempt.stage in SCRIPTS[:2] for attempt in self.attempts)
+
+    def _similar(self) -> Attempt | None:
+        if self._out_of_reach:
+            return None
+        self.states.append("similar")
+        commit = self.wanted.commit
+        plans = self._new_plans(similar_contexts(self.synthesizer.tools.store, commit))
+        self.trace(f"Found {len(plans)} similar scripts from {commit.owner}/{commit.repo}")
+        for number, plan in enumerate(plans, 1):
+            done = self._attempt(plan, "similar")
+            self.trace(f"Attempt {number}/{len(plans)} with similar script... {_mark(done)}")
+            if done.ok:
+                return done
+        return None
+
+    def _new_plans(self, contexts: Sequence[DockerContext]) -> list[ImagePlan]:
+        """The plan with the scripts of other contexts, without what has failed already; its own pins stay."""
+        known = {whole_context(attempt.plan).digest for attempt in self.attempts}
+        plans = []
+        for context in contexts:
+            scripts = {name: context.texts[name] for name in EDITABLE if name in context.texts}
+            packages = _arguments(context).get(APT_ARG, "").split()
+            plan = with_scripts(self._best, scripts, tuple(packages))
+            digest = whole_context(plan).digest
+            if digest not in known:
+                known.add(digest)
+                plans.append(plan)
+        return plans
+
+    def _written(self) -> Attempt | None:
+        writer = self.synthesizer.tools.writer
+        if writer is None or self._out_of_reach:
+            return None
+        self.states.append("agent")
+        base = self._best
+        image = self._tree_image(base)
+        for _ in range(self.synthesizer.max_attempts):
+            done = self._turn(writer, base, image)
+            self.trace(f"Sandbox synthesis {'succeeded [PASS]' if done.ok else 'failed [FAIL]'}")
+            if done.ok:
+                return done
+        return None
+
+    def _turn(self, writer: ScriptWriter, base: ImagePlan, image: ImageRef) -> Attempt:
+        """Let the agent write once; then build and verify what it wrote, wherever it says it has come."""
+        commit = self.wanted.commit
+        with tempfile.TemporaryDirectory(prefix="synthesis-") as place:
+            self.trace(f"Launching {writer.name} agent sandbox in {place}...")
+            failures = earlier_failures(self.synthesizer.tools.store, commit)[-MOST_FAILURES:]
+            brief = Brief(f"{commit.owner}/{commit.repo}", base, image, self.wanted.pr_context, failures, Path(place))
+            written = writer.write(brief)
+        plan = with_scripts(base, written.scripts)
+        recipe = f"agent: {writer.name}"
+        return self._attempt(plan, "agent", recipe=recipe, model=written.model, cost_usd=written.cost_usd)
+
+    def _tree_image(self, plan: ImagePlan) -> ImageRef:
+        """An image with the plan's packages and the tree, in which nothing of the tree has run yet."""
+        tools, log = self.synthesizer.tools, self.wanted.log
+        base = tools.images.build_base(plan.apt_packages, plan.context, log=log)
+        env = tools.images.build_env(base, plan, log=log)
+        tier = Tier("pr", f"fc-synthesis/{self.wanted.commit.sha[:12] or 'tree'}", (), {"repo.tar": plan.source})
+        return tools.engine.build(env, tier, log=log)
+
+    def _planted(self, plan: ImagePlan, container: Container) -> tuple[str, ...]:
+        """What scripts that others wrote did beside building."""
+        tools = self.synthesizer.tools
+        with tools.engine.start(self._tree_image(plan), limits=tools.limits) as untouched:
+            before = holdings(untouched)
+        return planted(before, holdings(container))
+
+    def _attempt(
+        self,
+        plan: ImagePlan,
+        tier: TierName,
+        *,
+        recipe: str = "",
+        model: str | None = None,
+        cost_usd: float | None = None,
+    ) -> Attempt:
+        """Build and verify a plan, and write down how it went; an outage is not written down."""
+        started = self.synthesizer.clock()
+        done = replace(self._tried(plan, tier), recipe=recipe, model=model, cost_usd=cost_usd)
+        done = replace(done, duration_s=self.synthesizer.clock() - started)
+        self.attempts.append(done)
+        tools = self.synthesizer.tools
+        now = self.synthesizer.now()
+        note_attempt(tools.store, self.wanted.commit, done, engine=tools.engine.name, now=now)
+        return done
+
+    def _tried(self, plan: ImagePlan, tier: TierName) -> Attempt:
+        tools, log = self.synthesizer.tools, self.wanted.log
+        log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            image = tools.images.build(plan, log=log)
+        except BuildFailed as error:
+            why = diagnose(error.log_tail).text
+            return Attempt(plan, tier, False, error.stage, error.rc, "", error.log_tail, 0.0, reason=why)
+        with tools.engine.start(image, limits=tools.limits, mounts=tools.mounts) as container:
+            strange = self._planted(plan, container) if tier in {"agent", "similar"} else ()
+            if strange:
+                said = "; ".join(strange)
+                return Attempt(
+                    plan, tier, False, "planted", 1, "", said, 0.0, image=image, reason=f"more than a build: {said}"
+                )
+            seen = self.wanted.verifier.verify(container)
+        why = "" if seen.ok else diagnose(f"{seen.stdout}\n{seen.stderr}").text
+        return Attempt(plan, tier, seen.ok, seen.stage, seen.rc, seen.stdout, seen.stderr, 0.0, image=image, reason=why)
+
+
+def _mark(attempt: Attempt) -> str:
+    return "[PASS]" if attempt.ok else "[FAIL]"
+
+
+def _arguments(context: DockerContext) -> dict[str, str]:
+    try:
+        return read_build_args(context.texts.get(BUILD_ARGS, ""))
+    except ConfigError:
+        return {}
+
+
+def _plan_of(plan: ImagePlan, context: DockerContext) -> ImagePlan | None:
+    """The plan that a stored context stands for; None where it is for another Python."""
+    args = _arguments(context)
+    if args.pop(PYTHON_ARG, plan.python_version) != plan.python_version:
+        return None
+    packages = tuple(args.pop(APT_ARG, "").split())
+    texts = {name: text for name, text in context.texts.items() if name != BUILD_ARGS}
+    whole = DockerContext({LOCK: plan.context.texts.get(LOCK, ""), **plan.context.texts, **texts})
+    return replace(plan, context=whole, apt_packages=packages, build_args={**plan.build_args, **args})

@@ -1,0 +1,219 @@
+"""The only way out of a sandbox without network: a proxy of the host on a socket, which knows where one may go."""
+
+import re
+import shutil
+import socket
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+SOCKET = "egress.sock"
+MOST_HEAD = 65_536
+MOST_CONNECTIONS = 64
+CONNECT_TIMEOUT_S = 30.0
+IDLE_TIMEOUT_S = 900.0
+_CHUNK = 65_536
+_REQUEST = re.compile(rb"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01]")
+_NOT_PASSED = (b"proxy-", b"connection:", b"keep-alive:", b"host:")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A host, in lower case, and a port."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def of_url(cls, url: str) -> Self:
+        """Where a URL leads to.
+
+        Raises:
+            ValueError: it names no host, or no port that there can be.
+        """
+        parts = urlsplit(url)
+        port = parts.port or _DEFAULT_PORTS.get(parts.scheme)
+        if not parts.hostname or not port:
+            raise ValueError(f"{url!r} names no host and port")
+        return cls(parts.hostname.rstrip("."), port)
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Egress:
+    """A forward proxy (CONNECT, and plain HTTP by absolute URI) for `allowed` destinations and no others.
+
+    It listens on a socket in `directory`, which a sandbox is shown as a mount; a sandbox that is not shown it has no
+    network at all. What was let through, refused, or could not be reached is counted.
+    """
+
+    def __init__(self, allowed: Iterable[Destination]) -> None:
+        self.allowed = frozenset(allowed)
+        self.passed: Counter[Destination] = Counter()
+        self.refused: Counter[str] = Counter()
+        self.unreachable: Counter[Destination] = Counter()
+        self._slots = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        self.directory = Path(tempfile.mkdtemp(prefix="fc-egress-"))
+        self.directory.chmod(0o711)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path = self.directory / SOCKET
+        self._listener.bind(str(path))
+        path.chmod(0o666)
+        self._listener.listen(MOST_CONNECTIONS)
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for connection in self._open:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def trouble(self, place: Destination) -> str:
+        """What is wrong with an allowed place, as seen from here; empty where it answers."""
+        try:
+            socket.create_connection((place.host, place.port), timeout=CONNECT_TIMEOUT_S).close()
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if self._slots.acquire(blocking=False):
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+            else:
+                client.close()
+
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            with client, self._kept(client), suppress(OSError):
+                client.settimeout(IDLE_TIMEOUT_S)
+                self._answer(client)
+        finally:
+            self._slots.release()
+
+    def _answer(self, client: socket.socket) -> None:
+        head, rest = _read_head(client)
+        request = _REQUEST.match(head)
+        target = _target(request[1], request[2]) if request else None
+        if request is None or target is None:
+            _say(client, "400 Bad Request", "not a request that a proxy can answer")
+            return
+        if target not in self.allowed:
+            self.refused[str(target)] += 1
+            _say(client, "403 Forbidden", f"{target} is not among the places that may be reached from here")
+            return
+        try:
+            server = socket.create_connection((target.host, target.port), timeout=CONNECT_TIMEOUT_S)
+        except OSError as error:
+            self.unreachable[target] += 1
+            _say(client, "502 Bad Gateway", f"{target} cannot be reached: {error}")
+            return
+        self.passed[target] += 1
+        with server, self._kept(server):
+            server.settimeout(IDLE_TIMEOUT_S)
+            if request[1] == b"CONNECT":
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                server.sendall(rest)
+            else:
+                server.sendall(_forwarded(head, request, target) + rest)
+            _join(client, server)
+
+    def _kept(self, connection: socket.socket) -> "_Kept":
+        return _Kept(self._open, self._lock, connection)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A connection in the list of those that the end of the proxy ends."""
+
+    connections: set[socket.socket]
+    lock: threading.Lock
+    connection: socket.socket
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.connections.add(self.connection)
+
+    def __exit__(self, *_: object) -> None:
+        with self.lock:
+            self.connections.discard(self.connection)
+
+
+def _read_head(client: socket.socket) -> tuple[bytes, bytes]:
+    """The request's head with its empty line, and what came after it; an empty head where there is no end to it."""
+    data = b""
+    while b"\r\n\r\n" not in data and len(data) < MOST_HEAD:
+        chunk = client.recv(_CHUNK)
+        if not chunk:
+            break
+        data += chunk
+    head, end, rest = data.partition(b"\r\n\r\n")
+    return (head + end, rest) if end else (b"", b"")
+
+
+def _target(method: bytes, asked: bytes) -> Destination | None:
+    try:
+        text = asked.decode("ascii")
+        if method != b"CONNECT" and not text.lower().startswith("http://"):
+            return None
+        return Destination.of_url(f"//{text}" if method == b"CONNECT" else text)
+    except ValueError:
+        return None
+
+
+def _forwarded(head: bytes, request: re.Match[bytes], target: Destination) -> bytes:
+    """The request as a server expects it: one to a connection, so that nothing of a second one goes astray."""
+    parts = urlsplit(request[2].decode("ascii"))
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    lines = head.split(b"\r\n")[1:-2]
+    kept = [line for line in lines if not line.lower().startswith(_NOT_PASSED)]
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    first = f"{request[1].decode()} {path} HTTP/1.1\r\nHost: {host}:{target.port}\r\nConnection: close\r\n"
+    return first.encode("ascii") + b"".join(line + b"\r\n" for line in kept) + b"\r\n"
+
+
+def _say(client: socket.socket, status: str, text: str) -> None:
+    body = f"{text}\n".encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    client.sendall(head.encode() + body)
+
+
+def _join(client: socket.socket, server: socket.socket) -> None:
+    """Carry bytes both ways until both sides have said all."""
+    upwards = threading.Thread(target=_pump, args=(client, server), daemon=True)
+    upwards.start()
+    _pump(server, client)
+    upwards.join()
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with suppress(OSError):
+        while chunk := source.recv(_CHUNK):
+            sink.sendall(chunk)
+    for side, how in ((sink, socket.SHUT_WR), (source, socket.SHUT_RD)):
+        with suppress(OSError):
+            side.shutdown(how)

@@ -1,0 +1,82 @@
+"""What scripts of others may leave behind, and what they may not."""
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import pytest
+
+from datasmith.agents.planted import Holdings, holdings, planted
+from datasmith.docker.engine import Container, ExecResult
+from datasmith.errors import ContainerError
+
+SITE = "lib/python3.11/site-packages"
+BEFORE = Holdings(
+    {f"{SITE}/pytest/__init__.py": "1", f"{SITE}/a.pth": "2"}, {f"{SITE}/a.pth": "import a"}, ("build.log",)
+)
+
+
+def after(
+    files: Mapping[str, str] | None = None, start: Mapping[str, str] | None = None, untracked: Sequence[str] = ()
+) -> Holdings:
+    """The same with more."""
+    new = dict.fromkeys(start or {}, "9")
+    return Holdings(
+        {**BEFORE.files, **new, **(files or {})},
+        {**BEFORE.start, **(start or {})},
+        (*BEFORE.untracked, *untracked),
+    )
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        after({f"{SITE}/calc/fast.so": "3", f"{SITE}/calc-1.0.dist-info/RECORD": "4", "bin/calc": "5"}),
+        after(start={f"{SITE}/__editable__.calc-1.pth": "/workspace/repo/src\n"}),
+        after(start={f"{SITE}/__editable__.calc-1.pth": FINDER}),
+        after(start={f"{SITE}/calc-editable.pth": "import _calc_editable_loader"}),
+        after(untracked=("calc.egg-info/PKG-INFO", "calc/fast.so", "build/lib/calc.py")),
+    ],
+)  # fmt: skip
+def test_a_build_may_install(built: Holdings) -> None:
+    """Its own files, an editable installation, and what compilers leave in the tree."""
+    assert planted(BEFORE, built) == ()
+
+
+@pytest.mark.parametrize(
+    ("built", "said"),
+    [
+        (after({f"{SITE}/pytest/__init__.py": "changed"}), f"changed {SITE}/pytest/__init__.py"),
+        (Holdings({}, {}, ()), f"changed {SITE}/a.pth"),
+        (after({f"{SITE}/sitecustomize.py": "3"}), f"planted {SITE}/sitecustomize.py"),
+        (after({f"{SITE}/usercustomize/__init__.py": "3"}), f"planted {SITE}/usercustomize/__init__.py"),
+        (after(start={f"{SITE}/x.pth": "import os; os.system('x')"}), f"planted {SITE}/x.pth"),
+        (after(start={f"{SITE}/x.pth": "/workspace/repo\n/tmp"}), f"planted {SITE}/x.pth"),
+        (after(start={f"{SITE}/x.pth": "/workspace/repository"}), f"planted {SITE}/x.pth"),
+        (after(untracked=("conftest.py",)), "planted conftest.py in the tree"),
+        (after(untracked=("tests/test_new.py",)), "planted tests/test_new.py in the tree"),
+        (after(untracked=("asv.conf.json",)), "planted asv.conf.json in the tree"),
+    ],
+)
+def test_more_than_a_build_is_named(built: Holdings, said: str) -> None:
+    """Locked packages stay as they are; nothing new runs unasked, or decides on tests and benchmarks."""
+    assert said in planted(BEFORE, built)
+
+
+class Answers:
+    """A container whose command ends one way."""
+
+    def __init__(self, done: ExecResult) -> None:
+        self.done = done
+
+    def exec(self, argv: object, **_: object) -> ExecResult:
+        return self.done
+
+
+@pytest.mark.parametrize("data", [b"", b"no zlib", zlib.compress(b"[]"), zlib.compress(b"{}")])
+def test_an_answer_that_cannot_be_read_is_no_answer(data: bytes) -> None:
+    """Nothing is concluded from it."""
+    with pytest.raises(ContainerError, match="cannot be listed"):
+        holdings(cast("Container", Answers(ExecResult(0, data, b"", 0.1, 0.1, False))))
+    with pytest.raises(ContainerError, match="cannot be listed: no"):
+        holdings(cast("Container", Answers(ExecResult(1, b"", b"no", 0.1, 0.1, False))))
