@@ -13,6 +13,7 @@ from datasmith.cli.data_discover import discover
 from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_seal import seal_check
 from datasmith.cli.data_status import status
+from datasmith.cli.data_verify import verify
 from datasmith.cli.options import DataDir, End, Json, Start
 from datasmith.errors import ConfigError
 
@@ -36,6 +37,7 @@ app.command()(discover)
 app.command()(preflight)
 app.command("seal-check")(seal_check)
 app.command()(status)
+app.command()(verify)
 
 _Forge = Annotated[
     str,
