@@ -79,7 +79,9 @@ class ForeignImages:
         words: list[str | Path] = ["build", "--network", self._network, "--tag", name, "--label", LABEL]
         for key, value in sorted(arguments.items()):
             words += ["--build-arg", f"{key}={value}"]
-        done = self._cli.run([*words, directory], timeout=timeout, log=log, env={"DOCKER_BUILDKIT": "1"})
+        if self._cli.builder.get("DOCKER_BUILDKIT") == "0":
+            words.append("--force-rm")
+        done = self._cli.run([*words, directory], timeout=timeout, log=log, env=self._cli.builder)
         if done.ok:
             return ImageRef(self.name, name, self._cli.ask(["image", "inspect", "--format", "{{.Id}}", name]))
         alive = self._cli.run(["version"])
