@@ -1,6 +1,7 @@
 """Verification of our own task folders, in the embedded engine."""
 
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -30,7 +31,7 @@ class Counted:
     """The real way to verify, and how often it was taken."""
 
     def __init__(self, engine: BubblewrapEngine, place: Path, times: Times | None = None) -> None:
-        self.inner = SealedFolders(engine, Settings(_env_file=None, data_dir=place), times or Times())  # type: ignore[call-arg]
+        self.inner = SealedFolders(engine, Settings(_env_file=None, data_dir=place), times or Times())
         self.calls = 0
 
     @property
@@ -177,8 +178,6 @@ def test_several_workers_keep_the_order(engine: BubblewrapEngine, tmp_path: Path
 
 def test_links_and_fifos_are_no_task_files(tmp_path: Path) -> None:
     """A link or a pipe in a folder is a failure to parse; it is neither followed nor waited for."""
-    import os
-
     folder = sealed_folder(tmp_path / "tasks")
     os.mkfifo(folder / "pipe")
     found = judged(tmp_path, Gone(), folder)

@@ -57,31 +57,34 @@ def test_an_older_folder_is_verified(base: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "stage", "said"),
     [
-        ({"task_txt": "Task(owner='a')"}, "parse", "sha is missing"),
-        ({"docker_build_pkg_sh": "echo no compiler >&2; exit 4\n"}, "build", "no compiler"),
-        ({"run__tests_sh": "echo 2000 passed\n"}, "tests", "no test that passes"),
-        ({"run__tests_sh": "python3 pytest.py || true\nexit 5\n"}, "tests", "exit code 5"),
-        ({"profile_sh": "echo all fine\n"}, "measure", "no benchmark with a result"),
-        ({"profile_sh": "exit 6\n"}, "measure", "exit code 6"),
+        ({"task.txt": "Task(owner='a')"}, "parse", "sha is missing"),
+        ({"docker_build_pkg.sh": "echo no compiler >&2; exit 4\n"}, "build", "no compiler"),
+        ({"run-tests.sh": "echo 2000 passed\n"}, "tests", "no test that passes"),
+        ({"run-tests.sh": "python3 pytest.py || true\nexit 5\n"}, "tests", "exit code 5"),
+        ({"profile.sh": "echo all fine\n"}, "measure", "no benchmark with a result"),
+        ({"profile.sh": "exit 6\n"}, "measure", "exit code 6"),
     ],
 )
 def test_each_way_to_fail_has_its_stage(
     base: str, tmp_path: Path, changes: dict[str, str], stage: str, said: str
 ) -> None:
     """What a script prints of itself is not enough: tests need a report, benchmarks a result."""
-    named = {name.replace("task_txt", "task.txt").replace("build_pkg_sh", "build_pkg.sh"): text for name, text in changes.items()}
-    legacy_folder(tmp_path / "formulacode_verified", base, **named)
+    named = {
+        name.replace("task.txt", "task.txt").replace("build_pkg_sh", "build_pkg.sh"): text
+        for name, text in changes.items()
+    }
+    legacy_folder(tmp_path / "formulacode_verified", base, changes)
     found = failure(verified(tmp_path))
     assert found.stage == stage and said in found.error_message + found.stdout
     assert found.step == ("pkg" if stage == "build" else "")
 
 
-@pytest.mark.parametrize("name", ["run__tests_sh", "profile_sh"])
+@pytest.mark.parametrize("name", ["run-tests.sh", "profile.sh"])
 def test_a_time_out_is_a_failure(base: str, tmp_path: Path, name: str) -> None:
     """A script that does not end in time fails its folder, whatever it has shown until then."""
-    legacy_folder(tmp_path / "formulacode_verified", base, **{name: "python3 pytest.py\nsleep 4321\n"})
+    legacy_folder(tmp_path / "formulacode_verified", base, {name: "python3 pytest.py\nsleep 4321\n"})
     found = failure(verified(tmp_path, Times(tests_s=4.0, benchmarks_s=4.0)))
-    assert found.stage == ("tests" if name == "run__tests_sh" else "measure")
+    assert found.stage == ("tests" if name == "run-tests.sh" else "measure")
     assert "not done after 4 s" in found.error_message
     assert b"sleep 4321" not in process.run(["ps", "-eo", "args"]).stdout
 
@@ -95,7 +98,7 @@ def test_a_script_has_no_network_and_no_power_over_the_machine(base: str, tmp_pa
 test ! -e /var/run/docker.sock
 python3 pytest.py
 """
-    legacy_folder(tmp_path / "formulacode_verified", base, run__tests_sh=script)
+    legacy_folder(tmp_path / "formulacode_verified", base, {"run-tests.sh": script})
     found = verified(tmp_path)
     assert found.verdict and found.verdict.ok, found
 
@@ -103,10 +106,10 @@ python3 pytest.py
 def test_a_daemon_that_is_gone_is_no_verdict(tmp_path: Path) -> None:
     """Neither is an engine that builds no Dockerfiles: the folder is held, with what to do."""
     folder = legacy_folder(tmp_path / "formulacode_verified", "nothing")
-    gone = Settings(_env_file=None, engine="docker", docker_host=f"unix://{tmp_path}/no.sock")  # type: ignore[call-arg]
+    gone = Settings(_env_file=None, engine="docker", docker_host=f"unix://{tmp_path}/no.sock")
     with pytest.raises(EngineUnavailable):
         open_foreign(gone)
-    settings = Settings(_env_file=None, engine="bubblewrap")  # type: ignore[call-arg]
+    settings = Settings(_env_file=None, engine="bubblewrap")
     run = Verification(Generations(settings, Times()), Verdicts(tmp_path / "verdicts"), tmp_path / "logs")
     (found,) = run.run(find_folders(folder), workers=1)
     assert found.verdict is None and "--engine docker" in found.held

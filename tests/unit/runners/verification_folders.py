@@ -32,7 +32,7 @@ ENTRYPOINT ["/entrypoint.sh"]
 PYTEST = """import os, sys
 words = os.environ["PYTEST_ADDOPTS"].split()
 report = [word.partition("=")[2] for word in words if word.startswith("--junitxml")][0]
-case = '<testcase classname="tests.test_a" name="test_a"/><testcase classname="tests.test_a" name="test_b"><failure/></testcase>'
+case = '<testcase classname="t" name="test_a"/><testcase classname="t" name="test_b"><failure/></testcase>'
 open(report, "w").write(f"<testsuites><testsuite>{case}</testsuite></testsuites>")
 sys.exit(1)
 """
@@ -44,7 +44,7 @@ LEGACY = {
     "docker_build_pkg.sh": "set -eu\nmkdir -p /workspace/repo/results/here\n",
     "entrypoint.sh": "#!/bin/bash\nexit 9\n",
     "run-tests.sh": 'set -eu\ntest "$SAID_BY_IMAGE" = {sha}\npython3 pytest.py\n'.replace("{sha}", "c" * 40),
-    "profile.sh": f'set -eu\nmkdir -p "$1"\necho \'{RESULTS}\' >results/here/abc.json\n',
+    "profile.sh": f"set -eu\nmkdir -p \"$1\"\necho '{RESULTS}' >results/here/abc.json\n",
     "task.txt": f"Task(owner='acme', repo='calc', sha='{'c' * 40}', python_version='3.11', commit_date=1.5)\n",
 }
 
@@ -73,12 +73,10 @@ def sealed_folder(root: Path, *, files: Mapping[str, bytes] | None = None, **cha
     return write_task(task, root, source=work / "repo.tar.gz", provenance={})
 
 
-def legacy_folder(root: Path, base: str, **changes: str | None) -> Path:
-    """An older folder below `root` whose Dockerfile starts from `base`; a file that is None is left out."""
+def legacy_folder(root: Path, base: str, changes: Mapping[str, str] | None = None) -> Path:
+    """An older folder below `root` whose Dockerfile starts from `base`, with `changes` of its files by name."""
     folder = root / "acme_calc" / ("c" * 40)
     folder.mkdir(parents=True)
-    named = {name.replace("__", "-").replace("_sh", ".sh"): text for name, text in changes.items()}
-    for name, text in {**LEGACY, **named}.items():
-        if text is not None:
-            (folder / name).write_text(text.replace("{base}", base))
+    for name, text in {**LEGACY, **(changes or {})}.items():
+        (folder / name).write_text(text.replace("{base}", base))
     return folder

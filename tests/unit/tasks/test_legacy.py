@@ -91,8 +91,8 @@ def test_published_environments_survive_the_form() -> None:
     pins = 0
     for row in rows:
         payload = json.dumps({"dependencies": row["pins"]})
-        version = row["python_version"]
-        text = f"Task(owner={row['owner']!r}, repo={row['repo']!r}, sha={row['base_sha']!r}, env_payload={payload!r}, python_version={version!r})"
+        given = {"owner": row["owner"], "repo": row["repo"], "sha": row["base_sha"], "env_payload": payload}
+        text = f"Task({', '.join(f'{name}={value!r}' for name, value in given.items())})"
         task = parse_legacy(text)
         assert (task.owner, task.repo, task.sha) == (row["owner"], row["repo"], row["base_sha"])
         assert task.dependencies == tuple(row["pins"])
