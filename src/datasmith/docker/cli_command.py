@@ -93,7 +93,7 @@ class Cli:
 
     @functools.cached_property
     def builder(self) -> Mapping[str, str]:
-        """What makes `build` use BuildKit where the client has it, by buildx or of its own; else the classic builder."""
+        """What makes `build` use BuildKit where the client has it, by buildx or of its own; else the older one."""
         if self._program != "docker":
             return {}
         version = self.ask(["version", "--format", "{{.Client.Version}}"])

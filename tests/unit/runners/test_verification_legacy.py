@@ -69,10 +69,6 @@ def test_each_way_to_fail_has_its_stage(
     base: str, tmp_path: Path, changes: dict[str, str], stage: str, said: str
 ) -> None:
     """What a script prints of itself is not enough: tests need a report, benchmarks a result."""
-    named = {
-        name.replace("task.txt", "task.txt").replace("build_pkg_sh", "build_pkg.sh"): text
-        for name, text in changes.items()
-    }
     legacy_folder(tmp_path / "formulacode_verified", base, changes)
     found = failure(verified(tmp_path))
     assert found.stage == stage and said in found.error_message + found.stdout

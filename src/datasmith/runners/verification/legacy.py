@@ -1,4 +1,4 @@
-"""An older folder: its Dockerfile is built, then its own scripts have to show tests that pass and benchmarks that run."""
+"""An older folder: its Dockerfile is built, and its own scripts have to show tests that pass and benchmarks."""
 
 import hashlib
 from dataclasses import dataclass
