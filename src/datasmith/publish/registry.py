@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from datasmith.docker.oci import EMPTY, INDEX, MANIFEST, Descriptor
+from datasmith.docker.oci import INDEX, MANIFEST, Descriptor
 from datasmith.errors import PublishError
 from datasmith.github.connection import goes_in_the_clear
 
@@ -261,7 +261,3 @@ def _arrived(answer: "httpx2.Response") -> int | None:
         return None
     last = int(found[1])
     return last + 1 if last > 0 else 0
-
-
-EMPTY_BLOB = Descriptor(EMPTY, "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", 2)
-"""`{}`, the configuration of a manifest that is no image."""

@@ -12,6 +12,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.cli_engine import CliEngine
 from datasmith.docker.engine import ContainerEngine, Tier
 from datasmith.docker.oci import OciLayout
 from datasmith.docker.oci_save import save_image
@@ -19,11 +20,13 @@ from datasmith.errors import InvalidTask, PublishError
 from datasmith.publish.images import PUBLISHED, SBOM, STATEMENT, ImagePublisher, Published, read_published
 from datasmith.publish.places import open_registry, read_places
 from datasmith.publish.registry import Pauses
+from datasmith.publish.sbom import dpkg_status, installed
 from datasmith.settings import Settings
 from datasmith.tasks.folder import write_task
 from tests.conformance.engines import CA_BUNDLE
 from tests.loopback.registry import CuttingProxy, free_port, registry
 from tests.sandboxes import embedded_engine, tree_image, tree_task
+from tests.support.base_image import ensure_base_image
 from tests.unit.tasks.samples import certificate, source_tar
 
 pytestmark = pytest.mark.engine
@@ -126,7 +129,7 @@ def test_a_push_survives_cuts(engine: BubblewrapEngine, cache: Path, port: int, 
     ]
     assert process.run([*words, f"dir:{target}"], timeout=120).ok
     layers = json.loads((target / "manifest.json").read_text())["layers"]
-    files = {}
+    files: dict[str, bytes] = {}
     for layer in layers:
         with tarfile.open(target / layer["digest"].removeprefix("sha256:")) as tar:
             files |= {member.name: tar.extractfile(member).read() for member in tar if member.isreg()}  # type: ignore[union-attr]
@@ -220,14 +223,9 @@ def test_only_what_a_tier_changes_is_in_its_layer(engine: BubblewrapEngine, cach
 
 @pytest.mark.docker
 def test_an_image_of_docker_keeps_its_id(port: int, tmp_path: Path) -> None:
-    """What `docker pull` brings back by the manifest's digest is the image with the same id; dpkg's packages are known."""
-    from datasmith.publish.sbom import dpkg_status, installed
-    from tests.support.base_image import ensure_base_image
-
+    """`docker pull` by the manifest's digest brings back the image with the same id; the packages of dpkg are known."""
     base = ensure_base_image(tmp_path)
     cli = ["docker", "image", "inspect", "--format", "{{.Id}}"]
-    from datasmith.docker.cli_engine import CliEngine
-
     docker = CliEngine("docker", base_image=base, ca_bundle=CA_BUNDLE if CA_BUNDLE.exists() else None)
     image = docker.inspect(base)
     assert image is not None
@@ -243,3 +241,7 @@ def test_an_image_of_docker_keeps_its_id(port: int, tmp_path: Path) -> None:
         client.put_blob("formulacode/docker", blob, layout.blob(blob.digest))
     client.put_manifest("formulacode/docker", "t", manifest.data, manifest.descriptor)
     assert client.digest("formulacode/docker", "t") == manifest.descriptor.digest
+    name = f"{where(port)}/docker@{manifest.descriptor.digest}"
+    assert process.run(["docker", "pull", "--quiet", name], timeout=300).ok
+    assert process.run([*cli, name]).text.strip() == image.digest
+    assert process.run(["docker", "rmi", name]).ok and docker.inspect(base) == image

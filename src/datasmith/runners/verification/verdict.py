@@ -24,6 +24,8 @@ MOST_FILES = 100_000
 _RULES = "fc-verdict-2"
 """Goes into every digest: verdicts by other rules are no verdicts."""
 _OURS = frozenset({SUCCESS, FAILURE, f".{SUCCESS}", f".{FAILURE}"})
+_PUBLISHED = frozenset({"published.json", "sbom.cdx.json", "statement.intoto.json"})
+"""What publishing lays beside a task's files: it changes nothing that is built or run."""
 
 Stage = Literal["parse", "build", "tests", "measure", "unknown"]
 
@@ -109,7 +111,7 @@ def _entries(folder: Path) -> Iterator[tuple[str, Path, os.stat_result]]:
     while pending:
         directory = pending.pop()
         for path in sorted(directory.iterdir(), key=lambda path: os.fsencode(path.name)):
-            if directory == folder and path.name in _OURS:
+            if directory == folder and path.name in _OURS | _PUBLISHED:
                 continue
             status = path.lstat()
             if stat.S_ISDIR(status.st_mode):
