@@ -34,7 +34,7 @@ def with_image(image: ImageRef, order: Order) -> Task:
 
 
 def test_a_push_that_fails_fails_the_item(tmp_path: Path) -> None:
-    """No registry, no image: both items fail and stay unpublished; with a registry the one that arrived is published."""
+    """No registry, no image: both items fail and stay unpublished; later the one that arrives is published."""
     store, clone = SqlStore(), Clone(tmp_path / "calc")
     store.migrate()
     clone.merge(2, "Speed up everything")
