@@ -32,6 +32,8 @@ if [ "$wanted" = test ]; then
     need systemd command -v systemd-analyze
     need npm command -v npm
     need locales test -e /usr/share/i18n/locales/tr_TR
+    need docker-registry command -v docker-registry
+    need skopeo command -v skopeo
     need postgresql sh -c 'ls /usr/lib/postgresql/*/bin/initdb'
 fi
 

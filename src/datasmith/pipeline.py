@@ -22,6 +22,7 @@ from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Forge
 from datasmith.github.forges import local_names, open_forge
 from datasmith.publish.funnel import Funnel, funnel
+from datasmith.publish.images import ImagePublisher
 from datasmith.redact import Redactor
 from datasmith.resolution.hook import MetadataHook
 from datasmith.resolution.resolver import Resolver
@@ -271,7 +272,7 @@ class Pipeline:
             case 5:
                 return self._synthesis_runner(options, show)
             case _:
-                return PublishRunner(store, self._window, options, data_dir=self._data_dir)
+                return PublishRunner(store, self._window, options, data_dir=self._data_dir, images=self._images())
 
     def _options(self, stage: int, show: Show) -> RunOptions:
         cores = len(usable_cores())
@@ -292,6 +293,10 @@ class Pipeline:
         if self._engine is None:
             self._engine = open_engine(self._settings)
         return self._engine
+
+    def _images(self) -> ImagePublisher | None:
+        """What pushes images; None where no registry is set."""
+        return ImagePublisher(self._settings, self.engine) if self._settings.registries else None
 
     def _resolver(self) -> Resolver:
         settings = self._settings

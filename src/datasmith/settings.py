@@ -139,6 +139,17 @@ class Settings(BaseSettings):
     """Access token of that account."""
     dockerhub_url: str = "https://hub.docker.com"
     """Address of Docker Hub's API."""
+    registries: str = ""
+    """Registries that stage 6 pushes images to, each with its namespace, as in `docker.io/formulacode,ghcr.io/acme`:
+    records name the first, the others are mirrors. Empty means that images stay here."""
+    registry_layout: Literal["single", "project"] = "single"
+    """`single`: one repository `NAMESPACE/all` holds all images; `project`: each project has one of its own."""
+    docker_config: Path = Field(
+        default_factory=lambda: Path.home() / ".docker",
+        validation_alias=AliasChoices("DOCKER_CONFIG", "FC_DOCKER_CONFIG"),
+    )
+    """Directory whose `config.json` holds logins of registries (`docker login` writes it); programs that it names as
+    keepers of credentials are not asked."""
     hf_token: SecretStr = Field(default=SecretStr(""), validation_alias=AliasChoices("HF_TOKEN", "FC_HF_TOKEN"))
     """Hugging Face token that datasets are published with."""
     hf_token_path: Path | None = Field(default=None, validation_alias=AliasChoices("HF_TOKEN_PATH", "FC_HF_TOKEN_PATH"))

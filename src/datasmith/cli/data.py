@@ -10,9 +10,11 @@ import typer
 
 from datasmith.cli.common import one_line, run_app, show_version
 from datasmith.cli.data_discover import discover
+from datasmith.cli.data_images import images
 from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_seal import seal_check
 from datasmith.cli.data_status import status
+from datasmith.cli.data_verify import verify
 from datasmith.cli.options import DataDir, End, Json, Start
 from datasmith.errors import ConfigError
 
@@ -36,6 +38,8 @@ app.command()(discover)
 app.command()(preflight)
 app.command("seal-check")(seal_check)
 app.command()(status)
+app.command()(verify)
+app.add_typer(images)
 
 _Forge = Annotated[
     str,

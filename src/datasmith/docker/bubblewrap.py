@@ -332,7 +332,7 @@ class BubblewrapEngine:
     def push(self, image: ImageRef, reference: str) -> str:
         """See ContainerEngine."""
         raise PublishError(
-            f"{image.name} as {reference}: layers of the bubblewrap engine have no registry; build with --engine docker"
+            f"{image.name} as {reference}: this engine pushes nothing; `fc-data images push` sends a task's image"
         )
 
 

@@ -1,5 +1,6 @@
 """The docker or podman command line: arguments in, an answer out, and a daemon that is gone told from a refusal."""
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ _GONE = (
 )
 _INSTALL = {"docker": "docker.io", "podman": "podman"}
 _SHORT_S = 120.0
+_FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN = 23
 
 
 class Cli:
@@ -88,6 +90,15 @@ class Cli:
             raise self.failure(done)
         found: object = json.loads(done.text)
         return found
+
+    @functools.cached_property
+    def builder(self) -> Mapping[str, str]:
+        """What makes `build` use BuildKit where the client has it, by buildx or of its own; else the older one."""
+        if self._program != "docker":
+            return {}
+        version = self.ask(["version", "--format", "{{.Client.Version}}"])
+        own = int(version.split(".")[0]) < _FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN
+        return {"DOCKER_BUILDKIT": "1" if own or self.run(["buildx", "version"]).ok else "0"}
 
     def unreachable(self, done: process.Completed) -> bool:
         """True where a command failed because nothing answered it."""

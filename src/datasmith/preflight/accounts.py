@@ -6,6 +6,7 @@ from datasmith.errors import ConfigError
 from datasmith.github.connection import checked_url
 from datasmith.preflight.base import Answer, Facts
 from datasmith.preflight.web import Reply, ask
+from datasmith.publish.places import login_of, read_places
 
 _UNREACHABLE = "check the network and the proxy, and set {name} if the service is elsewhere"
 
@@ -78,6 +79,19 @@ def docker_hub(facts: Facts) -> Answer:
         return Answer("OK", f"{settings.dockerhub_username} can log in")
     what = "make a new access token at https://app.docker.com/settings/personal-access-tokens"
     return _refused(reply, settings.dockerhub_username, what, "FC_DOCKERHUB_URL")
+
+
+def registries(facts: Facts) -> Answer:
+    """The registries can be read, and there is a login for each; nothing is asked."""
+    places = read_places(facts.settings.registries)
+    if not places:
+        return Answer("SKIP", "not set; images stay here", "FC_REGISTRIES=docker.io/formulacode,ghcr.io/acme")
+    named = ", ".join(f"{place.host}/{place.namespace}" for place in places)
+    without = [place.host for place in places if not login_of(place.host, facts.settings).user]
+    if not without:
+        return Answer("OK", named)
+    todo = f"docker login {without[0]}, or DOCKERHUB_USERNAME and DOCKERHUB_TOKEN for docker.io"
+    return Answer("FAIL", f"{named}: no login for {', '.join(without)}", todo)
 
 
 def hugging_face(facts: Facts) -> Answer:

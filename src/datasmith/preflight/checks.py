@@ -25,6 +25,7 @@ CHECKS = (
     Check("GitHub", "API access", frozenset({1, 2}), accounts.github_calls),
     Check("Model", "DSPY_MODEL", frozenset({3, 5}), accounts.model),
     Check("Docker Hub", "DOCKERHUB_TOKEN", frozenset({6}), accounts.docker_hub),
+    Check("Registries", "FC_REGISTRIES", frozenset({6}), accounts.registries),
     Check("Hugging Face", "HF_TOKEN", frozenset({6}), accounts.hugging_face),
 )
 

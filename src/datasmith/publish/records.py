@@ -45,8 +45,8 @@ SCHEMA = {field.name: _KINDS[(get_args(field.type) or (field.type,))[0]] for fie
 """Columns in their order, with the kind of each."""
 
 
-def record(task: Task) -> Record:
-    """The dataset row of a task; what is unknown is None."""
+def record(task: Task, container_name: str | None = None) -> Record:
+    """The dataset row of a task; what is unknown is None. `container_name` is what to pull, where that is published."""
     expert = task.certificate.expert if task.certificate else None
     return Record(
         task_id=task.task_id,
@@ -54,7 +54,7 @@ def record(task: Task) -> Record:
         owner=task.owner,
         repo=task.repo,
         pr_number=task.pr_number,
-        container_name=task.image_name,
+        container_name=container_name or task.image_name,
         image_name=task.image_name,
         image_digest=task.image_digest,
         difficulty=task.difficulty,

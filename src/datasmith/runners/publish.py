@@ -11,7 +11,8 @@ from anyio import to_thread
 from datasmith.errors import TaskError
 from datasmith.github.models import PR
 from datasmith.publish.funnel import funnel
-from datasmith.publish.records import record, write_parquet
+from datasmith.publish.images import ImagePublisher, read_published
+from datasmith.publish.records import Record, record, write_parquet
 from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.disk import needing_room
 from datasmith.runners.loop import RunOptions, StageSummary
@@ -28,8 +29,18 @@ class PublishRunner(BaseRunner[PR, Path]):
 
     stage = 6
 
-    def __init__(self, store: Store, window: str, options: RunOptions, *, data_dir: Path) -> None:
+    def __init__(
+        self,
+        store: Store,
+        window: str,
+        options: RunOptions,
+        *,
+        data_dir: Path,
+        images: ImagePublisher | None = None,
+    ) -> None:
+        """`images` pushes each task's image; without it images stay where they were built."""
         super().__init__(store, window, options)
+        self._images = images
         self._made = data_dir / MADE
         self._dataset = data_dir / "dataset"
 
@@ -53,10 +64,14 @@ class PublishRunner(BaseRunner[PR, Path]):
         if problems:
             return Outcome("refused", f"its folder breaks the contract: {'; '.join(problems)}")
         with needing_room(self._dataset):
+            # A push that fails fails the item: nothing is placed, and nothing is marked published.
+            pushed = self._images.publish(source) if self._images else None
             target = place(source, self._dataset / "tasks")
         now = self.options.now()
         key: Row = {"owner": pr.owner, "repo": pr.repo, "issue_number": pr.issue_number}
         row: Row = {**key, "dataset": str(self._dataset), "published_at": now}
+        if pushed:
+            row["container_name"] = pushed.name
         return Outcome("passed", result=target, rows=(("pull_requests", row),))
 
     async def run_stage(self) -> StageSummary:
@@ -74,7 +89,7 @@ class PublishRunner(BaseRunner[PR, Path]):
             elsewhere = {str(row["item"]) for row in published if row["window"] != self.window}
             for name in withdrawn(rows, elsewhere):
                 take_away(self._dataset / "tasks" / name)
-            records = [record(read_task(path.parent)) for path in sorted(self._dataset.glob("tasks/*/task.toml"))]
+            records = [_record(path.parent) for path in sorted(self._dataset.glob("tasks/*/task.toml"))]
             write_parquet(records, self._dataset / "tasks.parquet")
             draft = self._dataset / ".funnel.json"
             draft.write_text(json.dumps(asdict(funnel(self.window, rows)), indent=1) + "\n", encoding="utf-8")
@@ -95,6 +110,11 @@ def _without_certificate(folder: Path) -> tuple[str, ...]:
     certificate = read_task(folder).certificate
     status = certificate.status if certificate else "missing"
     return () if status == "valid" else (f"its certificate is {status}",)
+
+
+def _record(folder: Path) -> Record:
+    pushed = read_published(folder)
+    return record(read_task(folder), pushed.name if pushed else None)
 
 
 def place(source: Path, root: Path) -> Path:

@@ -33,10 +33,23 @@ def closed_port() -> str:
 
 def test_no_account_is_needed_to_start() -> None:
     """Without any setting nothing fails, nothing is asked, and each line says what could be set."""
-    checks = (accounts.github_tokens, accounts.model, accounts.docker_hub, accounts.hugging_face)
+    checks = (accounts.github_tokens, accounts.model, accounts.docker_hub, accounts.registries, accounts.hugging_face)
     answers = [check(facts()) for check in checks]
     assert {answer.state for answer in answers} == {"SKIP"} and all(answer.todo for answer in answers)
     assert accounts.github_calls(facts()) == Answer("SKIP", "no token")
+
+
+def test_every_registry_needs_a_login(tmp_path: Path) -> None:
+    """Docker's file or the settings give it; a registry without one is named, and nothing is asked."""
+    hub = facts(
+        registries="docker.io/a", docker_config=tmp_path, dockerhub_username="me", dockerhub_token=SecretStr("t")
+    )
+    assert accounts.registries(hub) == Answer("OK", "docker.io/a")
+    both = facts(registries="docker.io/a,ghcr.io/b", docker_config=tmp_path)
+    answer = accounts.registries(both)
+    assert answer.state == "FAIL" and answer.detail.endswith("no login for docker.io, ghcr.io")
+    with pytest.raises(ConfigError, match="FC_REGISTRIES"):
+        accounts.registries(facts(registries="nonsense"))
 
 
 def test_tokens_are_counted_and_each_is_tried() -> None:

@@ -1,0 +1,123 @@
+"""fc-data images: push the sealed images of tasks, see whether they are there, or write one as an archive."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from datasmith.cli.common import one_line
+from datasmith.cli.options import Json
+from datasmith.errors import ConfigError, PublishError
+
+if TYPE_CHECKING:
+    from datasmith.publish.images import ImagePublisher
+
+images = typer.Typer(
+    name="images",
+    help="Images of tasks in registries.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+_Tasks = Annotated[list[Path], typer.Argument(metavar="TASK|DIR", help="Task folders, or directories of such.")]
+_Engine = Annotated[
+    str, typer.Option("--engine", help="The engine that holds the images: docker, podman or bubblewrap.")
+]
+_EXAMPLE = "example: fc-data images check work/dataset/tasks"
+
+
+@images.command()
+def push(
+    tasks: _Tasks,
+    skip_existing: Annotated[
+        bool, typer.Option("--skip-existing", help="Leave out what every registry has already.")
+    ] = False,
+    engine: _Engine = "",
+    as_json: Json = False,
+) -> None:
+    """Push images to FC_REGISTRIES, with SBOM and provenance; exits with 17 where one does not arrive."""
+    from datasmith.errors import ContainerError, TaskError
+
+    publisher = _publisher(engine, skip_existing=skip_existing)
+    if not publisher.places:
+        raise ConfigError("FC_REGISTRIES is not set (example: FC_REGISTRIES=docker.io/formulacode)")
+    rows: list[dict[str, str]] = []
+    failed = 0
+    for folder in _folders(tasks):
+        try:
+            pushed = publisher.publish(folder)
+        except (PublishError, TaskError, ContainerError) as error:
+            failed += 1
+            rows.append({"task": str(folder), "state": "failed", "said": one_line(str(error))})
+        else:
+            rows.append({"task": str(folder), "state": "pushed", "said": pushed.name})
+        if not as_json:
+            print(f"{rows[-1]['state']:<10} {folder}: {rows[-1]['said']}", flush=True)
+    if as_json:
+        print(json.dumps({"images": rows}))
+    if failed:
+        raise PublishError(f"{failed} of {len(rows)} images did not arrive")
+
+
+@images.command()
+def check(tasks: _Tasks, as_json: Json = False) -> None:
+    """Ask the registries for every published image; exits with 1 where one is not there, 17 where one cannot tell."""
+    from datasmith.publish.images import read_published
+
+    publisher = _publisher("", skip_existing=True)
+    rows: list[dict[str, str]] = []
+    for folder in _folders(tasks):
+        published = read_published(folder)
+        if published is None:
+            rows.append({"task": str(folder), "state": "unpublished", "reference": "", "said": ""})
+            continue
+        for found in publisher.check(published):
+            where = found.reference
+            name = f"{where.host}/{where.repository}:{where.tag}@{published.manifest_digest}"
+            rows.append({"task": str(folder), "state": found.state, "reference": name, "said": one_line(found.said)})
+    if as_json:
+        print(json.dumps({"images": rows}))
+    else:
+        for row in rows:
+            print(
+                f"{row['state']:<11} {row['reference'] or row['task']}{' (' + row['said'] + ')' if row['said'] else ''}"
+            )
+    states = [row["state"] for row in rows]
+    print(f"{states.count('available')} of {len(states)} available", file=sys.stderr)
+    if "unknown" in states:
+        raise PublishError(f"{states.count('unknown')} references could not be asked for")
+    if set(states) - {"available"}:
+        raise typer.Exit(1)
+
+
+@images.command()
+def save(
+    task: Annotated[Path, typer.Argument(metavar="TASK", help="A task folder.")],
+    out: Annotated[Path, typer.Option("--out", help="Where the archive goes (a tar of an OCI layout).")],
+    engine: _Engine = "",
+    as_json: Json = False,
+) -> None:
+    """Write one image as an OCI archive, for those without a registry."""
+    (folder,) = _folders([task])
+    digest = _publisher(engine, skip_existing=True).save(folder, out)
+    print(json.dumps({"archive": str(out), "manifest_digest": digest}) if as_json else f"{out}: {digest}")
+
+
+def _folders(places: list[Path]) -> tuple[Path, ...]:
+    from datasmith.publish.images import find_published
+
+    found = find_published(places)
+    if not found:
+        raise ConfigError(f"{places[0]}: no task folder is there ({_EXAMPLE})")
+    return found
+
+
+def _publisher(engine: str, *, skip_existing: bool) -> "ImagePublisher":
+    from datasmith.docker.engines import open_engine
+    from datasmith.publish.images import ImagePublisher
+    from datasmith.settings import load_settings
+
+    settings = load_settings(engine=engine)
+    return ImagePublisher(settings, lambda: open_engine(settings), skip_existing=skip_existing)

@@ -1,0 +1,158 @@
+"""An image as an OCI layout: blobs named by their sha256, a manifest, an index; the same image is the same bytes."""
+
+import gzip
+import hashlib
+import json
+import platform
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from datasmith.errors import ContainerError
+
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+INDEX = "application/vnd.oci.image.index.v1+json"
+CONFIG = "application/vnd.oci.image.config.v1+json"
+LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
+EMPTY = "application/vnd.oci.empty.v1+json"
+REF_NAME = "org.opencontainers.image.ref.name"
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+_COMPRESSION = 6
+_PART = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """What names a blob: its kind, its digest ("sha256:<hex>") and its size in bytes."""
+
+    media_type: str
+    digest: str
+    size: int
+
+    def document(self) -> dict[str, object]:
+        """As it stands in a manifest."""
+        return {"mediaType": self.media_type, "digest": self.digest, "size": self.size}
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A manifest as it was written, and the blobs that it names, the configuration first."""
+
+    descriptor: Descriptor
+    data: bytes
+    blobs: tuple[Descriptor, ...]
+
+
+class OciLayout:
+    """A directory of blobs in the form of the OCI image layout, 1.0.0."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "blobs/sha256").mkdir(parents=True, exist_ok=True)
+
+    def blob(self, digest: str) -> Path:
+        """Where a blob lies."""
+        return self.root / "blobs/sha256" / digest.removeprefix("sha256:")
+
+    def add(self, data: bytes, media_type: str) -> Descriptor:
+        """Put a small blob."""
+        digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        self.blob(digest).write_bytes(data)
+        return Descriptor(media_type, digest, len(data))
+
+    def add_layer(self, tar: IO[bytes]) -> tuple[Descriptor, str]:
+        """Put a layer, compressed where it is not yet; returns it with the digest of the tar itself."""
+        head = tar.read(2)
+        tar.seek(0)
+        with tempfile.NamedTemporaryFile(dir=self.root, delete=False) as draft:
+            place = Path(draft.name)
+            if head == b"\x1f\x8b":
+                shutil.copyfileobj(tar, draft, _PART)
+            else:
+                # Neither a name nor a time: the same tar is the same blob.
+                with gzip.GzipFile("", "wb", _COMPRESSION, draft, mtime=0) as packed:
+                    shutil.copyfileobj(tar, packed, _PART)
+        with gzip.open(place) as plain:
+            diff = hashlib.file_digest(plain, "sha256").hexdigest()
+        with place.open("rb") as whole:
+            digest = f"sha256:{hashlib.file_digest(whole, 'sha256').hexdigest()}"
+        size = place.stat().st_size
+        place.rename(self.blob(digest))
+        return Descriptor(LAYER, digest, size), f"sha256:{diff}"
+
+    def finish(
+        self, name: str, config: Descriptor, layers: Sequence[Descriptor], annotations: Mapping[str, str]
+    ) -> Manifest:
+        """Write the manifest, and the index that names it `name`."""
+        document = {
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": config.document(),
+            "layers": [layer.document() for layer in layers],
+            "annotations": dict(sorted(annotations.items())),
+        }
+        data = json.dumps(document, sort_keys=True).encode()
+        descriptor = self.add(data, MANIFEST)
+        entry = {**descriptor.document(), "annotations": {REF_NAME: name}}
+        index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]}
+        (self.root / "index.json").write_text(json.dumps(index, sort_keys=True))
+        (self.root / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
+        return Manifest(descriptor, data, (config, *layers))
+
+    def pack(self, target: Path) -> None:
+        """Write the layout as one tar (an OCI archive), which appears by one rename; the same bytes each time."""
+        draft = target.with_name(f".{target.name}")
+        with tarfile.open(draft, "w", format=tarfile.PAX_FORMAT) as archive:
+            for path in sorted(path for path in self.root.rglob("*") if path.is_file()):
+                member = tarfile.TarInfo(path.relative_to(self.root).as_posix())
+                member.size = path.stat().st_size
+                member.mode = 0o644
+                with path.open("rb") as content:
+                    archive.addfile(member, content)
+        draft.rename(target)
+
+
+def image_config(
+    diffs: Iterable[str], *, environment: Mapping[str, str], labels: Mapping[str, str], user: str, workdir: str
+) -> bytes:
+    """The configuration of an image that we lay out ourselves; it holds no time."""
+    document = {
+        "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
+        "os": "linux",
+        "config": {
+            "Env": [f"{name}={value}" for name, value in environment.items()],
+            "Labels": dict(labels),
+            "User": user,
+            "WorkingDir": workdir,
+        },
+        "rootfs": {"type": "layers", "diff_ids": list(diffs)},
+    }
+    return json.dumps(document, sort_keys=True).encode()
+
+
+def read_saved(archive: Path, layout: OciLayout, name: str) -> Manifest:
+    """Lay out what `docker save` wrote; the configuration stays byte for byte, so its digest is the image's id.
+
+    Raises:
+        ContainerError: the archive is damaged, or holds not exactly one image.
+    """
+    try:
+        with tarfile.open(archive) as tar:
+            (said,) = json.loads(_member(tar, "manifest.json").read())
+            config = layout.add(_member(tar, said["Config"]).read(), CONFIG)
+            layers = [layout.add_layer(_member(tar, path))[0] for path in said["Layers"]]
+    except (tarfile.TarError, ValueError, KeyError, TypeError, EOFError) as error:
+        raise ContainerError(f"the saved image cannot be read: {type(error).__name__}: {error}") from error
+    return layout.finish(name, config, layers, {})
+
+
+def _member(tar: tarfile.TarFile, name: str) -> IO[bytes]:
+    """A file of the archive; the older form links layers that are the same to one another."""
+    found = tar.extractfile(name)
+    if found is None:
+        raise KeyError(name)
+    return found

@@ -1,0 +1,283 @@
+"""Publish the sealed image of a task: to every registry or to none, with what it is made of; and see if it is there."""
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from datasmith import __version__
+from datasmith.docker.engine import ContainerEngine, ImageRef
+from datasmith.docker.oci import EMPTY, INDEX, MANIFEST, Descriptor, Manifest, OciLayout
+from datasmith.docker.oci_save import save_image
+from datasmith.errors import InvalidTask, PublishError
+from datasmith.publish import sbom as bill
+from datasmith.publish import statement as origin
+from datasmith.publish.places import ImageName, Place, open_registry, read_places
+from datasmith.publish.registry import Pauses, Registry
+from datasmith.tasks.folder import read_task
+from datasmith.tasks.task import Task
+
+if TYPE_CHECKING:
+    from datasmith.settings import Settings
+
+PUBLISHED = "published.json"
+SBOM = "sbom.cdx.json"
+STATEMENT = "statement.intoto.json"
+ARTIFACT = "application/vnd.formulacode.origin.v1"
+"""Kind of the manifest that holds SBOM and statement, and names the image as its subject."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Reference(_Frozen):
+    """One place where an image is: registry, repository, tag."""
+
+    host: str
+    repository: str
+    tag: str
+
+
+class Published(_Frozen):
+    """published.json of a task folder: the manifest's digest, and where it was seen to be; the first is the main one.
+
+    `config_digest` is the image's id for docker and podman; `engine_digest` is the one that the certificate names.
+    """
+
+    manifest_digest: str
+    config_digest: str
+    engine_digest: str
+    references: tuple[Reference, ...]
+
+    @property
+    def name(self) -> str:
+        """What `docker pull` takes: `docker.io/formulacode/all:TAG@sha256:...`."""
+        first = self.references[0]
+        return f"{first.host}/{first.repository}:{first.tag}@{self.manifest_digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """What a registry says about one reference: `state` is available, missing, other (digest) or unknown."""
+
+    reference: Reference
+    state: str
+    said: str = ""
+
+
+def read_published(folder: Path) -> Published | None:
+    """Where a task's image is; None where it was not published.
+
+    Raises:
+        InvalidTask: the file says something else.
+    """
+    path = folder / PUBLISHED
+    if not path.is_file() or path.is_symlink():
+        return None
+    try:
+        found = Published.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise InvalidTask([f"{folder.name}: {PUBLISHED}: {error.errors()[0]['msg']}"]) from error
+    if not found.references:
+        raise InvalidTask([f"{folder.name}: {PUBLISHED} names no registry"])
+    return found
+
+
+@dataclass(frozen=True)
+class ImagePublisher:
+    """Publishes images to the places of the settings. Only here are credentials read, and nothing of an image is run.
+
+    `engine` opens the engine that holds the images, when the first one is needed.
+    """
+
+    settings: "Settings"
+    engine: Callable[[], ContainerEngine]
+    skip_existing: bool = True
+    pauses: Pauses = field(default_factory=Pauses)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The registries of the settings.
+
+        Raises:
+            ConfigError: FC_REGISTRIES cannot be read.
+        """
+        return read_places(self.settings.registries)
+
+    def publish(self, folder: Path) -> Published:
+        """Push a task's image to every place; afterwards published.json, SBOM and statement lie in its folder.
+
+        What a registry has already is not sent again, so a push that broke off goes on where it ended.
+
+        Raises:
+            PublishError: it did not arrive at one of them; nothing is written then.
+            InvalidTask: the folder cannot be read, or its image was not sealed.
+        """
+        task = sealed_task(folder)
+        known = read_published(folder)
+        if self.skip_existing and known and self._is_everywhere(task, known):
+            return known
+        with tempfile.TemporaryDirectory(prefix=".oci-", dir=folder.parent) as place:
+            layout = OciLayout(Path(place, "layout"))
+            image = self._image(task)
+            manifest = save_image(self.settings, image, layout, self._references(task)[0].tag)
+            papers = write_papers(task, folder, layout, manifest, image)
+            references = self._references(task)
+            for target, reference in zip(self.places, references, strict=True):
+                self._push(target, reference, layout, manifest, papers)
+        published = Published(
+            manifest_digest=manifest.descriptor.digest,
+            config_digest=manifest.blobs[0].digest,
+            engine_digest=task.image_digest,
+            references=references,
+        )
+        for name, text in papers.items():
+            _write(folder / name, text)
+        _write(folder / PUBLISHED, published.model_dump_json(indent=1).encode() + b"\n")
+        return published
+
+    def save(self, folder: Path, target: Path) -> str:
+        """Write a task's image as an OCI archive; returns the manifest's digest.
+
+        Raises:
+            PublishError: the engine holds no such image.
+        """
+        task = sealed_task(folder)
+        with tempfile.TemporaryDirectory(prefix=".oci-", dir=target.absolute().parent) as place:
+            layout = OciLayout(Path(place, "layout"))
+            manifest = save_image(self.settings, self._image(task), layout, _name(task).tag(single=True))
+            layout.pack(target)
+        return manifest.descriptor.digest
+
+    def check(self, published: Published) -> tuple[Availability, ...]:
+        """Ask every registry for its reference; what cannot be asked is unknown, never missing."""
+        return tuple(self._available(published, reference) for reference in published.references)
+
+    def _available(self, published: Published, reference: Reference) -> Availability:
+        (place,) = read_places(f"{reference.host}/{reference.repository}")
+        registry = open_registry(place, self.settings, self.pauses)
+        try:
+            found = registry.digest(reference.repository, reference.tag)
+            pinned = found or registry.digest(reference.repository, published.manifest_digest)
+        except PublishError as error:
+            return Availability(reference, "unknown", str(error))
+        finally:
+            registry.close()
+        if found == published.manifest_digest:
+            return Availability(reference, "available")
+        said = f"the tag is {found}" if found else "no such tag"
+        return Availability(reference, "other" if pinned else "missing", said)
+
+    def _image(self, task: Task) -> ImageRef:
+        engine = self.engine()
+        image = engine.inspect(task.image_digest)
+        if image is None:
+            raise PublishError(
+                f"{task.task_id}: {engine.name} holds no image {task.image_digest}"
+                " (publish where it was built, or build it again: fc-data --stage 5 --force)"
+            )
+        return image
+
+    def _references(self, task: Task) -> tuple[Reference, ...]:
+        name, single = _name(task), self.settings.registry_layout == "single"
+        return tuple(
+            Reference(
+                host=place.host,
+                repository=place.repository(task.owner, task.repo, single=single),
+                tag=name.tag(single=single),
+            )
+            for place in self.places
+        )
+
+    def _is_everywhere(self, task: Task, known: Published) -> bool:
+        """Whether what was published is this image, at all places of the settings, and still there."""
+        if known.engine_digest != task.image_digest or known.references != self._references(task):
+            return False
+        return all(found.state == "available" for found in self.check(known))
+
+    def _push(
+        self, place: Place, reference: Reference, layout: OciLayout, manifest: Manifest, papers: dict[str, bytes]
+    ) -> None:
+        registry = open_registry(place, self.settings, self.pauses)
+        try:
+            for blob in dict.fromkeys(manifest.blobs):
+                registry.put_blob(reference.repository, blob, layout.blob(blob.digest))
+            registry.put_manifest(reference.repository, reference.tag, manifest.data, manifest.descriptor)
+            attach(registry, reference.repository, layout, manifest.descriptor, papers)
+        finally:
+            registry.close()
+
+
+def sealed_task(folder: Path) -> Task:
+    """The task of a folder, whose image may be given away.
+
+    Raises:
+        InvalidTask: it may not: no certificate says that it is sealed.
+    """
+    task = read_task(folder)
+    if task.certificate is None or not task.certificate.sealed:
+        raise InvalidTask([f"{folder.name}: no certificate says that its image is sealed"])
+    return task
+
+
+def write_papers(task: Task, folder: Path, layout: OciLayout, manifest: Manifest, image: ImageRef) -> dict[str, bytes]:
+    """SBOM and statement of an image by the names of their files; they are blobs of the layout, too."""
+    digest, lock = manifest.descriptor.digest, task.build.files.get("lock.txt", "")
+    dpkg = bill.dpkg_status(layout, manifest)
+    documents = {
+        SBOM: bill.sbom(task.image_name, digest, lock=lock, dpkg=dpkg, version=__version__),
+        STATEMENT: origin.statement(
+            task, folder, name=task.image_name, digest=digest, engine=image.engine, version=__version__
+        ),
+    }
+    return {name: json.dumps(said, indent=1, sort_keys=True).encode() + b"\n" for name, said in documents.items()}
+
+
+def attach(
+    registry: Registry, repository: str, layout: OciLayout, subject: Descriptor, papers: dict[str, bytes]
+) -> None:
+    """Put SBOM and statement beside an image: a manifest whose subject it is, in the index that tag `sha256-...` names.
+
+    That tag is how registries without a list of referrers are asked for them (OCI distribution, referrers tag schema).
+    """
+    kinds = {SBOM: bill.MEDIA_TYPE, STATEMENT: origin.MEDIA_TYPE}
+    empty = layout.add(b"{}", EMPTY)
+    parts = [layout.add(text, kinds[name]) for name, text in papers.items()]
+    for blob in (empty, *parts):
+        registry.put_blob(repository, blob, layout.blob(blob.digest))
+    document = {
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "artifactType": ARTIFACT,
+        "config": empty.document(),
+        "layers": [part.document() for part in parts],
+        "subject": subject.document(),
+    }
+    data = json.dumps(document, sort_keys=True).encode()
+    artifact = layout.add(data, MANIFEST)
+    registry.put_manifest(repository, artifact.digest, data, artifact)
+    entries = [{**artifact.document(), "artifactType": ARTIFACT}]
+    listed = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}, sort_keys=True).encode()
+    registry.put_manifest(repository, subject.digest.replace(":", "-"), listed, layout.add(listed, INDEX))
+
+
+def find_published(places: Sequence[Path]) -> tuple[Path, ...]:
+    """The task folders among these directories and right below them, in order."""
+    found = {place for place in places if (place / "task.toml").is_file()}
+    found |= {path.parent for place in places for path in place.glob("*/task.toml")}
+    return tuple(sorted(found))
+
+
+def _name(task: Task) -> ImageName:
+    return ImageName(task.owner, task.repo, task.pr_number, task.base_commit)
+
+
+def _write(target: Path, data: bytes) -> None:
+    draft = target.with_name(f".{target.name}")
+    draft.write_bytes(data)
+    draft.rename(target)

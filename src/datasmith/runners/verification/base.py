@@ -1,0 +1,88 @@
+"""What both generations of folders share: the limits of time, the end that Ctrl-C makes, and how a failure is told."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from datasmith.docker.verifiers import TestReport
+from datasmith.errors import BuildFailed
+from datasmith.redact import redact
+from datasmith.runners.verification.verdict import TAIL, Failed, Stage, Verified
+
+
+class Stopped(Exception):
+    """The command was stopped: what is under way has no verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds that a build, a test run and a run of benchmarks may take; a time-out is a failure."""
+
+    build_s: float = 3600.0
+    tests_s: float = 1800.0
+    benchmarks_s: float = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Says what a folder is at, and ends the work between two steps where the command was stopped."""
+
+    say: Callable[[str], None] = lambda _what: None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def __call__(self, what: str) -> None:
+        """The next step begins.
+
+        Raises:
+            Stopped: it does not.
+        """
+        if self.stop.is_set():
+            raise Stopped(what)
+        self.say(what)
+
+
+class Generation(Protocol):
+    """How one generation of folders is verified."""
+
+    @property
+    def engine(self) -> str:
+        """Name of the engine that builds and runs."""
+
+    def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
+        """Judge a folder that is our own copy; build output is appended to `log`.
+
+        Raises:
+            InvalidTask: it cannot be read: that is a verdict, too.
+            EngineUnavailable: the engine is gone, or cannot build such a folder: says nothing about the folder.
+            Stopped: see Step.
+        """
+
+
+def failed(stage: Stage, message: str, *, code: int = -1, stdout: str = "", stderr: str = "", step: str = "") -> Failed:
+    """A failure whose texts are cut, and hold nothing that has the form of a secret."""
+    return Failed(
+        stage=stage,
+        return_code=code,
+        error_message=redact(message)[:TAIL],
+        stdout=redact(stdout)[-TAIL:],
+        stderr=redact(stderr)[-TAIL:],
+        step=step,
+    )
+
+
+def build_failed(error: BuildFailed) -> Failed:
+    """What a failed build says: its log's tail is one text, shown as standard output."""
+    return failed("build", str(error), code=error.rc, stdout=error.log_tail, step=error.stage)
+
+
+def tests_failed(report: TestReport, message: str, limit_s: float) -> Failed:
+    """A test run that shows too little; `message` says what."""
+    said = f"the tests are not done after {limit_s:g} s" if report.timed_out else message
+    return failed("tests", said, code=-1 if report.timed_out else report.rc, stderr=report.tail)
+
+
+def some(names: Sequence[str]) -> str:
+    """The first names of a list."""
+    return ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")

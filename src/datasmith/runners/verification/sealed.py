@@ -1,0 +1,123 @@
+"""A task folder of ours: contract, build, seal, tests and benchmarks at base, and the tests with the expert's patch."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from datasmith.docker import seal
+from datasmith.docker.engine import Container, ContainerEngine, ImageRef
+from datasmith.docker.images import ImageManager, ImagePlan
+from datasmith.docker.verifiers import ProfileVerifier, TestReport, run_tests
+from datasmith.errors import BuildFailed, MeasurementFailed
+from datasmith.runners.verification.base import Step, Times, build_failed, failed, some, tests_failed
+from datasmith.runners.verification.verdict import Failed, Verified
+from datasmith.settings import Settings
+from datasmith.tasks.folder import check_task, read_task
+from datasmith.tasks.task import Task
+from datasmith.tasks.telltale import fix_of
+from datasmith.workloads.arms import start_arm
+from datasmith.workloads.discover import discover
+from datasmith.workloads.mounts import inside_mounts
+
+
+@dataclass(frozen=True, slots=True)
+class SealedFolders:
+    """Verifies folders that stage 5 made, on any engine."""
+
+    container_engine: ContainerEngine
+    settings: Settings
+    times: Times
+
+    @property
+    def engine(self) -> str:
+        """See Generation."""
+        return self.container_engine.name
+
+    def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
+        """See Generation."""
+        step("read")
+        problems = check_task(folder)
+        if problems:
+            return failed("parse", "; ".join(problems))
+        task = read_task(folder)
+        step("build")
+        try:
+            image = self._build(task, folder, log)
+        except BuildFailed as error:
+            return build_failed(error)
+        return self._at_base(task, image, step)
+
+    def _build(self, task: Task, folder: Path, log: Path) -> ImageRef:
+        plan = ImagePlan.from_directory(
+            folder / "environment",
+            owner=task.owner,
+            repo=task.repo,
+            tag=str(task.pr_number),
+            python_version=task.build.python_version,
+        )
+        return ImageManager(self.container_engine, namespace=self.settings.namespace).build(plan, log=log)
+
+    def _at_base(self, task: Task, image: ImageRef, step: Step) -> Verified | Failed:
+        with self.container_engine.start(image, mounts=inside_mounts()) as container:
+            step("seal")
+            names = task.build.build_args.get("FC_IMPORT_NAMES", "").split()
+            report = seal.check(container, fix=fix_of(task.expert_patch, {task.merge_commit}), import_names=names)
+            if not report.ok:
+                return failed("build", f"not sealed: {'; '.join(report.problems)}", step="seal")
+            step("tests")
+            base = self._tests(task, container)
+            if isinstance(base, Failed):
+                return base
+            step("benchmarks")
+            wrong = self._benchmarks(task, container)
+            if wrong:
+                return wrong
+        step("tests with the expert's patch")
+        return self._with_patch(task, image) or Verified(
+            image_digest=image.digest,
+            tests_passed=len(base.passed),
+            tests_failed=len(base.outcomes) - len(base.passed),
+            benchmarks=len(task.workloads),
+        )
+
+    def _tests(self, task: Task, container: Container) -> TestReport | Failed:
+        """The run, where every test passes that the task expects to pass."""
+        report = run_tests(container, task.test_command, timeout=self.times.tests_s)
+        if report.timed_out or not report.passed:
+            return tests_failed(report, "no test passes", self.times.tests_s)
+        lost = sorted(set(task.passing_tests) - report.passed)
+        if lost:
+            return tests_failed(report, f"{len(lost)} expected tests do not pass: {some(lost)}", self.times.tests_s)
+        return report
+
+    def _benchmarks(self, task: Task, container: Container) -> Failed | None:
+        """Why the task's workloads cannot be measured: all must be listed, and one must run."""
+        found = discover(container, task.benchmark_dir, default_timeout_s=task.benchmark_timeout_s)
+        lost = sorted(set(task.workloads) - {workload.id for workload in found.workloads})
+        if lost:
+            said = f"{len(lost)} workloads are not in the suite: {some(lost)}"
+            return failed("measure", said, stderr="\n".join(found.errors))
+        called = ProfileVerifier(self.times.benchmarks_s, task.benchmark_dir).verify(container)
+        if called.ok:
+            return None
+        said = "no benchmark can be called"
+        return failed("measure", said, code=called.rc, stdout=called.stdout, stderr=called.stderr)
+
+    def _with_patch(self, task: Task, image: ImageRef) -> Failed | None:
+        try:
+            arm = start_arm(
+                self.container_engine,
+                image,
+                patch=task.expert_patch,
+                rebuild_script=task.build.files["docker_build_pkg.sh"] if task.compiled else None,
+                build_args=task.build.build_args,
+                limits=None,
+                timeout=self.times.build_s,
+            )
+        except MeasurementFailed as error:
+            return failed("tests", f"the expert's patch cannot be used: {error}")
+        with arm:
+            patched = self._tests(task, arm)
+        if isinstance(patched, Failed):
+            said = f"with the expert's patch: {patched.error_message}"
+            return patched.model_copy(update={"error_message": said})
+        return None

@@ -1,0 +1,96 @@
+"""fc-data images from the outside, with a registry that wants a login."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.data import app
+from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.errors import PublishError
+from datasmith.settings import known_variables
+from tests.loopback.registry import PASSWORD, USER, free_port, registry
+from tests.sandboxes import embedded_engine
+from tests.unit.publish.test_images import task_folder
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BubblewrapEngine:
+    """The engine that the command will open, and nothing of this machine's settings."""
+    for name in known_variables():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("FC_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("FC_ENGINE", "bubblewrap")
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    return embedded_engine(tmp_path / "cache")
+
+
+@pytest.fixture
+def port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """A registry with a login that Docker's file holds, and the settings that name it."""
+    with registry(tmp_path / "registry", login=True) as found:
+        auth = {"auth": b64encode(f"{USER}:{PASSWORD}".encode()).decode()}
+        (tmp_path / "config.json").write_text(json.dumps({"auths": {f"127.0.0.1:{found}": auth}}))
+        monkeypatch.setenv("FC_REGISTRIES", f"127.0.0.1:{found}/formulacode")
+        yield found
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    code = run_app(app, ["images", *map(str, words)])
+    return (code, *capsys.readouterr())
+
+
+def test_an_image_is_pushed_and_then_there(
+    capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, port: int, tmp_path: Path
+) -> None:
+    """Unpublished before, available after, one line each; no password in any output or file."""
+    folder = task_folder(engine, tmp_path)
+    assert asked(capsys, "check", folder)[:2] == (1, f"unpublished {folder}\n")
+    code, out, err = asked(capsys, "push", tmp_path / "tasks", "--skip-existing")
+    assert code == 0 and out.startswith(f"pushed     {folder}: 127.0.0.1:{port}/formulacode/all:acme-fast-"), err
+    code, out, err = asked(capsys, "check", tmp_path / "tasks", "--json")
+    assert (code, [row["state"] for row in json.loads(out)["images"]]) == (0, ["available"])
+    assert "1 of 1 available" in err
+    texts = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    assert not any(PASSWORD.encode() in text for text in [out.encode(), err.encode(), *texts])
+
+
+def test_what_does_not_arrive_or_cannot_be_asked_for_has_its_code(
+    capsys: pytest.CaptureFixture[str],
+    engine: BubblewrapEngine,
+    port: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A refused login fails the push; an image whose registry is gone is unknown, not missing."""
+    folder = task_folder(engine, tmp_path)
+    (tmp_path / "config.json").write_text("{}")
+    code, out, err = asked(capsys, "push", folder)
+    assert code == PublishError.exit_code and "failed" in out and "HTTP 401" in out
+    assert err == "error: 1 of 1 images did not arrive\n" and not (folder / "published.json").exists()
+    monkeypatch.setattr("datasmith.publish.registry.ATTEMPTS", 1)
+    reference = {"host": f"127.0.0.1:{free_port()}", "repository": "a/all", "tag": "t"}
+    digest = "sha256:" + "1" * 64
+    document = {"manifest_digest": digest, "config_digest": digest, "engine_digest": digest, "references": [reference]}
+    (folder / "published.json").write_text(json.dumps(document))
+    code, out, err = asked(capsys, "check", folder)
+    assert code == PublishError.exit_code and out.startswith("unknown")
+
+
+def test_an_archive_needs_no_registry(
+    capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path
+) -> None:
+    """`save` writes one file and names the digest; `push` without a registry says which setting is missing."""
+    folder = task_folder(engine, tmp_path)
+    code, out, _ = asked(capsys, "save", folder, "--out", tmp_path / "one.oci.tar", "--json")
+    assert code == 0 and json.loads(out)["manifest_digest"].startswith("sha256:")
+    assert (tmp_path / "one.oci.tar").stat().st_size > 0
+    code, _, err = asked(capsys, "push", folder)
+    assert code == 2 and "FC_REGISTRIES is not set (example: FC_REGISTRIES=docker.io/formulacode)" in err
+    assert asked(capsys, "check", tmp_path / "nothing")[0] == 2

@@ -1,0 +1,96 @@
+"""fc-data verify and dataset/verify.py from the outside."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.data import app
+from datasmith.errors import EngineUnavailable
+from datasmith.settings import known_variables
+from tests.sandboxes import embedded_engine
+from tests.unit.runners.verification_folders import legacy_folder, sealed_folder
+
+pytestmark = pytest.mark.engine
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(autouse=True)
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedded engine that works, and nothing of this machine's settings."""
+    for name in known_variables():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("FC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("FC_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("FC_ENGINE", "bubblewrap")
+    embedded_engine(tmp_path / "cache")
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    code = run_app(app, ["verify", *map(str, words)])
+    return (code, *capsys.readouterr())
+
+
+def test_good_and_bad_folders_are_told_apart(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One line for each, exit code 1 where one fails; the second run takes over what is known; --json tells all."""
+    good = sealed_folder(tmp_path / "tasks/good")
+    bad = sealed_folder(tmp_path / "tasks/bad", workloads=("bench.time_gone",))
+    code, out, err = asked(capsys, "--task", tmp_path / "tasks", "--workers", "2")
+    assert code == 1 and "1 verified, 1 failed, 0 without a verdict" in err
+    assert f"FAILED    {bad}: measure: 1 workloads are not in the suite: bench.time_gone" in out
+    assert f"verified  {good}: 1 tests pass, 1 benchmarks\n" in out
+    code, out, _ = asked(capsys, "--task", good, "--task", bad, "--json")
+    rows = json.loads(out)["folders"]
+    assert (code, [(row["state"], row["known"]) for row in rows]) == (1, [("verified", True), ("failed", True)])
+    assert rows[1]["verdict"]["found"]["stage"] == "measure"
+    assert asked(capsys, "--task", good)[0] == 0
+
+
+def test_a_folder_without_a_verdict_has_a_code_of_its_own(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """An engine that cannot do it is neither success nor failure."""
+    legacy_folder(tmp_path / "old", "nothing")
+    code, out, err = asked(capsys, "--task", tmp_path / "old")
+    assert code == EngineUnavailable.exit_code and out.startswith("held ")
+    assert "error: 1 of 1 folders have no verdict: bubblewrap builds no Dockerfiles" in err
+
+
+def test_a_root_without_folders_is_a_wrong_flag(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """One line with an example."""
+    code, out, err = asked(capsys, "--task", tmp_path / "nothing")
+    assert (code, out) == (2, "") and err.count("\n") == 1 and "example: --task" in err
+
+
+def started(folder: Path) -> "subprocess.Popen[str]":
+    words = [sys.executable, str(ROOT / "dataset/verify.py"), "--task", str(folder)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+
+
+def test_the_seeds_command_line_works(tmp_path: Path) -> None:
+    """Python dataset/verify.py --task DIR, from another directory, writes the success file."""
+    folder = sealed_folder(tmp_path / "tasks")
+    child = started(folder)
+    out, err = child.communicate(timeout=120)
+    assert (child.returncode, (folder / "verification_success.json").is_file()) == (0, True), err
+    assert out.startswith("verified  ")
+
+
+def test_ctrl_c_leaves_no_verdict(tmp_path: Path) -> None:
+    """Stopped in the middle of the tests: exit code 130, one line, no file, and nothing left running."""
+    slow = b"import time\nif __name__ == '__main__':\n    time.sleep(4322.5)\n"
+    folder = sealed_folder(tmp_path / "tasks", files={"tests/run_tests.py": slow})
+    child = started(folder)
+    deadline = time.monotonic() + 120
+    while b"tests/run_tests.py" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout:
+        assert time.monotonic() < deadline and child.poll() is None, child.communicate()
+        time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=120)
+    assert child.returncode == 130 and err.count("\n") == 1 and "stopped" in err
+    assert not (folder / "failure.json").exists() and not (tmp_path / "data/verdicts").exists()
+    assert b"tests/run_tests.py" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout

@@ -1,0 +1,199 @@
+"""Verification of our own task folders, in the embedded engine."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from datasmith import process
+from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.errors import ConfigError, EngineUnavailable
+from datasmith.runners.verification.base import Generation, Step, Stopped, Times
+from datasmith.runners.verification.run import Judged, Kind, Verification, find_folders
+from datasmith.runners.verification.sealed import SealedFolders
+from datasmith.runners.verification.verdict import FAILURE, SUCCESS, Failed, Verdicts, Verified, inputs_digest
+from datasmith.settings import Settings
+from tests.integration.eval_task import WRONG, expert_patch
+from tests.sandboxes import embedded_engine
+from tests.unit.runners.verification_folders import sealed_folder
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> BubblewrapEngine:
+    return embedded_engine(tmp_path_factory.mktemp("cache"))
+
+
+class Counted:
+    """The real way to verify, and how often it was taken."""
+
+    def __init__(self, engine: BubblewrapEngine, place: Path, times: Times | None = None) -> None:
+        self.inner = SealedFolders(engine, Settings(_env_file=None, data_dir=place), times or Times())
+        self.calls = 0
+
+    @property
+    def engine(self) -> str:
+        return self.inner.engine
+
+    def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
+        self.calls += 1
+        return self.inner.verify(folder, log=log, step=step)
+
+
+def verification(place: Path, generation: Generation, *, force: bool = False) -> Verification:
+    return Verification(lambda _kind: generation, Verdicts(place / "verdicts"), place / "logs", force=force)
+
+
+def judged(place: Path, generation: Generation, root: Path, *, force: bool = False) -> Judged:
+    """What one run over one folder gives."""
+    (found,) = verification(place, generation, force=force).run(find_folders(root), workers=1)
+    return found
+
+
+def failure(found: Judged) -> Failed:
+    assert found.verdict and isinstance(found.verdict.found, Failed)
+    said = json.loads((found.folder / FAILURE).read_text())
+    assert set(said) >= {"stage", "return_code", "error_message", "stdout", "stderr"}
+    assert not (found.folder / SUCCESS).exists()
+    return found.verdict.found
+
+
+def test_a_good_folder_is_verified_once(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """It gets its file; the same folder is not verified again, a changed one is, and --force always does."""
+    folder = sealed_folder(tmp_path / "tasks")
+    counted = Counted(engine, tmp_path)
+    first = judged(tmp_path, counted, folder)
+    assert first.verdict and first.verdict.ok, first
+    said = json.loads((folder / SUCCESS).read_text())
+    assert (said["tests_passed"], said["benchmarks"], said["inputs"]) == (1, 1, inputs_digest(folder))
+    (folder / SUCCESS).unlink()
+    again = judged(tmp_path, counted, tmp_path / "tasks")
+    assert again.known and again.verdict == first.verdict and (folder / SUCCESS).exists()
+    assert counted.calls == 1
+    (folder / "instruction.md").write_text("Make total(n) faster, please.\n")
+    assert not judged(tmp_path, counted, folder).known
+    assert not judged(tmp_path, counted, folder, force=True).known
+    assert counted.calls == 3
+
+
+def test_a_success_that_lies_there_is_not_believed(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """A folder that fails keeps failing whatever it says of itself, with the right digest too, and that is told."""
+    folder = sealed_folder(tmp_path / "tasks", passing_tests=("tests.test_calc::test_never",))
+    claim = {"inputs": inputs_digest(folder), "engine": "bubblewrap", "tests_passed": 1, "benchmarks": 1}
+    (folder / SUCCESS).write_text(json.dumps(claim))
+    counted = Counted(engine, tmp_path)
+    found = judged(tmp_path, counted, folder)
+    assert found.forged and counted.calls == 1
+    assert failure(found).stage == "tests" and "test_never" in failure(found).error_message
+    (folder / FAILURE).unlink()
+    (folder / SUCCESS).write_text(json.dumps(claim))
+    again = judged(tmp_path, counted, folder)
+    assert again.known and failure(again).stage == "tests"
+
+
+def test_each_way_to_fail_has_its_stage(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """Parse, build, tests and measure, with a reason that names the thing."""
+    broken = sealed_folder(tmp_path / "parse")
+    (broken / "solution/expert.patch").write_text("no diff\n")
+    stages = {"parse": (broken, "expert.patch")}
+    build = sealed_folder(tmp_path / "build")
+    (build / "environment/docker_build_run.sh").write_text("echo no such header >&2\nexit 3\n")
+    stages["build"] = (build, "no such header")
+    stages["tests"] = (sealed_folder(tmp_path / "tests", expert_patch=expert_patch(WRONG)), "expert's patch")
+    stages["measure"] = (sealed_folder(tmp_path / "measure", workloads=("bench.time_gone",)), "bench.time_gone")
+    for stage, (folder, reason) in stages.items():
+        found = failure(judged(tmp_path, Counted(engine, tmp_path), folder))
+        assert (found.stage, reason in found.error_message) == (stage, True), found
+
+
+def test_a_time_out_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """Tests that do not end in time fail the folder, and none of their processes is left."""
+    slow = b"import time\nif __name__ == '__main__':\n    time.sleep(4321.5)\n"
+    folder = sealed_folder(tmp_path / "tasks", files={"tests/run_tests.py": slow})
+    found = failure(judged(tmp_path, Counted(engine, tmp_path, Times(tests_s=2.0)), folder))
+    assert found.stage == "tests" and "not done after 2 s" in found.error_message
+    assert b"run_tests.py" not in process.run(["ps", "-eo", "args"]).stdout
+
+
+def test_a_leak_of_the_fix_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """An image that holds the fix is not verified, however well its tests run."""
+    leak = b"    return n * (n - 1) // 2  # faster by the closed form of Gauss\n"
+    patch = expert_patch("def total(n):\n" + leak.decode())
+    folder = sealed_folder(tmp_path / "tasks", expert_patch=patch)
+    script = folder / "environment/docker_build_pkg.sh"
+    script.write_text(f"mkdir -p /workspace/cache\ncat >/workspace/cache/notes <<'END'\n{leak.decode()}END\n")
+    found = failure(judged(tmp_path, Counted(engine, tmp_path), folder))
+    assert (found.stage, found.step) == ("build", "seal") and "notes" in found.error_message
+
+
+class Gone:
+    """An engine that goes away in the middle, or a command that is stopped then."""
+
+    engine = "bubblewrap"
+
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        self.stop = stop
+
+    def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
+        if self.stop is None:
+            raise EngineUnavailable("the daemon does not answer")
+        self.stop.set()
+        return Failed(stage="build", return_code=-9, error_message="killed")
+
+
+def test_an_outage_is_no_verdict(tmp_path: Path) -> None:
+    """Nothing is written or remembered, so the next run takes the folder up; what it claimed is taken away."""
+    folder = sealed_folder(tmp_path / "tasks")
+    (folder / SUCCESS).write_text("{}")
+    found = judged(tmp_path, Gone(), folder)
+    assert found.verdict is None and "does not answer" in found.held
+    assert not (folder / SUCCESS).exists() and not (folder / FAILURE).exists()
+    assert not (tmp_path / "verdicts").exists()
+
+
+def test_what_a_stopped_command_killed_has_no_verdict(tmp_path: Path) -> None:
+    """After Ctrl-C a build that was killed looks like one that failed: that is not written down."""
+    folder = sealed_folder(tmp_path / "tasks")
+    stop = threading.Event()
+    run = Verification(lambda _kind: Gone(stop), Verdicts(tmp_path / "verdicts"), tmp_path / "logs", stop=stop)
+    with pytest.raises(Stopped):
+        run.run(find_folders(folder), workers=1)
+    assert not (folder / FAILURE).exists() and not (tmp_path / "verdicts").exists()
+
+
+def test_several_workers_keep_the_order(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """Results come in the order of the folders, and progress counts each folder once."""
+    good = sealed_folder(tmp_path / "tasks/a")
+    bad = sealed_folder(tmp_path / "tasks/b", workloads=("bench.time_gone",))
+    told: list[int] = []
+    run = verification(tmp_path, Counted(engine, tmp_path))
+    found = run.run(find_folders(tmp_path / "tasks"), workers=2, progress=lambda done, _total, _note: told.append(done))
+    assert [each.folder for each in found] == [good, bad]
+    assert [bool(each.verdict and each.verdict.ok) for each in found] == [True, False]
+    assert [done for done in told if done >= 0] == [1, 2]
+
+
+def test_links_and_fifos_are_no_task_files(tmp_path: Path) -> None:
+    """A link or a pipe in a folder is a failure to parse; it is neither followed nor waited for."""
+    folder = sealed_folder(tmp_path / "tasks")
+    os.mkfifo(folder / "pipe")
+    found = judged(tmp_path, Gone(), folder)
+    assert found.verdict and failure(found).stage == "parse" and "pipe" in failure(found).error_message
+    (folder / "pipe").unlink()
+    (folder / "tests/link").symlink_to("/etc/passwd")
+    assert "tests/link" in failure(judged(tmp_path, Gone(), folder)).error_message
+
+
+def test_folders_are_found_below_a_root(tmp_path: Path) -> None:
+    """Both generations, in order; links and hidden directories are left alone; nothing at all is an error."""
+    kinds: dict[str, Kind] = {"b/task.toml": "task", "a/acme_calc/sha/task.txt": "legacy"}
+    for name in [*kinds, ".hidden/task.toml"]:
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to(tmp_path / "b")
+    assert find_folders(tmp_path) == ((tmp_path / "a/acme_calc/sha", "legacy"), (tmp_path / "b", "task"))
+    with pytest.raises(ConfigError, match="example: --task dataset/formulacode_verified"):
+        find_folders(tmp_path / ".nothing")
