@@ -61,6 +61,22 @@ _OfflineSource = Annotated[
 _Join = Annotated[
     bool, typer.Option("--join", help="Work beside other machines that run this with --join; implies --resume.")
 ]
+_SuiteFrom = Annotated[
+    str,
+    typer.Option(
+        "--suite-from",
+        help="Measure with the benchmarks of this branch, tag or commit, or newest, as far as they import at the "
+        "base; default: base's own.",
+    ),
+]
+_SuiteRepo = Annotated[
+    str,
+    typer.Option(
+        "--suite-repo",
+        help="The benchmarks are in a repository of their own: a clone, or owner/repo; as of the merge, or "
+        "--suite-from.",
+    ),
+]
 _Executor = Annotated[
     str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (the cluster at FC_RAY_ADDRESS).")
 ]
@@ -93,6 +109,8 @@ def run(
     engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
     max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,
+    suite_from: _SuiteFrom = "",
+    suite_repo: _SuiteRepo = "",
     data_dir: DataDir = None,
     as_json: Json = False,
     _version: Annotated[
@@ -108,6 +126,7 @@ def run(
         )
     from datasmith.github.forges import Sources
     from datasmith.runners.request import Request
+    from datasmith.runners.suites import SuiteWish
 
     request = Request.checked(
         start_date=start_date,
@@ -123,6 +142,7 @@ def run(
         max_rounds=max_rounds,
         join=join,
         executor=executor,
+        suite=SuiteWish.checked(suite_from, suite_repo),
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)

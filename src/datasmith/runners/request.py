@@ -9,6 +9,7 @@ from datasmith.executors.executors import check_executor
 from datasmith.github.base import Window
 from datasmith.github.forges import Sources
 from datasmith.runners.agenda import Terms
+from datasmith.runners.suites import SuiteWish
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage.base import STAGES
 from datasmith.workloads.measure import MeasurePlan
@@ -24,6 +25,7 @@ class Request:
 
     `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
     it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run.
+    `suite` says whose benchmarks are measured, where not base's own.
     """
 
     window: Window
@@ -36,6 +38,7 @@ class Request:
     n_concurrent: int | None = None
     tasks_per_repo: int | None = None
     plan: MeasurePlan = field(default_factory=MeasurePlan)
+    suite: SuiteWish = field(default_factory=SuiteWish)
 
     @classmethod
     def checked(
@@ -54,6 +57,7 @@ class Request:
         max_rounds: int | None = None,
         join: bool = False,
         executor: str = "local",
+        suite: SuiteWish | None = None,
     ) -> Self:
         """Read the flags; stages given twice run once.
 
@@ -68,6 +72,11 @@ class Request:
                 raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
         if seed < 0:
             raise ConfigError(f"--seed {seed}: must not be negative (example: --seed 7)")
+        if suite and stages and 4 not in stages:
+            raise ConfigError(
+                "--suite-from and --suite-repo need stage 4, which chooses the environment for the suite"
+                " (example: --stage 4 --stage 5 --suite-from newest)"
+            )
         plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
         if max_rounds is not None and max_rounds < FEWEST_ROUNDS:
             raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
@@ -82,6 +91,7 @@ class Request:
             n_concurrent=n_concurrent,
             tasks_per_repo=tasks_per_repo,
             plan=plan if max_rounds is None else plan.at_most(max_rounds),
+            suite=suite or SuiteWish(),
         )
 
     def terms(self, repositories: Iterable[str] | None) -> Terms:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -20,6 +21,7 @@ from datasmith.github.render import render_instruction
 from datasmith.redact import redact
 from datasmith.resolution.diagnosis import diagnose
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
+from datasmith.runners.suite_fit import fitted
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
 from datasmith.tasks.gitdiff import MalformedDiff
@@ -29,7 +31,6 @@ from datasmith.tasks.telltale import fix_of
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
 from datasmith.workloads.certify import certify
-from datasmith.workloads.discover import discover
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.mounts import inside_mounts
@@ -145,18 +146,19 @@ class Synthesis:
     def _verify(self, order: Order, sealed: Sealed, core: int) -> Verified | Refusal:
         """Seal, imports, benchmarks and tests of the untouched tree; then the tests with the expert's patch."""
         git, pr = Git(order.clone), order.pr
+        fix = _fix(order, git)
         with self._engine.start(sealed.image, limits=self._on(core), mounts=inside_mounts()) as container:
             report = seal.check(
                 container,
-                fix=_fix(order, git),
+                fix=fix,
                 base_tree=git.tree_id(pr.base_sha),
                 import_names=order.resolution.import_names,
             )
             if not report.ok:
                 return Refusal(f"not sealed: {'; '.join(report.problems)}")
-            found = discover(container, order.benchmark_dir, default_timeout_s=order.benchmark_timeout_s)
-            if not found.workloads:
-                return Refusal(f"no benchmarks found at base: {'; '.join(found.errors) or 'the suite is empty'}")
+            found = fitted(order, container, partial(self._arm, sealed, "", order, core), fix=fix)
+            if isinstance(found, Refusal):
+                return found
             base = run_tests(container, TEST_COMMAND, timeout=TEST_TIMEOUT_S)
         if not base.passed:
             return Refusal(_no_tests(base))
@@ -167,7 +169,7 @@ class Synthesis:
         if not scored:
             return Refusal("the suite has no timing benchmarks")
         self._plan.check(len(scored))
-        return _compared(order, Verified(scored, base, expert))
+        return _compared(order, Verified(scored, base, expert, suite=found.record, suite_patch=found.patch))
 
     def _expert_tests(self, order: Order, sealed: Sealed, core: int) -> TestReport | Refusal:
         try:
@@ -176,7 +178,7 @@ class Synthesis:
         except MeasurementFailed as error:
             return Refusal(f"the expert's patch cannot be used: {error}")
 
-    def _arm(self, sealed: Sealed, patch: str, order: Order, core: int) -> Container:
+    def _arm(self, sealed: Sealed, patch: str, order: Order, core: int, suite: str = "") -> Container:
         return start_arm(
             self._engine,
             sealed.image,
@@ -185,6 +187,7 @@ class Synthesis:
             build_args=sealed.inputs.build_args,
             limits=self._on(core),
             timeout=REBUILD_TIMEOUT_S,
+            suite=suite,
         )
 
     def _measure(
@@ -208,7 +211,7 @@ class Synthesis:
             arms: dict[str, Container] = {}
             suite: str | None = None
             for name, patch in patches.items():
-                writable = stack.enter_context(self._arm(sealed, patch, order, core))
+                writable = stack.enter_context(self._arm(sealed, patch, order, core, verified.suite_patch))
                 suite = suite or suite_print(writable, order.benchmark_dir)
                 arms[name] = stack.enter_context(
                     prepare(writable, verified.workloads, order.benchmark_dir, suite=suite)
@@ -236,6 +239,7 @@ class Synthesis:
             now=self._now(),
             machine=this_machine(),
             plan=self._plan,
+            suite=verified.suite,
         )
 
     def _on(self, core: int) -> Limits:
@@ -311,6 +315,7 @@ def _solution(order: Order, git: Git) -> str | Refusal:
         return Refusal(f"its patch is larger than {MAX_PATCH} bytes")
     try:
         part = solution_part(patch, benchmark_dir=order.benchmark_dir)
+        part = solution_part(part, benchmark_dir=order.own_benchmark_dir)
     except MalformedDiff as error:
         return Refusal(f"its patch cannot be read: {error}")
     return part or Refusal("its patch changes nothing but tests, benchmarks and their configuration")
@@ -360,7 +365,11 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         merged_at=pr.merged_at,
         title=pr.title,
         instruction=render_instruction(
-            pr, repository=pr.repository, benchmark_dir=order.benchmark_dir, workloads=workloads
+            pr,
+            repository=pr.repository,
+            benchmark_dir=order.benchmark_dir,
+            workloads=workloads,
+            unseen=verified.suite.hidden if verified.suite else (),
         ),
         expert_patch=sealed.expert_patch,
         image_name=sealed.image.name,
@@ -376,4 +385,6 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         licence=order.licence,
         build=sealed.inputs,
         certificate=certificate,
+        suite=verified.suite,
+        suite_patch=verified.suite_patch,
     )
