@@ -97,4 +97,6 @@ class Request:
     def terms(self, repositories: Iterable[str] | None) -> Terms:
         """What this request says of items that the ledger knows already."""
         chosen = None if repositories is None else frozenset(repositories)
-        return Terms(self.resume, self.force, self.tasks_per_repo, self.plan.seed, chosen)
+        # Decisions about another suite are none about this one.
+        force = self.force or (bool(self.suite) and not self.resume)
+        return Terms(self.resume, force, self.tasks_per_repo, self.plan.seed, chosen)
