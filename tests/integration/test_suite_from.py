@@ -1,12 +1,17 @@
 """A pull request that is older than the benchmark which shows it: measured with the suite of another day."""
 
+import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from datasmith.agents.coding.diff import baseline, extract_patch
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
 from datasmith.docker.engines import open_engine
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.suite import show_suite
 from datasmith.github.forges import Sources
 from datasmith.publish.funnel import Funnel
@@ -14,11 +19,14 @@ from datasmith.runners.request import Request
 from datasmith.runners.suites import SuiteWish
 from datasmith.settings import Settings
 from datasmith.storage.sql import SqlStore
-from datasmith.tasks.folder import check_task, read_task
+from datasmith.tasks.folder import check_task, read_task, write_task
+from datasmith.tasks.suite import SuiteRecord, patch_digest
 from datasmith.tasks.task import Task
+from datasmith.workloads import launch
 from datasmith.workloads.measure import MeasurePlan
 from tests.clones import Clone
-from tests.integration.test_pipeline import FAST, SLOW, TREE, request, run
+from tests.integration.eval_task import BENCH, HALF, calc_image, calc_task
+from tests.integration.test_pipeline import FAST, TREE, request, run
 from tests.sandboxes import embedded_engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
@@ -30,7 +38,8 @@ OF_THE_FIX = (
     "time_total_of_very_many_numbers_at_once.sample_time = 0.002\n"
 )
 LATER = (
-    "from calc import total\n\n\nclass Sums:\n    def time_total(self):\n        total(3000)\n\n    sample_time = 0.002\n"
+    "from calc import total\n\n\nclass Sums:\n    def time_total(self):\n        total(3000)\n\n"
+    "    sample_time = 0.002\n"
 )
 TOO_NEW = "from calc import product\n\n\ndef time_product():\n    product(10)\n"
 CONFIG = '{"version": 1, "project": "calc", "repo": "https://github.com/acme/calc.git", "benchmark_dir": "benchmarks"}'
@@ -150,3 +159,53 @@ def test_a_suite_of_its_own_repository_is_taken_as_of_the_merge(cache: Path, tmp
     assert (task.suite.benchmark_dir, task.benchmark_dir) == (".asv_suite/benchmarks", ".asv_suite/benchmarks")
     assert (task.suite.left_out, task.suite.hidden) == ((), ())
     assert task.workloads == ("sums.Sums.time_total",)
+
+
+def test_trials_are_graded_with_the_tasks_own_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is timed is the suite of the task folder, hidden files and all; an agent sees no hidden file."""
+    engine = embedded_engine(tmp_path / "cache")
+    image = calc_image(engine, tmp_path)
+    bench = BENCH.replace("time_total", "time_later").splitlines(keepends=True)
+    added = f"new file mode 100644\n--- /dev/null\n+++ b/benchmarks/{{}}.py\n@@ -0,0 +1,{len(bench)} @@\n" + "".join(
+        f"+{line}" for line in bench
+    )
+    patch = "".join(
+        f"diff --git a/benchmarks/{name}.py b/benchmarks/{name}.py\n" + added.format(name) for name in ("hid", "seen")
+    )
+    record = SuiteRecord(
+        repository="acme/calc",
+        commit="c" * 40,
+        committed_at=datetime(2026, 3, 1, tzinfo=UTC),
+        config="asv.conf.json",
+        benchmark_dir="benchmarks",
+        hidden=("benchmarks/hid.py",),
+        digest=patch_digest(patch),
+    )
+    plain = calc_task(image, tmp_path / "plain", tmp_path / "repo.tar.gz")
+    workloads = ("hid.time_later", "seen.time_later")
+    task = plain.model_copy(update={"suite": record, "suite_patch": patch, "workloads": workloads})
+    folder = write_task(task, tmp_path / "tasks", source=tmp_path / "repo.tar.gz", provenance={})
+    assert read_task(folder) == task
+    look = "test -f benchmarks/seen.py && test ! -e benchmarks/hid.py"
+    (tmp_path / "look.sh").write_text(f"#!/bin/sh\ncd /workspace/repo\n{look} && cat >calc.py <<'EOF'\n{HALF}EOF\n")
+    agents = [
+        {"agent": "oracle", "model": "none"},
+        {"agent": "command", "model": "look", "agent_kwargs": {"path": "look.sh"}},
+    ]
+    (tmp_path / "agents.json").write_text(json.dumps(agents))
+    monkeypatch.setenv("FC_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("FC_ENGINE", "bubblewrap")
+    # The host guard throws away launches on a core that others use too: tests run beside each other, on any machine.
+    monkeypatch.setattr(launch, "disturbance", lambda *_: None)
+    words = ["run", "--dataset", tmp_path / "tasks", "--config", tmp_path / "agents.json", "--max-rounds", "6"]
+    words += ["--runs-dir", tmp_path / "runs", "--run-id", "one", "--json"]
+    assert run_app(app, list(map(str, words))) == 0
+    found = json.loads(capsys.readouterr().out)
+    # On a busy machine the audit of the clocks may be undecided; what was timed is known all the same.
+    assert {row["outcome"] for row in found["trials"]} <= {"measured", "invalid_measurement"}, found
+    for agent in ("oracle", "command-look"):
+        trial = RunFolder(tmp_path / "runs/one").read_trial(TrialKey("acme_calc_1", agent, 1))
+        assert trial and trial.ratios
+        assert {row.workload for row in trial.ratios.workloads} == set(workloads)

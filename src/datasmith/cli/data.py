@@ -61,6 +61,10 @@ _OfflineSource = Annotated[
 _Join = Annotated[
     bool, typer.Option("--join", help="Work beside other machines that run this with --join; implies --resume.")
 ]
+_AtOnce = Annotated[int | None, typer.Option("--n-concurrent", help="Items under way at once (default: one a core).")]
+_TasksPerRepo = Annotated[
+    int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
+]
 _SuiteFrom = Annotated[
     str,
     typer.Option(
@@ -99,12 +103,8 @@ def run(
     executor: _Executor = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what each stage would do; change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build and measure again what stage 5 has decided.")] = False,
-    n_concurrent: Annotated[
-        int | None, typer.Option("--n-concurrent", help="Items under way at once (default: one a core).")
-    ] = None,
-    tasks_per_repo: Annotated[
-        int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
-    ] = None,
+    n_concurrent: _AtOnce = None,
+    tasks_per_repo: _TasksPerRepo = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of samples, orders of launches and resampling.")] = 0,
     engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,

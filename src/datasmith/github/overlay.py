@@ -47,8 +47,10 @@ def directory_at(git: Git, sha: str, directory: str) -> dict[str, File]:
 def overlay_patch(git: Git, base: str, place: str, files: Mapping[str, File]) -> str:
     """The git diff after which the directory `place` of `base` holds `files` (by path below it) and nothing else.
 
+    A path that no checkout may write is left out.
+
     Raises:
-        ForgeError: a path is one that no checkout may write.
+        ForgeError: the clone lacks a part of the tree, or cannot be read.
     """
     with tempfile.TemporaryDirectory(prefix="fc-overlay-") as scratch:
         home = Path(scratch, "git")
