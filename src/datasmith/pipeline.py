@@ -313,6 +313,7 @@ class Pipeline:
             plan=self._request.plan,
             limits=limits_of(self._settings),
             now=utc_now,
+            measured=self._request.measured,
         )
         return SynthesizeImagesRunner(
             self._store,

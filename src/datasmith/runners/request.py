@@ -25,7 +25,7 @@ class Request:
 
     `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
     it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run.
-    `suite` says whose benchmarks are measured, where not base's own.
+    `suite` says whose benchmarks are measured, where not base's own; without `measured` stage 5 ends before that.
     """
 
     window: Window
@@ -39,6 +39,7 @@ class Request:
     tasks_per_repo: int | None = None
     plan: MeasurePlan = field(default_factory=MeasurePlan)
     suite: SuiteWish = field(default_factory=SuiteWish)
+    measured: bool = True
 
     @classmethod
     def checked(

@@ -43,6 +43,8 @@ TEST_COMMAND = (
 """A module that cannot be imported, as where a pull request deletes it with its tests, takes no other tests away."""
 REBUILD_TIMEOUT_S = 3600.0
 SHOWN_TESTS = 3
+NOT_MEASURED = "verified, and not measured, as asked"
+"""How the reason begins of an order that would have been measured."""
 MEASURE_ATTEMPTS = 3
 """A measurement that a busy machine made invalid is taken this often before the item fails."""
 _VERSION_VARIABLES = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
@@ -65,7 +67,9 @@ class Synthesis:
         plan: MeasurePlan,
         limits: Limits,
         now: Callable[[], datetime],
+        measured: bool = True,
     ) -> None:
+        self._measured = measured
         self._engine = engine
         self._images = images
         self._data_dir = data_dir
@@ -84,9 +88,11 @@ class Synthesis:
         if isinstance(sealed, Refusal):
             return sealed
         progress("verify")
-        verified = self._verify(order, sealed, core)
+        verified = self._verify(order, sealed, core, progress)
         if isinstance(verified, Refusal):
             return verified
+        if not self._measured:
+            return Refusal(f"{NOT_MEASURED}: {len(verified.workloads)} workloads, {len(verified.passing)} tests")
         measured = self._measure(order, sealed, verified, core, progress)
         if isinstance(measured, Refusal):
             return measured
@@ -143,7 +149,7 @@ class Synthesis:
                 return _does_not_build(failed)
             plan = replace(plan, apt_packages=(*plan.apt_packages, *more))
 
-    def _verify(self, order: Order, sealed: Sealed, core: int) -> Verified | Refusal:
+    def _verify(self, order: Order, sealed: Sealed, core: int, progress: Callable[[str], None]) -> Verified | Refusal:
         """Seal, imports, benchmarks and tests of the untouched tree; then the tests with the expert's patch."""
         git, pr = Git(order.clone), order.pr
         fix = _fix(order, git)
@@ -156,12 +162,15 @@ class Synthesis:
             )
             if not report.ok:
                 return Refusal(f"not sealed: {'; '.join(report.problems)}")
+            progress("benchmarks")
             found = fitted(order, container, partial(self._arm, sealed, "", order, core), fix=fix)
             if isinstance(found, Refusal):
                 return found
+            progress("tests")
             base = run_tests(container, TEST_COMMAND, timeout=TEST_TIMEOUT_S)
         if not base.passed:
             return Refusal(_no_tests(base))
+        progress("tests with the expert's patch")
         expert = self._expert_tests(order, sealed, core)
         if isinstance(expert, Refusal):
             return expert
