@@ -20,7 +20,7 @@ from datasmith.executors.cores import CorePool, usable_cores
 from datasmith.executors.executors import open_executor
 from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Forge
-from datasmith.github.forges import local_names, open_forge
+from datasmith.github.forges import local_names, open_clones, open_forge
 from datasmith.publish.funnel import Funnel, funnel
 from datasmith.publish.images import ImagePublisher
 from datasmith.redact import Redactor
@@ -37,6 +37,7 @@ from datasmith.runners.request import Request
 from datasmith.runners.resolve_packages import ResolvePackagesRunner
 from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
+from datasmith.runners.suites import SuiteSource
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.synthesize_images import SynthesizeImagesRunner
 from datasmith.settings import EngineName, Settings, environment, load_settings, secrets_of
@@ -261,14 +262,17 @@ class Pipeline:
         store, forge, options = self._store, self._forge, self._options(stage, show)
         match stage:
             case 1:
-                return ScrapeReposRunner(store, self._window, options, forge=forge)
+                elsewhere = bool(self._request.suite.repository)
+                return ScrapeReposRunner(store, self._window, options, forge=forge, suite_elsewhere=elsewhere)
             case 2:
                 return ScrapeCommitsRunner(store, self._request.window, options, forge=forge)
             case 3:
                 return ClassifyPRsRunner(store, self._window, options)
             case 4:
                 resolver = self._resolver()
-                return ResolvePackagesRunner(store, self._window, options, forge=forge, resolver=resolver)
+                return ResolvePackagesRunner(
+                    store, self._window, options, forge=forge, resolver=resolver, suites=self._suites()
+                )
             case 5:
                 return self._synthesis_runner(options, show)
             case _:
@@ -319,6 +323,7 @@ class Pipeline:
             plan=self._request.plan,
             limits=limits_of(self._settings),
             now=utc_now,
+            measured=self._request.measured,
         )
         return SynthesizeImagesRunner(
             self._store,
@@ -330,7 +335,11 @@ class Pipeline:
             data_dir=self._data_dir,
             needs_room=(self._settings.cache_dir.absolute(),),
             note=partial(_under_way, show),
+            suites=self._suites(),
         )
+
+    def _suites(self) -> SuiteSource:
+        return SuiteSource(self._request.suite, open_clones(self._settings))
 
 
 def _under_way(show: Show, item: str, step: str) -> None:

@@ -65,6 +65,26 @@ _OfflineSource = Annotated[
 _Join = Annotated[
     bool, typer.Option("--join", help="Work beside other machines that run this with --join; implies --resume.")
 ]
+_AtOnce = Annotated[int | None, typer.Option("--n-concurrent", help="Items under way at once (default: one a core).")]
+_TasksPerRepo = Annotated[
+    int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
+]
+_SuiteFrom = Annotated[
+    str,
+    typer.Option(
+        "--suite-from",
+        help="Measure with the benchmarks of this branch, tag or commit, or newest, as far as they import at the "
+        "base; default: base's own.",
+    ),
+]
+_SuiteRepo = Annotated[
+    str,
+    typer.Option(
+        "--suite-repo",
+        help="The benchmarks are in a repository of their own: a clone, or owner/repo; as of the merge, or "
+        "--suite-from.",
+    ),
+]
 _Executor = Annotated[
     str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (the cluster at FC_RAY_ADDRESS).")
 ]
@@ -87,12 +107,8 @@ def run(
     executor: _Executor = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what each stage would do; change nothing.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Build and measure again what stage 5 has decided.")] = False,
-    n_concurrent: Annotated[
-        int | None, typer.Option("--n-concurrent", help="Items under way at once (default: one a core).")
-    ] = None,
-    tasks_per_repo: Annotated[
-        int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
-    ] = None,
+    n_concurrent: _AtOnce = None,
+    tasks_per_repo: _TasksPerRepo = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of samples, orders of launches and resampling.")] = 0,
     agent: Annotated[
         str,
@@ -105,6 +121,8 @@ def run(
     engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
     max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,
+    suite_from: _SuiteFrom = "",
+    suite_repo: _SuiteRepo = "",
     data_dir: DataDir = None,
     as_json: Json = False,
     _version: Annotated[
@@ -120,6 +138,7 @@ def run(
         )
     from datasmith.github.forges import Sources
     from datasmith.runners.request import Request
+    from datasmith.runners.suites import SuiteWish
 
     request = Request.checked(
         start_date=start_date,
@@ -136,6 +155,7 @@ def run(
         join=join,
         executor=executor,
         agent=agent,
+        suite=SuiteWish.checked(suite_from, suite_repo),
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)

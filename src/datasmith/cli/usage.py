@@ -24,6 +24,8 @@ EXAMPLES = {
     "--run-id": "my-run",
     "--runs-dir": "runs",
     "--start-date": "2026-02-01",
+    "--suite-from": "newest",
+    "--suite-repo": "astropy/astropy-benchmarks",
     "--task-id": "shapely_shapely_2283",
     "RUN": "runs/my-run",
 }

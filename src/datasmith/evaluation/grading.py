@@ -156,7 +156,7 @@ class Grader:
         failed = tuple(name for name in expected if name not in passed)
         return TestFacts(built=True, expected=len(expected), failed=failed, timed_out=report.timed_out)
 
-    def _arm(self, patch: str) -> Container:
+    def _arm(self, patch: str, suite: str = "") -> Container:
         task = self._task
         return start_arm(
             self._engine,
@@ -166,6 +166,7 @@ class Grader:
             build_args=task.build.build_args,
             limits=self._limits,
             timeout=REBUILD_TIMEOUT_S,
+            suite=suite,
         )
 
     def _measure(self, timed: Sequence[Submission]) -> tuple[Measured, Mapping[str, str]]:
@@ -198,7 +199,7 @@ class Grader:
         for name, patch in (shared | {submission.arm: submission.patch for submission in timed}).items():
             self._say(f"prepare {name}", len(arms), len(shared) + len(timed))
             try:
-                writable = stack.enter_context(self._arm(patch))
+                writable = stack.enter_context(self._arm(patch, self._task.suite_patch))
                 workloads = workloads or self._workloads(writable)
                 suite = suite or suite_print(writable, directory)
                 arms[name] = stack.enter_context(prepare(writable, workloads, directory, suite=suite))

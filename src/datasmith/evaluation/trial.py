@@ -17,6 +17,7 @@ from datasmith.evaluation.images import sealed_image
 from datasmith.evaluation.outcome import AgentFacts, Ending
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, write_record, write_text
+from datasmith.evaluation.suite import show_suite
 from datasmith.settings import Settings
 from datasmith.tasks.task import Task
 
@@ -138,6 +139,7 @@ class TaskRun:
         """Let the agent work in a fresh sandbox, and store what it hands in; trajectory.json is written last."""
         agent = self._around.agents[key.agent]
         with self._around.engine.start(image, limits=self._around.limits(self._core), writable_env=True) as container:
+            show_suite(container, self._task)
             try:
                 result = agent.solve(self._task, container, timeout_s=self._around.config.timeout_s)
             except AgentFailed as error:

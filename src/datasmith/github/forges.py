@@ -127,11 +127,11 @@ def open_forge(sources: Sources, settings: "Settings") -> Forge:
 
         if not sources.files:
             raise ConfigError("--forge offline needs a file (example: --offline-source pull_requests.parquet)")
-        return OfflineForge(sources.files, GivenClones(Clones(sources.clones).paths, _clones(settings)))
+        return OfflineForge(sources.files, GivenClones(Clones(sources.clones).paths, open_clones(settings)))
     from datasmith.github.github_forge import GitHubForge
 
     repositories = _wanted(sources.names, settings.data_dir / VALID)
-    return GitHubForge(open_client(settings), _clones(settings), repositories)
+    return GitHubForge(open_client(settings), open_clones(settings), repositories)
 
 
 def local_names(sources: Sources) -> tuple[str, ...] | None:
@@ -163,7 +163,12 @@ def open_client(settings: "Settings") -> "GitHubClient":
     return GitHubClient(TokenPool(settings.github_tokens), settings=settings)
 
 
-def _clones(settings: "Settings") -> CloneSource:
+def open_clones(settings: "Settings") -> CloneSource:
+    """The clones that the pipeline makes itself, or finds where the settings say; nobody is asked yet.
+
+    Raises:
+        ConfigError: the settings name no usable address of clones.
+    """
     directory = settings.clones_dir or settings.cache_dir / "clones"
     return CloneCache(
         directory.absolute(),

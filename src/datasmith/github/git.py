@@ -167,6 +167,18 @@ class Git:
             raise ConfigError(f"--repo {self.path} has no commits (example: --repo ./packaging)")
         return sha
 
+    def commit_named(self, reference: str) -> str:
+        """The commit id of a branch, tag or (also shortened) commit id of this clone.
+
+        Raises:
+            ConfigError: there is none of this name.
+        """
+        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
+        sha = found.text.strip()
+        if not found.ok or not _SHA.fullmatch(sha):
+            raise ConfigError(f"{self.path} holds no commit {reference[:100]!r} (example: --suite-from main)")
+        return sha
+
     def default_branch(self) -> str:
         """The branch that HEAD names ("main"), or "HEAD" where it names a commit."""
         found = self._ask("symbolic-ref", "--quiet", "HEAD")

@@ -66,8 +66,11 @@ def render_instruction(
     issues: Sequence[Issue] = (),
     repo_description: str = "",
     test_command: str = "python -m pytest",
+    unseen: Sequence[str] = (),
 ) -> str:
     """The instruction of a task: goal, `repository` ("owner/repo"), how to measure and test, and the rules.
+
+    `unseen` are files of the suite that are measured in another version than the one in the tree.
 
     Of `issues` only those are shown that were opened before the pull request and do not name it. Nothing else that
     the pull request says gets in.
@@ -84,6 +87,7 @@ def render_instruction(
         workloads=[_one_line(workload) for workload in workloads[:MOST_WORKLOADS]],
         n_workloads=len(workloads),
         test_command=test_command,
+        unseen=[_one_line(path) for path in unseen[:MOST_WORKLOADS]],
         issues=[_shown(issue, hide) for issue in known],
     )
 

@@ -8,7 +8,9 @@ from datasmith.docker.engine import ImageRef
 from datasmith.docker.verifiers import TestReport
 from datasmith.github.models import PR
 from datasmith.resolution.base import Resolution
+from datasmith.runners.suites import ForeignSuite
 from datasmith.tasks.ids import task_id
+from datasmith.tasks.suite import SuiteRecord
 from datasmith.tasks.task import BuildInputs
 from datasmith.workloads.base import Workload
 
@@ -32,6 +34,10 @@ class Order:
     benchmark_timeout_s: float
     clone: Path
     pretend_version: str | None
+    suite: ForeignSuite | None = None
+    """The suite to measure with, where that is not base's own; `benchmark_dir` is where it is laid."""
+    own_benchmark_dir: str = ""
+    """That of base's own suite, where it has one."""
 
     @property
     def task_id(self) -> str:
@@ -58,6 +64,9 @@ class Verified:
     expert: TestReport
     excused: frozenset[str] = frozenset()
     """Tests that the expert's patch breaks, in files that its own pull request rewrites."""
+    suite: SuiteRecord | None = None
+    """Which suite was measured, where that is not base's own; `suite_patch` brings it."""
+    suite_patch: str = ""
 
     @property
     def passing(self) -> tuple[str, ...]:

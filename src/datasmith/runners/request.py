@@ -9,6 +9,7 @@ from datasmith.executors.executors import check_executor
 from datasmith.github.base import Window
 from datasmith.github.forges import Sources
 from datasmith.runners.agenda import Terms
+from datasmith.runners.suites import SuiteWish
 from datasmith.settings import AgentName
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage.base import STAGES
@@ -25,7 +26,8 @@ class Request:
 
     `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
     it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run,
-    `agent` who writes build scripts where nothing else helps (empty: as the settings say).
+    `agent` who writes build scripts where nothing else helps (empty: as the settings say). `suite` says whose
+    benchmarks are measured, where not base's own; without `measured` stage 5 ends before that.
     """
 
     window: Window
@@ -39,6 +41,8 @@ class Request:
     n_concurrent: int | None = None
     tasks_per_repo: int | None = None
     plan: MeasurePlan = field(default_factory=MeasurePlan)
+    suite: SuiteWish = field(default_factory=SuiteWish)
+    measured: bool = True
 
     @classmethod
     def checked(
@@ -58,6 +62,7 @@ class Request:
         join: bool = False,
         executor: str = "local",
         agent: str = "",
+        suite: SuiteWish | None = None,
     ) -> Self:
         """Read the flags; stages given twice run once.
 
@@ -72,6 +77,11 @@ class Request:
                 raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
         if seed < 0:
             raise ConfigError(f"--seed {seed}: must not be negative (example: --seed 7)")
+        if suite and stages and 4 not in stages:
+            raise ConfigError(
+                "--suite-from and --suite-repo need stage 4, which chooses the environment for the suite"
+                " (example: --stage 4 --stage 5 --suite-from newest)"
+            )
         plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
         if agent and agent not in get_args(AgentName):
             raise ConfigError(
@@ -91,9 +101,12 @@ class Request:
             n_concurrent=n_concurrent,
             tasks_per_repo=tasks_per_repo,
             plan=plan if max_rounds is None else plan.at_most(max_rounds),
+            suite=suite or SuiteWish(),
         )
 
     def terms(self, repositories: Iterable[str] | None) -> Terms:
         """What this request says of items that the ledger knows already."""
         chosen = None if repositories is None else frozenset(repositories)
-        return Terms(self.resume, self.force, self.tasks_per_repo, self.plan.seed, chosen)
+        # Decisions about another suite are none about this one.
+        force = self.force or (bool(self.suite) and not self.resume)
+        return Terms(self.resume, force, self.tasks_per_repo, self.plan.seed, chosen)

@@ -19,11 +19,11 @@ from datasmith.resolution.resolver import Resolver
 from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.loop import RunOptions
 from datasmith.runners.rows import load_pull_request, pull_request_row, resolution_row
+from datasmith.runners.suites import NO_SUITE_AT_BASE, SuiteSource, choose, hints, laid_over
 from datasmith.storage.base import ItemKind, Store
 from datasmith.workloads.config import AsvConfig, find_config
 
 NO_COMMITS = "the clone lacks its base or its merge commit"
-NO_SUITE_AT_BASE = "no asv configuration at its base commit"
 
 
 class ResolvePackagesRunner(BaseRunner[PR, Resolution]):
@@ -31,10 +31,20 @@ class ResolvePackagesRunner(BaseRunner[PR, Resolution]):
 
     stage = 4
 
-    def __init__(self, store: Store, window: str, options: RunOptions, *, forge: Forge, resolver: Resolver) -> None:
+    def __init__(
+        self,
+        store: Store,
+        window: str,
+        options: RunOptions,
+        *,
+        forge: Forge,
+        resolver: Resolver,
+        suites: SuiteSource | None = None,
+    ) -> None:
         super().__init__(store, window, options)
         self._forge = forge
         self._resolver = resolver
+        self._suites = suites or SuiteSource()
 
     async def load(self, name: str) -> PR:
         """See BaseRunner."""
@@ -47,38 +57,48 @@ class ResolvePackagesRunner(BaseRunner[PR, Resolution]):
     async def process(self, item: PR) -> Outcome[Resolution]:
         """See BaseRunner."""
         clone = await self._forge.clone(Repository(owner=item.owner, repo=item.repo))
-        return await to_thread.run_sync(self._resolve, item, clone)
+        suites = await self._suites.clone(clone)
+        return await to_thread.run_sync(self._resolve, item, clone, suites)
 
-    def _resolve(self, pr: PR, clone: Path) -> Outcome[Resolution]:
+    def _resolve(self, pr: PR, clone: Path, suites: Path) -> Outcome[Resolution]:
         git = Git(clone)
         told, pr = pr, grounded(git, pr)
         if len(git.commits([pr.base_sha, pr.merge_commit_sha])) < 2:
             return Outcome("refused", NO_COMMITS)
         tree = read_tree(git, pr.base_sha)
         try:
-            suite = read_suite(git, pr.base_sha, tree.paths)
+            own = read_suite(git, pr.base_sha, tree.paths)
         except ConfigError as error:
             return Outcome("refused", f"its asv configuration cannot be used: {error}")
-        if suite is None:
+        foreign = choose(self._suites.wish, pr, suites) if self._suites.wish else None
+        if isinstance(foreign, str):
+            return Outcome("refused", foreign)
+        if own is None and foreign is None:
             return Outcome("refused", NO_SUITE_AT_BASE)
-        hints = AsvHints(pythons=suite.pythons, requirements=suite.requirements, install_paths=suite.install_command)
+        found = self._environment(git, pr, laid_over(tree, foreign) if foreign else tree, hints(own, foreign))
+        if isinstance(found, str):
+            return Outcome("refused", found)
+        now = self.options.now()
+        # What stage 2 was told without a clone is put right before stage 5 builds on it.
+        mended = () if pr == told else (pull_request_row(pr, now),)
+        row = resolution_row(pr, found, now, suite=foreign.record if foreign else None)
+        return Outcome("passed", result=found, rows=(*mended, row))
+
+    def _environment(self, git: Git, pr: PR, tree: SourceTree, asv: AsvHints) -> Resolution | str:
+        """The environment, or why there is none."""
         date = git.commit(pr.base_sha).committed_at
         try:
-            found = self._resolver.resolve(
+            return self._resolver.resolve(
                 tree,
                 repository=pr.repository,
                 commit_date=date,
-                asv=hints,
+                asv=asv,
                 source=lambda: sealed_tar(git, pr.base_sha, date),
             )
         except IndexUnavailable:
             raise
         except ResolutionError as error:
-            return Outcome("refused", f"no environment: {error}")
-        now = self.options.now()
-        # What stage 2 was told without a clone is put right before stage 5 builds on it.
-        mended = () if pr == told else (pull_request_row(pr, now),)
-        return Outcome("passed", result=found, rows=(*mended, resolution_row(pr, found, now)))
+            return f"no environment: {error}"
 
 
 def read_tree(git: Git, sha: str) -> SourceTree:

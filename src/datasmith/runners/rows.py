@@ -9,7 +9,10 @@ from datasmith.github.fetch import from_row
 from datasmith.github.models import PR, Repository
 from datasmith.resolution.base import Resolution
 from datasmith.storage.base import Row, Store
+from datasmith.tasks.suite import SuiteRecord
 
+_SUITE = "suite"
+"""What a suite that is not base's own is called beside the fields of a resolution."""
 _NO_COLUMN = {"repository", "is_pull_request", "comments"}
 """Fields of a pull request that its table does not have."""
 
@@ -40,8 +43,11 @@ def classification_row(pr: PR, verdict: Classification) -> tuple[str, Row]:
     }
 
 
-def resolution_row(pr: PR, resolution: Resolution, now: datetime) -> tuple[str, Row]:
-    """The environment of a pull request's base commit."""
+def resolution_row(
+    pr: PR, resolution: Resolution, now: datetime, *, suite: SuiteRecord | None = None
+) -> tuple[str, Row]:
+    """The environment of a pull request's base commit, and the suite it was chosen for where that is not base's own."""
+    chosen: Row = {_SUITE: suite.model_dump(mode="json")} if suite else {}
     return "packages", {
         "owner": pr.owner,
         "repo": pr.repo,
@@ -50,7 +56,7 @@ def resolution_row(pr: PR, resolution: Resolution, now: datetime) -> tuple[str, 
         "strategy": resolution.strategy,
         "cutoff": resolution.cutoff,
         "pins": list(resolution.pins),
-        "resolution": cast("Row", resolution.model_dump(mode="json")),
+        "resolution": {**cast("Row", resolution.model_dump(mode="json")), **chosen},
         "log": resolution.log,
         "created_at": now,
     }
@@ -105,7 +111,21 @@ def load_resolution(store: Store, pr: PR) -> Resolution:
     Raises:
         NotFound: stage 4 has not decided on it.
     """
+    return Resolution.model_validate(_resolution(store, pr))
+
+
+def load_suite(store: Store, pr: PR) -> SuiteRecord | None:
+    """The suite that stage 4 chose the environment for; None where that is base's own.
+
+    Raises:
+        NotFound: stage 4 has not decided on it.
+    """
+    said = _resolution(store, pr).get(_SUITE)
+    return SuiteRecord.model_validate(said) if said else None
+
+
+def _resolution(store: Store, pr: PR) -> Row:
     found = store.select("packages", {"owner": pr.owner, "repo": pr.repo, "sha": pr.base_sha})
     if not found:
         raise NotFound(f"{pr.cache_key}: no environment in the store")
-    return Resolution.model_validate(found[0]["resolution"])
+    return cast("Row", found[0]["resolution"])

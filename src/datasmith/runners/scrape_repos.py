@@ -20,13 +20,19 @@ NO_SUITE = "no asv configuration (asv.conf.json) in its tree"
 
 
 class ScrapeReposRunner(BaseRunner[Repository, Repository]):
-    """Passes the repositories whose newest tree has an asv configuration, and those of which no clone is at hand."""
+    """Passes the repositories whose newest tree has an asv configuration, and those of which no clone is at hand.
+
+    `suite_elsewhere`: the suite is in a repository of its own, and none is asked for here.
+    """
 
     stage = 1
 
-    def __init__(self, store: Store, window: str, options: RunOptions, *, forge: Forge) -> None:
+    def __init__(
+        self, store: Store, window: str, options: RunOptions, *, forge: Forge, suite_elsewhere: bool = False
+    ) -> None:
         super().__init__(store, window, options)
         self._forge = forge
+        self._suite_elsewhere = suite_elsewhere
 
     async def load(self, name: str) -> Repository:
         """See BaseRunner."""
@@ -42,7 +48,7 @@ class ScrapeReposRunner(BaseRunner[Repository, Repository]):
         if clone is None:
             row = repository_row(item, "", "", self.options.now())
             return Outcome("passed", NOT_SEEN, result=item, rows=(row,))
-        return await to_thread.run_sync(_look, item, clone, self.options.now())
+        return await to_thread.run_sync(_look, item, clone, self.options.now(), self._suite_elsewhere)
 
 
 async def offered(forge: Forge, name: str) -> Repository:
@@ -57,10 +63,10 @@ async def offered(forge: Forge, name: str) -> Repository:
     raise NotFound(f"{name} is not offered here now (example: --repo ./{name.rpartition('/')[2]})")
 
 
-def _look(repository: Repository, clone: Path, now: datetime) -> Outcome[Repository]:
+def _look(repository: Repository, clone: Path, now: datetime, suite_elsewhere: bool) -> Outcome[Repository]:
     git = Git(clone)
     head = git.head()
-    config = find_config(git.paths(head))
+    config = find_config(git.paths(head)) or ("" if suite_elsewhere else None)
     if config is None:
         return Outcome("refused", NO_SUITE)
     return Outcome("passed", result=repository, rows=(repository_row(repository, config, head, now),))

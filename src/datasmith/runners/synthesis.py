@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +22,7 @@ from datasmith.github.git import MAX_PATCH, Git
 from datasmith.github.render import render_instruction
 from datasmith.redact import redact
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
+from datasmith.runners.suite_fit import fitted
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
 from datasmith.tasks.gitdiff import MalformedDiff
@@ -30,7 +32,6 @@ from datasmith.tasks.telltale import fix_of
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
 from datasmith.workloads.certify import certify
-from datasmith.workloads.discover import discover
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.mounts import inside_mounts
@@ -45,6 +46,8 @@ REBUILD_TIMEOUT_S = 3600.0
 CALL_TIMEOUT_S = 900.0
 """Within this time one of the suite's benchmarks must have been called without an error."""
 SHOWN_TESTS = 3
+NOT_MEASURED = "verified, and not measured, as asked"
+"""How the reason begins of an order that would have been measured."""
 MEASURE_ATTEMPTS = 3
 """A measurement that a busy machine made invalid is taken this often before the item fails."""
 _VERSION_VARIABLES = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
@@ -68,8 +71,10 @@ class Synthesis:
         limits: Limits,
         now: Callable[[], datetime],
         reuse: bool = True,
+        measured: bool = True,
     ) -> None:
-        """`reuse`: an image may be built as it was for this commit before."""
+        """`reuse`: an image may be built as it was for this commit before. Without `measured` it ends before that."""
+        self._measured = measured
         self._engine = engine
         self._synthesizer = synthesizer
         self._reuse = reuse
@@ -89,9 +94,11 @@ class Synthesis:
         if isinstance(sealed, Refusal):
             return sealed
         progress("verify")
-        verified = self._verify(order, sealed, core)
+        verified = self._verify(order, sealed, core, progress)
         if isinstance(verified, Refusal):
             return verified
+        if not self._measured:
+            return Refusal(f"{NOT_MEASURED}: {len(verified.workloads)} workloads, {len(verified.passing)} tests")
         measured = self._measure(order, sealed, verified, core, progress)
         if isinstance(measured, Refusal):
             return measured
@@ -134,37 +141,45 @@ class Synthesis:
         return Sealed(found.found.image, inputs, source, patch)
 
     def _wanted(self, order: Order, plan: ImagePlan) -> Wanted:
-        """What the image has to show before its tests are run: its modules import, and a benchmark can be called."""
+        """What the image has to show before its tests are run: its modules import, and a benchmark can be called.
+
+        A suite that is not base's own is not in the image.
+        """
         pr, names = order.pr, order.resolution.import_names
         smoke = (SmokeVerifier(*names),) if names else ()
+        profile = () if order.suite else (ProfileVerifier(CALL_TIMEOUT_S, order.benchmark_dir),)
         return Wanted(
             commit=Commit(pr.owner, pr.repo, pr.issue_number, pr.base_sha),
             plan=plan,
-            verifier=MultiObjVerifier((*smoke, ProfileVerifier(CALL_TIMEOUT_S, order.benchmark_dir))),
+            verifier=MultiObjVerifier((*smoke, *profile)),
             log=self._data_dir / "logs" / f"{order.task_id}.build.log",
             pr_context=pr.title,
             cutoff=order.resolution.cutoff,
             reuse=self._reuse,
         )
 
-    def _verify(self, order: Order, sealed: Sealed, core: int) -> Verified | Refusal:
+    def _verify(self, order: Order, sealed: Sealed, core: int, progress: Callable[[str], None]) -> Verified | Refusal:
         """Seal, imports, benchmarks and tests of the untouched tree; then the tests with the expert's patch."""
         git, pr = Git(order.clone), order.pr
+        fix = _fix(order, git)
         with self._engine.start(sealed.image, limits=self._on(core), mounts=inside_mounts()) as container:
             report = seal.check(
                 container,
-                fix=_fix(order, git),
+                fix=fix,
                 base_tree=git.tree_id(pr.base_sha),
                 import_names=order.resolution.import_names,
             )
             if not report.ok:
                 return Refusal(f"not sealed: {'; '.join(report.problems)}")
-            found = discover(container, order.benchmark_dir, default_timeout_s=order.benchmark_timeout_s)
-            if not found.workloads:
-                return Refusal(f"no benchmarks found at base: {'; '.join(found.errors) or 'the suite is empty'}")
+            progress("benchmarks")
+            found = fitted(order, container, partial(self._arm, sealed, "", order, core), fix=fix)
+            if isinstance(found, Refusal):
+                return found
+            progress("tests")
             base = run_tests(container, TEST_COMMAND, timeout=TEST_TIMEOUT_S)
         if not base.passed:
             return Refusal(_no_tests(base))
+        progress("tests with the expert's patch")
         expert = self._expert_tests(order, sealed, core)
         if isinstance(expert, Refusal):
             return expert
@@ -172,7 +187,7 @@ class Synthesis:
         if not scored:
             return Refusal("the suite has no timing benchmarks")
         self._plan.check(len(scored))
-        return _compared(order, Verified(scored, base, expert))
+        return _compared(order, Verified(scored, base, expert, suite=found.record, suite_patch=found.patch))
 
     def _expert_tests(self, order: Order, sealed: Sealed, core: int) -> TestReport | Refusal:
         try:
@@ -181,7 +196,7 @@ class Synthesis:
         except MeasurementFailed as error:
             return Refusal(f"the expert's patch cannot be used: {error}")
 
-    def _arm(self, sealed: Sealed, patch: str, order: Order, core: int) -> Container:
+    def _arm(self, sealed: Sealed, patch: str, order: Order, core: int, suite: str = "") -> Container:
         return start_arm(
             self._engine,
             sealed.image,
@@ -190,6 +205,7 @@ class Synthesis:
             build_args=sealed.inputs.build_args,
             limits=self._on(core),
             timeout=REBUILD_TIMEOUT_S,
+            suite=suite,
         )
 
     def _measure(
@@ -213,7 +229,7 @@ class Synthesis:
             arms: dict[str, Container] = {}
             suite: str | None = None
             for name, patch in patches.items():
-                writable = stack.enter_context(self._arm(sealed, patch, order, core))
+                writable = stack.enter_context(self._arm(sealed, patch, order, core, verified.suite_patch))
                 suite = suite or suite_print(writable, order.benchmark_dir)
                 arms[name] = stack.enter_context(
                     prepare(writable, verified.workloads, order.benchmark_dir, suite=suite)
@@ -241,6 +257,7 @@ class Synthesis:
             now=self._now(),
             machine=this_machine(),
             plan=self._plan,
+            suite=verified.suite,
         )
 
     def _on(self, core: int) -> Limits:
@@ -313,6 +330,7 @@ def _solution(order: Order, git: Git) -> str | Refusal:
         return Refusal(f"its patch is larger than {MAX_PATCH} bytes")
     try:
         part = solution_part(patch, benchmark_dir=order.benchmark_dir)
+        part = solution_part(part, benchmark_dir=order.own_benchmark_dir)
     except MalformedDiff as error:
         return Refusal(f"its patch cannot be read: {error}")
     return part or Refusal("its patch changes nothing but tests, benchmarks and their configuration")
@@ -362,7 +380,11 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         merged_at=pr.merged_at,
         title=pr.title,
         instruction=render_instruction(
-            pr, repository=pr.repository, benchmark_dir=order.benchmark_dir, workloads=workloads
+            pr,
+            repository=pr.repository,
+            benchmark_dir=order.benchmark_dir,
+            workloads=workloads,
+            unseen=verified.suite.hidden if verified.suite else (),
         ),
         expert_patch=sealed.expert_patch,
         image_name=sealed.image.name,
@@ -378,4 +400,6 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         licence=order.licence,
         build=sealed.inputs,
         certificate=certificate,
+        suite=verified.suite,
+        suite_patch=verified.suite_patch,
     )

@@ -18,8 +18,9 @@ from datasmith.runners.disk import needing_room
 from datasmith.runners.licence import stated_licence
 from datasmith.runners.loop import RunOptions
 from datasmith.runners.order import Order, Refusal
-from datasmith.runners.resolve_packages import NO_SUITE_AT_BASE, read_suite, read_tree
-from datasmith.runners.rows import load_classification, load_pull_request, load_resolution
+from datasmith.runners.resolve_packages import read_suite, read_tree
+from datasmith.runners.rows import load_classification, load_pull_request, load_resolution, load_suite
+from datasmith.runners.suites import NO_SUITE_AT_BASE, ForeignSuite, SuiteSource, read
 from datasmith.runners.synthesis import Synthesis, source_path
 from datasmith.storage.base import ItemKind, Row, Store
 from datasmith.tasks.drafts import take_away
@@ -48,8 +49,10 @@ class SynthesizeImagesRunner(BaseRunner[PR, Task]):
         data_dir: Path,
         needs_room: Sequence[Path] = (),
         note: Callable[[str, str], None] = lambda _item, _step: None,
+        suites: SuiteSource | None = None,
     ) -> None:
         super().__init__(store, window, options)
+        self._suites = suites or SuiteSource()
         self._forge = forge
         self._synthesis = synthesis
         self._cores = cores
@@ -68,15 +71,16 @@ class SynthesizeImagesRunner(BaseRunner[PR, Task]):
     async def process(self, item: PR) -> Outcome[Task]:
         """See BaseRunner."""
         clone = await self._forge.clone(Repository(owner=item.owner, repo=item.repo))
+        suites = await self._suites.clone(clone)
         async with self._cores.hold() as core:
-            return await to_thread.run_sync(self._make, item, clone, core, abandon_on_cancel=False)
+            return await to_thread.run_sync(self._make, item, clone, suites, core, abandon_on_cancel=False)
 
-    def _make(self, pr: PR, clone: Path, core: int) -> Outcome[Task]:
+    def _make(self, pr: PR, clone: Path, suites: Path, core: int) -> Outcome[Task]:
         identity = task_id(pr.owner, pr.repo, pr.issue_number)
         source = source_path(self._data_dir, identity)
         try:
             with needing_room(*self._places):
-                made = self._task(pr, clone, core, source)
+                made = self._task(pr, self._order(pr, clone, suites), core, source)
         finally:
             source.unlink(missing_ok=True)
         if isinstance(made, Refusal):
@@ -84,22 +88,25 @@ class SynthesizeImagesRunner(BaseRunner[PR, Task]):
             return Outcome("refused", made.reason)
         return Outcome("passed", result=made, rows=self._rows(pr, made))
 
-    def _task(self, pr: PR, clone: Path, core: int, source: Path) -> Task | Refusal:
-        order = self._order(pr, clone)
+    def _task(self, pr: PR, order: Order | Refusal, core: int, source: Path) -> Task | Refusal:
         if isinstance(order, Refusal):
             return order
         made = self._synthesis.make(order, core, functools.partial(self._note, pr.cache_key))
         if isinstance(made, Task):
-            write_task(made, self._data_dir / MADE, source=source, provenance=_provenance(pr, order))
+            write_task(made, self._data_dir / MADE, source=source, provenance=_provenance(pr, order, made))
         return made
 
-    def _order(self, pr: PR, clone: Path) -> Order | Refusal:
+    def _order(self, pr: PR, clone: Path, suites: Path) -> Order | Refusal:
         git = Git(clone)
         tree = read_tree(git, pr.base_sha)
         try:
-            suite = read_suite(git, pr.base_sha, tree.paths)
+            own = read_suite(git, pr.base_sha, tree.paths)
         except ConfigError as error:
             return Refusal(f"its asv configuration cannot be used: {error}")
+        foreign = self._foreign(pr, clone, suites)
+        if isinstance(foreign, str):
+            return Refusal(foreign)
+        suite = foreign.config if foreign else own
         if suite is None:
             return Refusal(NO_SUITE_AT_BASE)
         resolution = load_resolution(self.store, pr)
@@ -108,11 +115,36 @@ class SynthesizeImagesRunner(BaseRunner[PR, Task]):
             classification=load_classification(self.store, pr.cache_key),
             resolution=resolution,
             licence=stated_licence(tree.texts, resolution.project_root),
-            benchmark_dir=suite.benchmark_dir,
+            benchmark_dir=foreign.record.benchmark_dir if foreign else suite.benchmark_dir,
             benchmark_timeout_s=suite.default_benchmark_timeout_s,
             clone=clone,
-            pretend_version=pretend_version(tree, pr.repository, suite.install_command),
+            pretend_version=pretend_version(tree, pr.repository, (own or suite).install_command),
+            suite=foreign,
+            own_benchmark_dir=own.benchmark_dir if own else "",
         )
+
+    def _foreign(self, pr: PR, clone: Path, suites: Path) -> ForeignSuite | str | None:
+        """The suite that stage 4 chose the environment for, where that is not base's own; or why it is not here.
+
+        Raises:
+            ConfigError: what this run was asked for is not what stage 4 was.
+        """
+        record = load_suite(self.store, pr)
+        if record is None:
+            if self._suites.wish:
+                raise ConfigError(
+                    f"{pr.cache_key}: its environment was chosen for base's own suite: --suite-from and --suite-repo"
+                    " need stage 4, too (example: --stage 4 --stage 5 --suite-from newest, without --resume)"
+                )
+            return None
+        same = record.repository.lower() == pr.repository.lower()
+        git = Git(clone if same else suites)
+        if not git.commits([record.commit]):
+            raise ConfigError(
+                f"{pr.cache_key}: its suite is that of {record.repository} at {record.commit[:12]}, which is not here"
+                f" (example: --suite-repo {record.repository})"
+            )
+        return read(git, record, pr)
 
     def _rows(self, pr: PR, task: Task) -> tuple[tuple[str, Row], ...]:
         now = self.options.now()
@@ -167,8 +199,10 @@ class SynthesizeImagesRunner(BaseRunner[PR, Task]):
         return tuple(rows)
 
 
-def _provenance(pr: PR, order: Order) -> dict[str, object]:
+def _provenance(pr: PR, order: Order, task: Task) -> dict[str, object]:
+    other = {"suite": task.suite.model_dump(mode="json")} if task.suite else {}
     return {
+        **other,
         "repository": f"https://github.com/{pr.repository}",
         "pull_request": f"https://github.com/{pr.repository}/pull/{pr.issue_number}",
         "base_commit": pr.base_sha,

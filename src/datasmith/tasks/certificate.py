@@ -5,6 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from datasmith.tasks.suite import SuiteRecord
+
 CertificateStatus = Literal["valid", "fragile", "withdrawn", "refused"]
 
 
@@ -101,3 +103,5 @@ class Certificate(_Frozen):
     cost: Cost
     status: CertificateStatus
     reason: str
+    suite: SuiteRecord | None = None
+    """Which suite was measured, where that is not base's own."""

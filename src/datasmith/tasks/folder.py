@@ -23,6 +23,7 @@ from datasmith.tasks.drafts import replacing
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.tasks.ids import task_id
 from datasmith.tasks.leaks import leaks
+from datasmith.tasks.suite import patch_digest
 from datasmith.tasks.task import BuildInputs, Task
 
 SCHEMA_VERSION = "1.4"
@@ -30,8 +31,18 @@ SCHEMA_VERSION = "1.4"
 TEST_TIMEOUT_S = 1800.0
 AGENT_TIMEOUT_S = 3600.0
 SOURCE = "environment/repo.tar.gz"
+SUITE = "tests/suite.patch"
+"""Brings the suite that is measured, where that is not base's own."""
 
-_IN_OTHER_FILES = {"instruction", "expert_patch", "passing_tests", "certificate", "build", "test_command"}
+_IN_OTHER_FILES = {
+    "instruction",
+    "expert_patch",
+    "passing_tests",
+    "certificate",
+    "build",
+    "test_command",
+    "suite_patch",
+}
 _TEMPLATES = {"solution": ("solve.sh",), "tests": ("test.sh", "verdict.py")}
 _REQUIRED = (
     "task.toml",
@@ -90,6 +101,8 @@ def _fill(folder: Path, task: Task, source: Path, provenance: Mapping[str, objec
     expected = {"command": task.test_command, "passing": task.passing_tests, "timeout_s": TEST_TIMEOUT_S}
     _put(folder / "tests/expected.json", _json(expected))
     _grader_copies(source, folder / "tests/base", task.benchmark_dir)
+    if task.suite:
+        (folder / SUITE).write_bytes(task.suite_patch.encode("utf-8", "surrogateescape"))
     _put(folder / "provenance.json", _json(dict(provenance)))
     if task.certificate:
         write_certificate(folder, task.certificate)
@@ -164,7 +177,8 @@ def read_task(folder: Path) -> Task:
     Raises:
         InvalidTask: files are missing or do not say what a task needs; lists every problem found.
     """
-    missing = [f"{folder.name}: {name} is missing" for name in _REQUIRED if not _is_own_file(folder, name)]
+    linked = (SUITE,) if (folder / SUITE).is_symlink() else ()
+    missing = [f"{folder.name}: {name} is missing" for name in (*_REQUIRED, *linked) if not _is_own_file(folder, name)]
     if missing:
         raise InvalidTask(missing)
     try:
@@ -195,6 +209,8 @@ def _parse(folder: Path) -> Task:
     record["build"] = BuildInputs.model_validate({**record["build"], "files": texts})
     record["instruction"] = _text(folder / "instruction.md")
     record["expert_patch"] = (folder / "solution/expert.patch").read_bytes().decode("utf-8", "surrogateescape")
+    if "suite" in record:
+        record["suite_patch"] = (folder / SUITE).read_bytes().decode("utf-8", "surrogateescape")
     record["passing_tests"] = expected["passing"]
     record["test_command"] = expected["command"]
     if _is_own_file(folder, "certificate.json"):
@@ -251,6 +267,8 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
             found.append("solution/expert.patch changes nothing")
     except MalformedDiff as error:
         found.append(f"solution/expert.patch is not a git diff: {error}")
+    if task.suite and patch_digest(task.suite_patch) != task.suite.digest:
+        found.append(f"{SUITE} is another one than its record says")
     if not _is_tar(folder / SOURCE):
         found.append(f"{SOURCE} is no tar archive")
     try:

@@ -86,6 +86,17 @@ def parse_diff(text: str) -> tuple[FileChange, ...]:
     return tuple(_files(_Lines(text)))
 
 
+def split_diff(text: str) -> list[tuple[FileChange, str]]:
+    """Each file of a git diff, with its own part of the text.
+
+    Raises:
+        MalformedDiff: the text holds anything but what `git diff` writes.
+    """
+    pieces = [f"diff --git {piece}" for piece in ("\n" + text).split("\ndiff --git ")[1:]]
+    ended = [piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces]
+    return list(zip(parse_diff(text), ended, strict=True))
+
+
 def _files(lines: _Lines) -> Iterator[FileChange]:
     while (line := lines.peek()) is not None:
         if not line.startswith("diff --git "):

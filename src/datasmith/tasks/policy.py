@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from datasmith.tasks.folder import is_test_path
-from datasmith.tasks.gitdiff import FileChange, MalformedDiff, parse_diff
+from datasmith.tasks.gitdiff import FileChange, MalformedDiff, parse_diff, split_diff
 
 MAX_BINARY_BYTES = 100_000
 MAX_FILES = 500
@@ -149,9 +149,4 @@ def solution_part(patch: str, *, benchmark_dir: str) -> str:
     Raises:
         MalformedDiff: the text is no git diff.
     """
-    pieces = [f"diff --git {piece}" for piece in ("\n" + patch).split("\ndiff --git ")[1:]]
-    kept = []
-    for change, piece in zip(parse_diff(patch), pieces, strict=True):
-        if not _reasons(change, benchmark_dir):
-            kept.append(piece if piece.endswith("\n") else f"{piece}\n")
-    return "".join(kept)
+    return "".join(piece for change, piece in split_diff(patch) if not _reasons(change, benchmark_dir))

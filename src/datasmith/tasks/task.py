@@ -6,6 +6,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, Field
 
 from datasmith.tasks.certificate import Certificate
+from datasmith.tasks.suite import SuiteRecord
 
 
 class BuildInputs(BaseModel):
@@ -58,6 +59,10 @@ class Task(BaseModel):
     licence: str | None = None
     build: BuildInputs
     certificate: Certificate | None = None
+    suite: SuiteRecord | None = None
+    """Which suite is measured, where that is not base's own."""
+    suite_patch: str = ""
+    """A git diff on base that brings that suite; every arm that is measured gets it, and no image."""
 
     @property
     def repository(self) -> str:

@@ -25,8 +25,11 @@ def start_arm(
     build_args: Mapping[str, str],
     limits: Limits | None,
     timeout: float,
+    suite: str = "",
 ) -> Container:
     """Start a writable container of `image` with `patch` (may be empty) in its tree; the caller stops it.
+
+    `suite` is a git diff that brings the benchmarks where they are not base's own; it is applied first.
 
     `rebuild_script` is the text of docker_build_pkg.sh, run again with `build_args` where the patch touches compiled
     sources; None: the package needs no building. `timeout` holds for applying and for building, each.
@@ -38,7 +41,8 @@ def start_arm(
     builds = rebuild_script is not None and touches_compiled(patch)
     container = engine.start(image, limits=limits, mounts=inside_mounts(), writable_env=builds)
     try:
-        problem = apply_patch(container, patch, timeout=timeout)
+        problem = apply_patch(container, suite, timeout=timeout)
+        problem = f"the suite: {problem}" if problem else apply_patch(container, patch, timeout=timeout)
         if problem is None and builds and rebuild_script is not None:
             problem = rebuild(container, rebuild_script, build_args, timeout=timeout)
         if problem is not None:

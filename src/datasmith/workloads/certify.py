@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from datasmith.stats.bootstrap import MeanEstimate
 from datasmith.tasks.certificate import ArmSummary, Certificate, Machine, WorkloadRatio
+from datasmith.tasks.suite import SuiteRecord
 from datasmith.workloads.base import CONTROL, EXPERT
 from datasmith.workloads.measure import Measured, MeasurePlan
 from datasmith.workloads.summary import Launches, by_workload, generator, speedup_over
@@ -27,6 +28,7 @@ def certify(
     now: datetime,
     machine: Machine,
     plan: MeasurePlan,
+    suite: SuiteRecord | None = None,
 ) -> Certificate:
     """Issue a certificate from a measurement of base, base2 and expert.
 
@@ -59,6 +61,7 @@ def certify(
         cost=measured.cost,
         status="refused" if problem else "valid",
         reason=problem or _praise(expert, changed),
+        suite=suite,
     )
 
 

@@ -71,8 +71,13 @@ class AsvConfig:
 
 def find_config(paths: Iterable[str]) -> str | None:
     """The asv configuration among a tree's paths: the shallowest, then the first by name; None where there is none."""
+    return next(iter(find_configs(paths)), None)
+
+
+def find_configs(paths: Iterable[str]) -> tuple[str, ...]:
+    """All asv configurations among a tree's paths, the shallowest first, then by name."""
     found = [path for path in paths if _FILE.fullmatch(posixpath.basename(path))]
-    return min(found, key=lambda path: (path.count("/"), path), default=None)
+    return tuple(sorted(found, key=lambda path: (path.count("/"), path)))
 
 
 def _suite_dir(written: str, path: str) -> str:

@@ -16,6 +16,8 @@ from datasmith.workloads.mounts import INSIDE_HOME, SCRIPT_ENV, script
 
 MOST_WORKLOADS = 20_000
 MOST_ERRORS = 200
+MOST_MODULES = 2000
+"""Modules that cannot be imported; a suite with more is cut there."""
 LONGEST_TIMEOUT_S = 3600.0
 DEFAULT_TIMEOUT_S = 60.0
 """asv's own default for a benchmark."""
@@ -24,11 +26,15 @@ _NAME = re.compile(r"[^\W\d][\w\-<>]*(\.[^\W\d][\w\-<>]*)*")
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a suite holds: workloads in asv's order, benchmarks refused as (name, reason), and errors met on the way."""
+    """What a suite holds: workloads in asv's order, benchmarks refused as (name, reason), and errors met on the way.
+
+    `broken` are the modules that cannot be imported, as (dotted name, reason); they are among the errors, too.
+    """
 
     workloads: tuple[Workload, ...]
     refused: tuple[tuple[str, str], ...]
     errors: tuple[str, ...]
+    broken: tuple[tuple[str, str], ...] = ()
 
 
 def discover(
@@ -78,8 +84,21 @@ def read_discovery(stdout: bytes, default_timeout_s: float = DEFAULT_TIMEOUT_S) 
             seen.add(found[0].benchmark)
             workloads += found
     errors = said.get("errors")
-    told = tuple(_clean(error) for error in errors[:MOST_ERRORS]) if isinstance(errors, list) else ()
-    return Discovery(tuple(workloads), tuple(refused[:MOST_ERRORS]), told)
+    told = [_clean(error) for error in errors[:MOST_ERRORS]] if isinstance(errors, list) else []
+    broken = _broken(said.get("broken"))
+    told = [*(f"{name}: {reason}" for name, reason in broken), *told][:MOST_ERRORS]
+    return Discovery(tuple(workloads), tuple(refused[:MOST_ERRORS]), tuple(told), broken)
+
+
+def _broken(value: object) -> tuple[tuple[str, str], ...]:
+    """Modules that cannot be imported, with reasons; an entry that cannot be a module's is left out."""
+    entries = value[:MOST_MODULES] if isinstance(value, list) else []
+    pairs = [entry for entry in entries if isinstance(entry, list) and len(entry) == 2]
+    return tuple(
+        (name, _clean(reason))
+        for name, reason in pairs
+        if isinstance(name, str) and len(name) <= LONGEST_ID and _NAME.fullmatch(name)
+    )
 
 
 def _unroll(entry: object, default_timeout_s: float, room: int) -> list[Workload] | tuple[str, str]:

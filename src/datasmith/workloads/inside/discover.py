@@ -51,19 +51,19 @@ def describe(benchmark: object) -> dict[str, object]:
     }
 
 
-def modules(name: str, errors: list[str]) -> Iterator[object]:
-    """Import a package and all below it, in asv's order; one that cannot be imported becomes an error."""
+def modules(name: str, broken: list[tuple[str, str]]) -> Iterator[object]:
+    """Import a package and all below it, in asv's order; one that cannot be imported is noted with its reason."""
     try:
         module = importlib.import_module(name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
         traceback.print_exc()
-        errors.append(f"{name}: {failure(error)}")
+        broken.append((name, failure(error)))
         return
     yield module
     for _, below, _ in pkgutil.iter_modules(getattr(module, "__path__", []), name + "."):
-        yield from modules(below, errors)
+        yield from modules(below, broken)
 
 
 def candidates(module: object) -> Iterator[tuple[str, object, object]]:
@@ -95,14 +95,15 @@ def described(module: object, errors: list[str]) -> Iterator[dict[str, object]]:
 
 
 def discover(root: str) -> dict[str, object]:
-    """The benchmarks below `root` and the errors met on the way; no error hides another module's benchmarks."""
+    """The benchmarks below `root`, modules that do not import, and other errors; none hides another module's."""
     import_asv_runner()
     from asv_runner._aux import update_sys_path
 
     update_sys_path(root)
     errors: list[str] = []
-    found = [benchmark for module in modules(os.path.basename(root), errors) for benchmark in described(module, errors)]
-    return {"benchmarks": found, "errors": errors}
+    broken: list[tuple[str, str]] = []
+    found = [benchmark for module in modules(os.path.basename(root), broken) for benchmark in described(module, errors)]
+    return {"benchmarks": found, "errors": errors, "broken": broken}
 
 
 if __name__ == "__main__":

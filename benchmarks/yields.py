@@ -1,0 +1,216 @@
+"""How many performance pull requests of some clones become tasks, and where the others are lost.
+
+Run: `python benchmarks/yields.py WORK CLONE [CLONE ...] [--most 15] [--months 24] [--measure] [--suite own|newest|both]`.
+For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
+no model used; without --measure stage 5 ends where measuring would begin. All is kept below WORK, and the same
+command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
+those that were refused, minutes per environment and MB per task.
+"""
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import anyio
+
+from datasmith.errors import DatasmithError
+from datasmith.github.base import Window
+from datasmith.github.forges import Sources
+from datasmith.github.git import Git
+from datasmith.pipeline import Pipeline
+from datasmith.runners.agenda import SAMPLED_OUT
+from datasmith.runners.request import Request
+from datasmith.runners.suites import NEWEST, SuiteWish
+from datasmith.runners.synthesis import NOT_MEASURED
+from datasmith.settings import Settings, load_settings
+from datasmith.storage import open_store
+from datasmith.storage.base import STAGES, StageItem
+from datasmith.workloads.measure import MeasurePlan
+
+DAYS_A_MONTH = 30.44
+STEPS = ("build", "verify", "benchmarks", "tests", "tests with the expert's patch", "measure")
+"""What stage 5 says that it does, in order; `measure` also stands for the end where nothing is measured."""
+SHOWN_REASON = 150
+NO_IMAGES = ("uv", "clones")
+"""Parts of the cache directory that hold downloads and clones, not images."""
+HEAD = ("repository", "suite", "candidates", "resolved", "tried", "built", "sealed", "benchmarks", "tests", "expert",
+        "valid", "min/env", "min/PR", "MB/task")  # fmt: skip
+
+
+@dataclass
+class Reached:
+    """The furthest step of one pull request, and when each began (seconds since the epoch)."""
+
+    began: dict[str, float] = field(default_factory=dict)
+    ended: float = 0.0
+
+    @property
+    def furthest(self) -> int:
+        """Index of a step; -1 where none began."""
+        return max((STEPS.index(step) for step in self.began), default=-1)
+
+    def minutes(self, first: str, last: str | None = None) -> float | None:
+        """From one step's begin to another's, or to the end; None where one is not known."""
+        end = self.began.get(last, 0.0) if last else self.ended
+        return (end - self.began[first]) / 60 if first in self.began and end else None
+
+
+class Journal:
+    """What stage 5 was seen to do, line by line in a file, so that a second run knows of the first."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.reached: dict[str, Reached] = {}
+        for line in path.read_text().splitlines() if path.exists() else []:
+            self._take(*json.loads(line))
+
+    def show(self, stage: str, done: int, _total: int, text: str) -> None:
+        """See pipeline.Show: note the steps of stage 5 and the ends of its items."""
+        if stage != STAGES[5]:
+            return
+        item, _, said = text.partition(" ")
+        step = "end" if done >= 0 else next((known for known in reversed(STEPS) if said.startswith(known)), "")
+        if step and not (step == "measure" and step in self._of(item).began):
+            row = (item, step, time.time())
+            with self._path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            self._take(*row)
+
+    def _of(self, item: str) -> Reached:
+        return self.reached.setdefault(item, Reached())
+
+    def _take(self, item: str, step: str, when: float) -> None:
+        if step == "build":
+            self.reached[item] = Reached()
+        if step == "end":
+            self._of(item).ended = when
+        else:
+            self._of(item).began[step] = when
+
+
+def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, list[str], Counter[str]]:
+    """Run the stages for one clone and suite; its row of the table and its reasons."""
+    place = options.work / f"{clone.resolve().name.removesuffix('.git')}-{suite}"
+    place.mkdir(parents=True, exist_ok=True)
+    settings = load_settings(data_dir=place).model_copy(update={"cache_dir": options.work / "cache"})
+    journal = Journal(place / "steps.jsonl")
+    request = asked(clone, suite, options)
+    before = images_mb(settings)
+    try:
+        with Pipeline.open(settings, request) as pipeline:
+            anyio.run(pipeline.run, journal.show)
+    except DatasmithError as error:
+        print(f"{place.name}: {error}")
+    grown = images_mb(settings) - before
+    with open_store(settings) as store:
+        rows = store.stage_items(request.window.key)
+    return summed(place.name, suite, rows, journal.reached, grown)
+
+
+def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
+    """The pull requests of the clone's last months; the clone itself says when it ends."""
+    git = Git(clone)
+    end = git.commit(git.head()).committed_at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    start = end - timedelta(days=options.months * DAYS_A_MONTH)
+    return Request(
+        Window(start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0), end),
+        Sources("git", (clone.absolute(),)),
+        stages=(1, 2, 3, 4, 5),
+        resume=True,
+        n_concurrent=1,
+        tasks_per_repo=options.most,
+        plan=MeasurePlan(seed=options.seed).at_most(options.max_rounds),
+        suite=SuiteWish(NEWEST) if suite == NEWEST else SuiteWish(),
+        measured=options.measure,
+    )
+
+
+def images_mb(settings: Settings) -> float:
+    """What the engine's images take on disk (embedded engine; of others nothing is known here)."""
+    root = settings.cache_dir
+    parts = [part for part in root.iterdir() if part.name not in NO_IMAGES] if root.is_dir() else []
+    seen: dict[tuple[int, int], int] = {}
+    for part in parts:
+        for path in part.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                facts = path.stat()
+                seen[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
+    return sum(seen.values()) / 1e6
+
+
+def summed(
+    name: str, suite: str, rows: Iterable[StageItem], reached: Mapping[str, Reached], grown_mb: float
+) -> tuple[str, list[str], Counter[str]]:
+    """A row of the table, and how often each reason was given at stages 4 and 5."""
+    found = [row for row in rows if row.kind == "pull_request"]
+    at4 = [row for row in found if row.stage == 4]
+    tried = [row for row in found if row.stage == 5 and not row.reason.startswith(SAMPLED_OUT)]
+    furthest = {row.item: reached.get(row.item, Reached()).furthest for row in tried}
+    verified = [row for row in tried if row.state == "passed" or row.reason.startswith(NOT_MEASURED)]
+
+    def beyond(step: str) -> int:
+        return sum(index >= STEPS.index(step) for index in furthest.values())
+
+    done = [reached[row.item] for row in tried if row.item in reached]
+    to_build = [spent for one in done if (spent := one.minutes("build", "verify")) is not None]
+    whole = [spent for one in done if (spent := one.minutes("build")) is not None]
+    built, measured = beyond("verify"), beyond("measure")
+    cells = [
+        name, suite, str(len(at4)), str(sum(row.state == "passed" for row in at4)), str(len(tried)), str(built),
+        str(beyond("benchmarks")), str(beyond("tests")), str(beyond("tests with the expert's patch")),
+        str(max(measured, len(verified))),
+        str(sum(row.state == "passed" for row in tried)) if measured else "-",
+        mean(to_build), mean(whole), f"{grown_mb / built:.0f}" if built and grown_mb else "-",
+    ]  # fmt: skip
+    reasons: Counter[str] = Counter()
+    for row in [*at4, *tried]:
+        if row.state in {"refused", "failed"}:
+            reasons[f"{row.stage} {row.state}: {' '.join(row.reason.split())[:SHOWN_REASON]}"] += 1
+    return name, cells, reasons
+
+
+def mean(values: list[float]) -> str:
+    """The mean with one decimal, or a dash."""
+    return f"{sum(values) / len(values):.1f}" if values else "-"
+
+
+def table(rows: Iterable[Iterable[str]]) -> str:
+    """Columns as wide as what stands in them."""
+    lines = [HEAD, *(tuple(row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+
+
+def main() -> None:
+    """Read the words, run, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path, help="where results, images and downloads are kept")
+    parser.add_argument("clones", type=Path, nargs="+", help="git clones, bare or not")
+    parser.add_argument("--most", type=int, default=15, help="pull requests of each clone that stage 5 tries")
+    parser.add_argument("--months", type=float, default=24, help="before the clone's newest commit")
+    parser.add_argument("--suite", choices=("own", NEWEST, "both"), default="both", help="whose benchmarks")
+    parser.add_argument("--measure", action="store_true", help="measure the expert's patch, too")
+    parser.add_argument("--max-rounds", type=int, default=12, help="with --measure: at most so many a workload")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    options = parser.parse_args()
+    options.work = options.work.absolute()
+    started = datetime.now(UTC)
+    results = []
+    for clone in options.clones:
+        for suite in ("own", NEWEST) if options.suite == "both" else (options.suite,):
+            results.append(mine(clone, suite, options))
+            name, cells, reasons = results[-1]
+            print(table([cells]))
+            for reason, number in reasons.most_common():
+                print(f"  {number:>4} {name}: {reason}")
+    print(table(cells for _, cells, _ in results))
+    print(f"{(datetime.now(UTC) - started).total_seconds() / 60:.1f} minutes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Which suite is chosen, from which commit, and what the environment is asked to hold for it."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from datasmith.errors import ConfigError
+from datasmith.github.git import Git
+from datasmith.github.models import PR
+from datasmith.resolution.imports import undeclared
+from datasmith.runners.resolve_packages import read_suite, read_tree
+from datasmith.runners.suites import ForeignSuite, SuiteWish, choose, hints, laid_over
+from datasmith.workloads.config import AsvConfig
+from tests.clones import ASV, Clone
+
+
+def pull_request(merged: str = "2026-02-05") -> PR:
+    when = datetime.fromisoformat(merged).replace(tzinfo=UTC)
+    return PR(repository="acme/calc", issue_number=5, merged_at=when)
+
+
+def chosen(wish: SuiteWish, clone: Clone, pr: PR | None = None) -> ForeignSuite:
+    found = choose(wish, pr or pull_request(), clone.path)
+    assert isinstance(found, ForeignSuite), found
+    return found
+
+
+def test_newest_is_the_tip_and_a_ref_is_what_it_names(tmp_path: Path) -> None:
+    """Branches, tags and shortened ids are refs; one that is not there is the user's error, by the flag's name."""
+    clone = Clone(tmp_path / "calc")
+    first = clone.git("rev-parse", "HEAD")
+    clone.git("tag", "v1")
+    tip = clone.commit("later", {"benchmarks/more.py": "x\n"}, "2026-03-01T00:00:00+0000")
+    assert chosen(SuiteWish("newest"), clone).record.commit == tip
+    assert [chosen(SuiteWish(ref), clone).record.commit for ref in ("v1", first[:9], "main")] == [first, first, tip]
+    assert set(chosen(SuiteWish("main"), clone).files) == {"bench.py", "more.py"}
+    for ref in ("v2", "--all", "main..v1"):
+        with pytest.raises(ConfigError, match="--suite-from"):
+            choose(SuiteWish(ref), pull_request(), clone.path)
+
+
+def test_a_repository_of_suites_is_read_as_of_the_merge(tmp_path: Path) -> None:
+    """The newest commit that is not younger; of several configurations the one for this project; a place of its own."""
+    files = {"x/asv.conf.json": ASV, "calc/asv.conf.json": ASV, "calc/benchmarks/a.py": "1\n", "x/benchmarks/b.py": ""}
+    clone = Clone(tmp_path / "suites", files, origin="acme/suites")
+    clone.commit("later", {"calc/benchmarks/a.py": "2\n"}, "2026-02-06T00:00:00+0000")
+    wish = SuiteWish.checked("", str(clone.path))
+    found = chosen(wish, clone)
+    assert (found.record.repository, found.record.benchmark_dir) == ("acme/suites", ".asv_suite/benchmarks")
+    assert {path: file.data for path, file in found.files.items()} == {"a.py": b"1\n"}
+    assert chosen(wish, clone, pull_request("2026-02-07")).files["a.py"].data == b"2\n"
+    assert chosen(SuiteWish("newest", wish.repository), clone).files["a.py"].data == b"2\n"
+    early = choose(wish, pull_request("2025-01-01"), clone.path)
+    assert early == "the suite's repository has no commit as old as the merge (2025-01-01)"
+    other = pull_request().model_copy(update={"repository": "acme/unknown"})
+    assert "no asv configuration" in str(choose(wish, other, clone.path))
+
+
+def test_a_suite_without_files_or_configuration_has_a_reason(tmp_path: Path) -> None:
+    """It is a decision about the pull request, never an empty suite."""
+    clone = Clone(tmp_path / "calc", {"calc.py": "x\n"})
+    assert "no asv configuration at the suite's commit" in str(choose(SuiteWish("main"), pull_request(), clone.path))
+    clone.commit("config", {"asv.conf.json": ASV}, "2026-01-02T00:00:00+0000")
+    assert "there is no suite in benchmarks" in str(choose(SuiteWish("main"), pull_request(), clone.path))
+    clone.commit("config", {"asv.conf.json": "{"}, "2026-01-03T00:00:00+0000")
+    assert "cannot be used" in str(choose(SuiteWish("main"), pull_request(), clone.path))
+
+
+def test_the_environment_is_bases_with_what_the_other_suite_needs(tmp_path: Path) -> None:
+    """Its interpreters and versions are of another day: only names of packages, and what its files import, count."""
+    clone = Clone(tmp_path / "calc")
+    base = clone.git("rev-parse", "HEAD")
+    config = ASV.replace("}", ', "pythons": ["3.14"], "matrix": {"req": {"numpy": ["9.9"], "pandas": []}}}')
+    later = {
+        "asv.conf.json": config,
+        "benchmarks/bench.py": "import requests\n",
+        "benchmarks/sub/c.py": "import calc\n",
+    }
+    clone.commit("later", later, "2026-03-01T00:00:00+0000")
+    git = Git(clone.path)
+    tree = read_tree(git, base)
+    own = read_suite(git, base, tree.paths)
+    foreign = chosen(SuiteWish("newest"), clone)
+    assert hints(own, foreign).pythons == () and hints(own, foreign).requirements == ("numpy", "pandas")
+    kept = AsvConfig(pythons=("3.11",), requirements=("numpy==1.26.*",), install_command=("pip install .",))
+    said = hints(kept, foreign)
+    assert (said.pythons, said.requirements) == (("3.11",), ("numpy==1.26.*", "pandas"))
+    assert said.install_paths == ("pip install .",)
+    assert undeclared(tree, ["calc"]) == ()
+    assert undeclared(laid_over(tree, foreign), ["calc"]) == ("requests",)
+    assert "benchmarks/sub/c.py" in laid_over(tree, foreign).paths
+
+
+def test_a_suite_repository_is_a_clone_or_a_name(tmp_path: Path) -> None:
+    """A path becomes absolute, for workers elsewhere; anything else is refused with an example."""
+    assert SuiteWish.checked("", str(tmp_path)).repository == str(tmp_path)
+    assert SuiteWish.checked("v1", "acme/suites") == SuiteWish("v1", "acme/suites")
+    assert not SuiteWish.checked("", "")
+    with pytest.raises(ConfigError, match="example: --suite-repo astropy/astropy-benchmarks"):
+        SuiteWish.checked("", "no such place")
