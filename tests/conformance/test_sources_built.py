@@ -101,3 +101,16 @@ def test_a_build_that_fails_is_named(engine_of: str, tmp_path: Path) -> None:
             images.build_env(base, planned, log=tmp_path / "log")
     assert caught.value.stage == "docker_build_sources.sh"
     assert "no compiler for homegrown" in caught.value.log_tail
+
+
+@pytest.mark.engine
+def test_cold_and_warm_builds_give_the_same_tree(tmp_path: Path) -> None:
+    """Two caches that know nothing of each other: one digest, which covers every file of the environment."""
+    with serving(releases(1)) as index:
+        digests = []
+        for place in (tmp_path / "one", tmp_path / "other"):
+            engine = opened("bubblewrap", place, index)
+            planned, images = plan(engine, index, place), ImageManager(engine, namespace="fc-conformance")
+            base = images.build_base((), planned.context, log=tmp_path / "log")
+            digests.append(images.build_env(base, planned, log=tmp_path / "log").digest)
+    assert digests[0] == digests[1]

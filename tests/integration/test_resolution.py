@@ -118,6 +118,15 @@ def test_optional_requirements_give_way_one_by_one_with_reasons(index: Index, tm
     assert all(f"left out {name}: " in found.log for name in reasons)
 
 
+def test_what_is_only_guessed_gives_way_to_its_name(index: Index, tmp_path: Path) -> None:
+    """The line of an extra that nothing can meet costs its bound, not the module that the tests import."""
+    extra = '[project.optional-dependencies]\nfast = ["old-numpy-user==7"]\n'
+    texts = {"pyproject.toml": f'[project]\nname = "p"\n{extra}', "tests/test_a.py": "import old_numpy_user\n"}
+    found = resolve(resolver(index, tmp_path), SourceTree(texts, (*texts, "p/__init__.py")))
+    assert "old-numpy-user==1.0" in found.pins
+    assert [item.requirement for item in found.dropped] == ["old-numpy-user==7"]
+
+
 def test_required_ones_never_give_way(index: Index, tmp_path: Path) -> None:
     """No environment is better than a wrong one; the message has every Python's reason."""
     with pytest.raises(Unsatisfiable) as caught:

@@ -40,6 +40,7 @@ _LIBRARIES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"<openssl/", ("libssl-dev",)),
     (r"<mpi\.h>|\bmpicc\b", ("libopenmpi-dev",)),
     (r"<gmp\.h>", ("libgmp-dev",)),
+    (r"\bgraphviz/cgraph\.h", ("libgraphviz-dev",)),
     (r"<libpq-fe\.h>|\bpg_config\b", ("libpq-dev",)),
     (r"dependency\(|pkg-config|pkgconfig|pkg_check_modules", ("pkg-config",)),
 )

@@ -2,17 +2,25 @@
 
 import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from datasmith.resolution import groups, imports
+from datasmith.resolution import conda, groups, imports
 from datasmith.resolution.base import AsvHints, Dropped, SourceTree
 from datasmith.resolution.metadata import ProjectMetadata
 from datasmith.resolution.native import NATIVE_NAMES
-from datasmith.resolution.requirements import Need, Origin, Reading, is_requirements_file, read_lines, unique
+from datasmith.resolution.requirements import (
+    Need,
+    Origin,
+    Reading,
+    is_requirements_file,
+    read_lines,
+    requirement_name,
+    unique,
+)
 
 _BACKENDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("setuptools", ("setuptools", "wheel")),
@@ -63,12 +71,16 @@ def collect(tree: SourceTree, metadata: ProjectMetadata, hints: AsvHints) -> Wan
     add("runtime", _runtime(tree, metadata))
     add("build", read_lines((*metadata.build_requires, *backend_needs(metadata.build_backend))))
     add("runner", Reading(("pytest",)))
-    for origin, reading in _chosen(tree, metadata):
+    lists = _lists(tree, metadata)
+    for origin, reading in _chosen(lists):
         add(origin, reading)
     add("asv", read_lines(hints.requirements))
     declared = {need.name for need in found}
-    guessed = [name for name in _guesses(tree, metadata) if canonicalize_name(name) not in declared]
-    add("imports", Reading(tuple(dict.fromkeys(guessed))))
+    elsewhere = _by_name(lists)
+    for name in dict.fromkeys(_guesses(tree, metadata)):
+        if canonicalize_name(name) not in declared:
+            line = elsewhere.get(canonicalize_name(name), name)
+            found.append(Need(line, "imports", fallback=name if line != name else ""))
     return _filtered(found, dropped, metadata)
 
 
@@ -103,18 +115,44 @@ def backend_needs(backend: str) -> tuple[str, ...]:
     return known[0] if known else ("setuptools", "wheel")
 
 
-def _chosen(tree: SourceTree, metadata: ProjectMetadata) -> list[tuple[Origin, Reading]]:
-    """Extras, dependency groups and requirements files that are for tests or benchmarks."""
-    sources = {f"extra {name}": (name, lines) for name, lines in metadata.extras.items()}
-    sources |= {f"group {name}": (name, lines) for name, lines in metadata.groups.items()}
-    sources |= {f"file {path}": (name, (f"-r {path}",)) for path, name in _requirement_files(tree, metadata.root)}
-    chosen = dict(groups.choose_names({name for name, _ in sources.values()}))
-    found = list[tuple[Origin, Reading]]()
-    for _, (name, lines) in sorted(sources.items()):
-        if name in chosen:
-            origin: Origin = "benchmarks" if chosen[name] == "benchmarks" else "tests"
-            found.append((origin, read_lines(groups.expand(lines, metadata.name, metadata.extras), tree.texts)))
+def _lists(tree: SourceTree, metadata: ProjectMetadata) -> dict[str, tuple[str, Reading]]:
+    """Each list of requirements that a project keeps beside its own: what its name says, and what it holds."""
+    told = {f"extra {name}": (name, lines, "") for name, lines in metadata.extras.items()}
+    told |= {f"group {name}": (name, lines, "") for name, lines in metadata.groups.items()}
+    told |= {f"file {path}": (name, (f"-r {path}",), "") for path, name in _requirement_files(tree, metadata.root)}
+    if not any(purpose != "benchmarks" for _, purpose in groups.choose_names({name for name, _, _ in told.values()})):
+        told |= _environment_file(tree, metadata.root)
+    return {
+        key: (name, read_lines(groups.expand(lines, metadata.name, metadata.extras), tree.texts, folder))
+        for key, (name, lines, folder) in sorted(told.items())
+    }
+
+
+def _chosen(lists: Mapping[str, tuple[str, Reading]]) -> list[tuple[Origin, Reading]]:
+    """The lists whose names say that they are for tests or benchmarks."""
+    chosen = dict(groups.choose_names({name for name, _ in lists.values()}))
+    origins: dict[str, Origin] = {name: "benchmarks" if chosen[name] == "benchmarks" else "tests" for name in chosen}
+    return [(origins[name], reading) for name, reading in lists.values() if name in chosen]
+
+
+def _by_name(lists: Mapping[str, tuple[str, Reading]]) -> dict[str, str]:
+    """What the project asks of a distribution that it lists for some other purpose; its first mention counts."""
+    found: dict[str, str] = {}
+    for _, reading in lists.values():
+        for requirement in reading.requirements:
+            found.setdefault(requirement_name(requirement), requirement)
     return found
+
+
+def _environment_file(tree: SourceTree, root: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
+    """The conda environment for development, where there is one; conda's files stand in for lists of pip."""
+    local = {path: posixpath.relpath(path, root) for path in tree.texts if conda.is_environment_file(path)}
+    suited = [path for path, name in local.items() if groups.purpose_of(conda.told_by_name(name)) is not None]
+    path = conda.nearest(path for path in suited if not local[path].startswith(".."))
+    if path is None:
+        return {}
+    lines = conda.read_environment(tree.texts[path])
+    return {f"conda {path}": (conda.told_by_name(local[path]), lines, posixpath.dirname(path))}
 
 
 def _requirement_files(tree: SourceTree, root: str) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from datasmith.resolution import imports, native
+from datasmith.resolution.conda import is_environment_file
 from datasmith.resolution.layout import METADATA_FILES, is_product
 from datasmith.resolution.metadata import is_changelog
 from datasmith.resolution.requirements import is_requirements_file
@@ -20,7 +21,7 @@ def texts_to_read(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def _rank(path: str) -> int | None:
-    if path.rsplit("/", 1)[-1] in METADATA_FILES or is_requirements_file(path):
+    if path.rsplit("/", 1)[-1] in METADATA_FILES or is_requirements_file(path) or is_environment_file(path):
         return 0
     if _PYTEST_FILES.fullmatch(path) or is_changelog(path):
         return 1

@@ -21,6 +21,8 @@ _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _LINE_OPTION = re.compile(r"\s--(?:hash|global-option|config-settings?)[= ].*$")
 _INCLUDE = re.compile(r"(?:-r|--requirement)[= ]?\s*(\S+)")
 _CONDA = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s*=\s*([0-9][\w.]*)(\.\*|\*)?(?:=\S+)?")
+_CONDA_COLUMNS = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s+([0-9][\w.]*?)(\.\*|\*)?(?:\s+\S+)?")
+"""Name, version and build as conda prints them."""
 _URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
 _OPTION_REASONS = {
     "-e": "an editable path is not a release",
@@ -90,7 +92,7 @@ def read_line(line: str) -> Reading:
         return _drop(text, _OPTION_REASONS.get(re.split(r"[= ]", text)[0], "an option of pip, not a requirement"))
     if "://" in text or text.startswith((".", "/", "git+")):
         return _read_url(text)
-    conda = _CONDA.fullmatch(text)
+    conda = _CONDA.fullmatch(text) or _CONDA_COLUMNS.fullmatch(text)
     if conda or "::" in text:
         return _read_conda(text, conda)
     try:

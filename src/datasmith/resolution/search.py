@@ -83,7 +83,7 @@ class Search:
             answer = self._ask(needs, python)
             while isinstance(answer, Refused) and (need := self._hopeless(answer.error, needs, candidates)):
                 dropped.append(Dropped(requirement=need.requirement, reason=_reason(answer)))
-                needs = tuple(other for other in needs if other != need)
+                needs = _weakened(needs, need)
                 answer = self._ask(needs, python)
             if isinstance(answer, Compiled):
                 return needs, tuple(dropped), (python, answer)
@@ -110,8 +110,7 @@ class Search:
             need = failures.to_give_up(answer.error, needs)
             if need is None:
                 return None
-            weaker = (Need(need.fallback, need.origin),) if need.fallback else ()
-            needs = tuple(kept for other in needs for kept in (weaker if other == need else (other,)))
+            needs = _weakened(needs, need)
             dropped.append(Dropped(requirement=need.requirement, reason=_reason(answer)))
         return None
 
@@ -134,6 +133,12 @@ class Search:
         self.story.tell(f"python {python}: {asked}: refused: {refusal}")
         if len(needs) > 1:
             self.refusals[python] = refusal
+
+
+def _weakened(needs: tuple[Need, ...], need: Need) -> tuple[Need, ...]:
+    """With one need in its weaker form, or without it where it has none."""
+    weaker = (Need(need.fallback, need.origin),) if need.fallback else ()
+    return tuple(kept for other in needs for kept in (weaker if other == need else (other,)))
 
 
 def _reason(answer: Refused) -> str:

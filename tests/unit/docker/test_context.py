@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.context import DOCKERFILES, SCRIPTS, DockerContext
+from datasmith.docker.context import DOCKERFILES, SCRIPTS, DockerContext, has_sources
 from datasmith.errors import ConfigError
 
 
@@ -77,3 +77,10 @@ def test_the_same_context_is_the_same_bytes(tmp_path: Path) -> None:
 def test_content_cannot_move_between_files() -> None:
     """Two contexts whose names and texts only concatenate to the same are different."""
     assert DockerContext({"a": "b", "c": ""}).digest != DockerContext({"a": "", "bc": ""}).digest
+
+
+def test_what_builds_sources_is_there_where_the_lock_has_some() -> None:
+    """Two files more; the digest of a context without sources does not change by them."""
+    plain, built = DockerContext.default(lock="six==1\n"), DockerContext.default(lock="--no-binary six\n\nsix==1\n")
+    assert built.texts.keys() - plain.texts.keys() == {"fetch_sources.py", "docker_build_sources.sh"}
+    assert not has_sources("# --no-binary six\n--only-binary :all:\n")

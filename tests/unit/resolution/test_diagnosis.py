@@ -7,6 +7,7 @@ from datasmith.resolution.diagnosis import diagnose
 LOGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "src/geos.c:1:2: fatal error: geos_c.h: No such file": ("missing header", "geos_c.h", ("libgeos-dev",)),
     "a.cpp:1:10: fatal error: 'boost/a.hpp' file not found": ("missing header", "boost/a.hpp", ("libboost-dev",)),
+    "fatal error: graphviz/cgraph.h: No such file": ("missing header", "graphviz/cgraph.h", ("libgraphviz-dev",)),
     "fatal error: their_own.h: No such file or directory": ("missing header", "their_own.h", ()),
     "/usr/bin/ld: cannot find -lopenblas: No such file": ("missing library", "openblas", ("libopenblas-dev",)),
     "/usr/bin/ld: cannot find -lz": ("missing library", "z", ("zlib1g-dev",)),

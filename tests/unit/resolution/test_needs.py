@@ -2,7 +2,7 @@
 
 from datasmith.resolution.base import AsvHints, SourceTree
 from datasmith.resolution.metadata import read_metadata
-from datasmith.resolution.needs import Wanted, build_names, collect
+from datasmith.resolution.needs import Wanted, build_names, collect, for_the_hook
 
 
 def wanted(texts: dict[str, str], *paths: str, asv: tuple[str, ...] = ()) -> Wanted:
@@ -109,3 +109,39 @@ def test_the_project_itself_is_not_a_need() -> None:
     text = '[project]\nname = "p"\n[project.optional-dependencies]\ntest = ["p", "pytest-p", "P[test]"]\n'
     assert by_origin(wanted({"pyproject.toml": text}, asv=("p",)), "tests") == ["pytest-p"]
     assert by_origin(wanted({"pyproject.toml": text}, asv=("p",)), "asv") == []
+
+
+def test_a_conda_environment_stands_in_for_lists_of_pip() -> None:
+    """Where the project has none for tests; its native names are told, documentation's file is not read."""
+    environment = "dependencies: [python=3.9, geos, pytest-mock, 'conda-forge::dask-core=2021.10', {pip: [pooch]}]"
+    texts = {
+        "pyproject.toml": '[project]\nname = "p"\n',
+        "environment.yml": environment,
+        "ci/environment-dev.yml": "dependencies: [later]",
+        "doc/environment.yml": "dependencies: [furo]",
+    }
+    found = wanted(texts)
+    assert by_origin(found, "tests") == ["pytest-mock", "dask==2021.10.*", "pooch"]
+    assert "geos" in found.native
+    texts["requirements-test.txt"] = "hypothesis"
+    assert by_origin(wanted(texts), "tests") == ["hypothesis"]
+
+
+def test_what_tests_import_is_taken_as_the_project_lists_it_elsewhere() -> None:
+    """Not the whole extra: the one line, and the bare name where that line cannot be had."""
+    text = '[project]\nname = "p"\n[project.optional-dependencies]\nplot = ["matplotlib>=3.5,<3.8", "plotly"]\n'
+    found = wanted({"pyproject.toml": text, "tests/test_a.py": "import matplotlib.pyplot\nimport scipy\n"})
+    guesses = [need for need in found.needs if need.origin == "imports"]
+    assert [(need.requirement, need.fallback) for need in guesses] == [
+        ("matplotlib<3.8,>=3.5", "matplotlib"), ("scipy", ""),
+    ]  # fmt: skip
+
+
+def test_the_hook_is_given_what_the_build_needs() -> None:
+    """Backend, build requirements, and what setup.py imports as a guess."""
+    texts = {"setup.py": "import numpy\nimport local_tool\nsetup(install_requires=read())", "local_tool.py": ""}
+    tree = SourceTree(texts, tuple(texts))
+    needs = for_the_hook(tree, read_metadata(tree, "o/p"))
+    assert [(need.requirement, need.optional) for need in needs] == [
+        ("setuptools", False), ("wheel", False), ("numpy", True),
+    ]  # fmt: skip

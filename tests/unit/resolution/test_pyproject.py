@@ -106,6 +106,23 @@ def test_dynamic_dependencies_point_to_their_files() -> None:
     }
 
 
+def test_hatch_reads_requirements_files_by_a_plugin() -> None:
+    """hatch-requirements-txt: one name or several, and extras of their own."""
+    found = read_pyproject("""
+        [project]
+        name = "h"
+        dynamic = ["dependencies"]
+        [tool.hatch.metadata.hooks.requirements_txt]
+        files = ["requirements.txt"]
+        [tool.hatch.metadata.hooks.requirements_txt.optional-dependencies]
+        test = ["requirements-test.txt"]
+        """)
+    assert found.files == {
+        "dependencies": ("requirements.txt",),
+        "optional-dependencies.test": ("requirements-test.txt",),
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "modules"),
     [

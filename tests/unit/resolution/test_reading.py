@@ -7,9 +7,18 @@ def test_metadata_comes_first_and_the_rest_is_bounded() -> None:
     """Ten thousand tests never push the metadata out; ordinary modules are not read at all."""
     paths = [f"tests/test_{number}.py" for number in range(10_000)]
     chosen = texts_to_read(
-        [*paths, "pkg/core.py", "README.md", "setup.py", "CHANGES.txt", "pkg/_fast.pyx", "requirements-dev.txt"]
+        [
+            *paths,
+            "pkg/core.py",
+            "README.md",
+            "setup.py",
+            "CHANGES.txt",
+            "pkg/_fast.pyx",
+            "requirements-dev.txt",
+            "ci/environment.yml",
+        ]
     )
-    assert chosen[:3] == ("requirements-dev.txt", "setup.py", "CHANGES.txt")
+    assert chosen[:4] == ("ci/environment.yml", "requirements-dev.txt", "setup.py", "CHANGES.txt")
     assert len(chosen) == MAX_FILES
     assert not {"pkg/core.py", "README.md"} & set(chosen)
 

@@ -24,6 +24,8 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "../shared/data/published_envi
         ("conda-forge/linux-64::pytables", "tables"),
         ("numpy=1.26.4=py312_0", "numpy==1.26.4.*"),
         ("pip+colorama", "colorama"),
+        ("conda-forge::numpy 1.26.* py312_0", "numpy==1.26.*"),
+        ("six==1.16.0 ; python_version<'4' --hash=sha256:00", 'six==1.16.0; python_version < "4"'),
     ],
 )
 def test_a_readable_line_gives_its_pep_508_form(line: str, requirement: str) -> None:
@@ -34,7 +36,17 @@ def test_a_readable_line_gives_its_pep_508_form(line: str, requirement: str) -> 
 
 
 @pytest.mark.parametrize(
-    "line", ["-r other.txt", "-e .", "--index-url https://x/simple", "--no-binary :all:", "./local", "git+https://x/y"]
+    "line",
+    [
+        "-r other.txt",
+        "-c constraints.txt",
+        "--constraint=c.txt",
+        "-e .",
+        "--index-url https://x/simple",
+        "--no-binary :all:",
+        "./local",
+        "git+https://x/y",
+    ],
 )
 def test_an_option_or_a_path_is_never_taken_for_a_name(line: str) -> None:
     """What is no release is left out with a reason that says what it is."""

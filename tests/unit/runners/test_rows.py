@@ -77,8 +77,11 @@ def test_a_resolution_comes_back_equal(store: SqlStore) -> None:
         python_version="3.11", pins=("numpy==2.0",), lock="numpy==2.0", cutoff=NOW, strategy="newest-python",
         dropped=(Dropped(requirement="x", reason="y"),), project_root=".", project_name="calc",
         import_names=("calc",), build_requires=(), compiled=False, apt_packages=(), log="l",
+        sources=("old==1",),
     )  # fmt: skip
     put(store, rows.resolution_row(pull_request(), resolution, NOW))
+    (row,) = store.select("packages")
+    assert (row["strategy"], row["cutoff"], row["pins"], row["log"]) == ("newest-python", NOW, ["numpy==2.0"], "l")
     assert rows.load_resolution(store, pull_request()) == resolution
     with pytest.raises(NotFound, match=r"Acme/calc\.py:12"):
         rows.load_resolution(store, pull_request(base_sha="c" * 40))

@@ -12,4 +12,6 @@ for archive in "$box"/sdists/*; do
 done
 uv pip install --quiet --no-config --offline --no-cache --no-index --no-deps --compile-bytecode \
   --python "$FC_ENV/bin/python" --find-links "$box/wheels" -r "$box/sources.txt"
+# uv notes when a wheel was made: no two builds would be the same.
+find "$FC_ENV/lib" -name uv_cache.json -execdir sed -i '/uv_cache\.json,/d' RECORD \; -delete
 rm -rf "$box"

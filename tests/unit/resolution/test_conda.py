@@ -1,0 +1,75 @@
+"""Conda's environment files."""
+
+import pytest
+
+from datasmith.resolution.conda import is_environment_file, nearest, read_environment, told_by_name
+from datasmith.resolution.requirements import read_lines
+
+FILE = """
+name: dev
+channels: [conda-forge]
+dependencies:
+  - python=3.10  # [linux]
+  - conda-forge::scipy=1.7
+  - numpy >=1.20,<2
+  - pandas 1.5.*
+  - cython 0.29.32 py310_0
+  - pip
+  - pip:
+    - -r requirements-more.txt
+    - attrs~=22.1
+  - 3
+"""
+
+
+def test_both_lists_are_read() -> None:
+    """Conda's and pip's, each in its own spelling; what is no text is passed over."""
+    reading = read_lines(read_environment(FILE), {"ci/requirements-more.txt": "six"}, "ci")
+    assert reading.requirements == (
+        "python==3.10.*", "scipy==1.7.*", "numpy<2,>=1.20", "pandas==1.5.*", "cython==0.29.32.*", "pip", "six",
+        "attrs~=22.1",
+    )  # fmt: skip
+    assert reading.dropped == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[",
+        "dependencies: 3",
+        "- a",
+        "dependencies:\n  - pip: x",
+        "a: &a [*a]",
+        "[" * 5000,
+        "!!python/object:os.x {}",
+    ],
+)
+def test_a_file_that_cannot_be_read_lists_nothing(text: str) -> None:
+    """Nothing of it is built or called."""
+    assert read_environment(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("environment.yml", True),
+        ("ci/environment-dev.yaml", True),
+        ("conda_env.yml", True),
+        ("dev-environment.yml", True),
+        (".github/workflows/tests.yml", False),
+        ("environment.txt", False),
+        ("myenvironment.yml", False),
+    ],
+)
+def test_environment_files_are_known_by_their_names(path: str, expected: bool) -> None:
+    """The name decides, not the place."""
+    assert is_environment_file(path) is expected
+
+
+def test_names_tell_and_the_nearest_one_counts() -> None:
+    """A file without a word of its own is a developer's."""
+    assert told_by_name("environment.yml") == "dev"
+    assert told_by_name("doc/environment.yml").split() == ["doc/"]
+    assert nearest(["ci/environment.yml", "environment-dev.yml", "environment.yml"]) == "environment.yml"
+    assert nearest([]) is None
