@@ -42,7 +42,7 @@ TREE = {
 def lock(pins: tuple[str, ...], place: Path) -> str:
     """A lock with hashes."""
     (place / "in.txt").write_text("\n".join(pins))
-    words = [find_uv(), "pip", "compile", "--quiet", "--generate-hashes", "--only-binary=:all:", "--no-header"]
+    words = [str(find_uv()), "pip", "compile", "--quiet", "--generate-hashes", "--only-binary=:all:", "--no-header"]
     done = run([*words, "--python-version", "3.11", "in.txt"], cwd=place, timeout=300)
     if not done.ok:
         sys.exit(done.error_text)
