@@ -8,6 +8,7 @@ docker in /usr/bin, which keeps downloads from earlier runs.
 
 import argparse
 import os
+import resource
 import sys
 import tarfile
 import tempfile
@@ -27,7 +28,7 @@ from datasmith.process import find_uv, run
 from datasmith.settings import load_settings
 
 PINS = ("setuptools==80.9.0", "pytest==8.4.2", "numpy==1.26.4", "pandas==2.2.3", "scipy==1.13.1")
-MOVED = "pandas==2.2.2"
+MOVED = "pytest==8.4.1"
 TARGET_SHARE, TARGET_MB = 0.20, 100.0
 NAMESPACE = "fc-bench"
 ENGINES = ("bubblewrap", "docker", "buildkit")
@@ -35,7 +36,7 @@ WHAT = ("first", "second, same lock", "second, one pin moved")
 TREE = {
     "pyproject.toml": b'[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
     b'[project]\nname = "adder"\nversion = "1.0"\n',
-    "src/adder/__init__.py": b"import pandas\n",
+    "src/adder/__init__.py": b"import numpy\n",
 }
 
 
@@ -69,6 +70,12 @@ def engine_of(name: str, place: Path) -> ContainerEngine:
         index_url=settings.index_url,
         environment={"PATH": os.defpath} if name == "buildkit" else {},
     )
+
+
+def cpu_seconds() -> float:
+    """What this process and its children have used so far."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 class Disk:
@@ -105,7 +112,7 @@ def measure(name: str, locks: tuple[str, str], trees: tuple[Path, Path], place: 
     """Print the figures of one engine; True where the targets are met."""
     engine = engine_of(name, place)
     images = ImageManager(engine, namespace=NAMESPACE)
-    disk, seconds, added = Disk(engine, place), [], []
+    disk, seconds, spent, added = Disk(engine, place), [], [], []
     own = DockerContext.default(lock="").texts
     cold = {script: f"{own[script]}# {place}\n" for script in ("docker_build_base.sh", "docker_build_env.sh")}
     built = []
@@ -113,16 +120,19 @@ def measure(name: str, locks: tuple[str, str], trees: tuple[Path, Path], place: 
         context = DockerContext({**own, **cold, "lock.txt": which})
         args = {"FC_IMPORT_NAMES": "adder"}
         plan = ImagePlan("own", f"adder-{place.name}", str(number), "3.11", (), context, tree, args)
-        began = time.perf_counter()
+        began, used = time.perf_counter(), cpu_seconds()
         image = images.build(plan, log=place / "log")
         seconds.append(time.perf_counter() - began)
+        spent.append(cpu_seconds() - used)
         added.append(disk.added(image))
         built.append(image.name)
     if engine.name != "bubblewrap":
         run(["docker", "rmi", "--force", *built], timeout=120)
-    for what, second, megabytes in zip(WHAT, seconds, added, strict=True):
+    for what, second, cpu, megabytes in zip(WHAT, seconds, spent, added, strict=True):
+        # A daemon's work is not ours to count.
+        share = f"{cpu / spent[0]:4.0%} of its cpu time ({cpu:.1f} s)" if engine.name == "bubblewrap" else ""
         print(
-            f"{name:11} {what:22} {second:6.1f} s  {megabytes:7.1f} MB  {second / seconds[0]:4.0%} of the first's time"
+            f"{name:11} {what:22} {second:6.1f} s  {megabytes:7.1f} MB  {second / seconds[0]:4.0%} of the first  {share}"
         )
     return seconds[1] <= TARGET_SHARE * seconds[0] and added[1] <= TARGET_MB
 
@@ -131,14 +141,18 @@ def main() -> None:
     """One block of figures for each engine; the exit code tells whether the targets are met."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--engine", nargs="+", choices=ENGINES, default=ENGINES[:2])
-    chosen = parser.parse_args().engine
+    parser.add_argument("--pins", nargs="+", default=PINS, help="what the first environment holds")
+    chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fc-tiers-") as name:
         place = Path(name)
-        locks = lock(PINS, place), lock((*PINS[:3], MOVED, PINS[4]), place)
-        changed = {**TREE, "src/adder/__init__.py": b"import pandas\n\nchanged = True\n"}
+        locks = (
+            lock(tuple(chosen.pins), place),
+            lock((*(pin for pin in chosen.pins if not pin.startswith("pytest==")), MOVED), place),
+        )
+        changed = {**TREE, "src/adder/__init__.py": b"import numpy\n\nchanged = True\n"}
         trees = source(place, "one", TREE), source(place, "two", changed)
         met = []
-        for engine in chosen:
+        for engine in chosen.engine:
             (place / engine).mkdir()
             met.append(measure(engine, locks, trees, place / engine))
     print(f"target: {TARGET_SHARE:.0%} of the time, {TARGET_MB:g} MB: {'met' if all(met) else 'MISSED'}")

@@ -113,28 +113,27 @@ def share(tree: Path, original: Path, alike: Collection[bytes], *, times: bool =
 
     Only for directories that nobody writes any more, and paths that have the same content in both.
     """
-    original = original.resolve()
-    real: dict[Path, bool] = {}
-    for entry in _entries(tree):
-        if not stat.S_ISREG(entry.stat.st_mode) or entry.relative not in alike:
-            continue
-        twin = original / os.fsdecode(entry.relative)
-        if twin.parent not in real:
-            real[twin.parent] = twin.parent.resolve() == twin.parent
-        if real[twin.parent] and _is_twin(entry.stat, twin, times=times):
-            spare = entry.path.with_name(f".fc-{os.urandom(8).hex()}")
-            spare.hardlink_to(twin)
-            spare.rename(entry.path)
+    mine, theirs = os.fsencode(tree), os.fsencode(original.resolve())
+    spare = os.path.join(mine, f".fc-{os.urandom(8).hex()}".encode())
+    real: dict[bytes, bool] = {}
+    for relative in alike:
+        path, twin = os.path.join(mine, relative), os.path.join(theirs, relative)
+        parent = os.path.dirname(twin)
+        if parent not in real:
+            real[parent] = os.path.realpath(parent) == parent
+        if real[parent] and _are_twins(path, twin, times=times):
+            os.link(twin, spare)
+            os.rename(spare, path)
 
 
-def _is_twin(mine: os.stat_result, twin: Path, *, times: bool) -> bool:
-    """Whether what lies at `twin` is another file with the same mode and size (and time)."""
+def _are_twins(path: bytes, twin: bytes, *, times: bool) -> bool:
+    """Whether these are two files with the same mode and size (and time)."""
     try:
-        theirs = twin.lstat()
+        one, other = os.lstat(path), os.lstat(twin)
     except (FileNotFoundError, NotADirectoryError):
         return False
-    same = (mine.st_mode, mine.st_size) == (theirs.st_mode, theirs.st_size) and mine.st_ino != theirs.st_ino
-    return same and (not times or mine.st_mtime_ns == theirs.st_mtime_ns)
+    same = (one.st_mode, one.st_size) == (other.st_mode, other.st_size) and one.st_ino != other.st_ino
+    return same and stat.S_ISREG(one.st_mode) and (not times or one.st_mtime_ns == other.st_mtime_ns)
 
 
 def copy_tree(source: Path, target: Path) -> None:
