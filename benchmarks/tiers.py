@@ -130,10 +130,9 @@ def measure(name: str, locks: tuple[str, str], trees: tuple[Path, Path], place: 
         run(["docker", "rmi", "--force", *built], timeout=120)
     for what, second, cpu, megabytes in zip(WHAT, seconds, spent, added, strict=True):
         # A daemon's work is not ours to count.
-        share = f"{cpu / spent[0]:4.0%} of its cpu time ({cpu:.1f} s)" if engine.name == "bubblewrap" else ""
-        print(
-            f"{name:11} {what:22} {second:6.1f} s  {megabytes:7.1f} MB  {second / seconds[0]:4.0%} of the first  {share}"
-        )
+        work = f", {cpu / spent[0]:.0%} of its cpu time ({cpu:.1f} s)" if engine.name == "bubblewrap" else ""
+        share = f"{second / seconds[0]:4.0%} of the first one's time{work}"
+        print(f"{name:11} {what:22} {second:6.1f} s  {megabytes:7.1f} MB  {share}")
     return seconds[1] <= TARGET_SHARE * seconds[0] and added[1] <= TARGET_MB
 
 

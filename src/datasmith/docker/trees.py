@@ -4,6 +4,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -113,23 +114,32 @@ def share(tree: Path, original: Path, alike: Collection[bytes], *, times: bool =
 
     Only for directories that nobody writes any more, and paths that have the same content in both.
     """
-    mine, theirs = os.fsencode(tree), os.fsencode(original.resolve())
-    spare = os.path.join(mine, f".fc-{os.urandom(8).hex()}".encode())
+    top = os.fsencode(original.resolve())
+    spare = f".fc-{os.urandom(8).hex()}"
     real: dict[bytes, bool] = {}
-    for relative in alike:
-        path, twin = os.path.join(mine, relative), os.path.join(theirs, relative)
-        parent = os.path.dirname(twin)
-        if parent not in real:
-            real[parent] = os.path.realpath(parent) == parent
-        if real[parent] and _are_twins(path, twin, times=times):
-            os.link(twin, spare)
-            os.rename(spare, path)
+    with _opened(tree) as mine, _opened(original) as theirs:
+        for path in alike:
+            parent = top + b"/" + path.rpartition(b"/")[0] if b"/" in path else top
+            if parent not in real:
+                real[parent] = os.path.realpath(parent) == parent
+            if real[parent] and _are_twins(path, mine, theirs, times=times):
+                os.link(path, spare, src_dir_fd=theirs, dst_dir_fd=mine)
+                os.rename(spare, path, src_dir_fd=mine, dst_dir_fd=mine)
 
 
-def _are_twins(path: bytes, twin: bytes, *, times: bool) -> bool:
+@contextmanager
+def _opened(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _are_twins(path: bytes, mine: int, theirs: int, *, times: bool) -> bool:
     """Whether these are two files with the same mode and size (and time)."""
     try:
-        one, other = os.lstat(path), os.lstat(twin)
+        one, other = (os.stat(path, dir_fd=at, follow_symlinks=False) for at in (mine, theirs))
     except (FileNotFoundError, NotADirectoryError):
         return False
     same = (one.st_mode, one.st_size) == (other.st_mode, other.st_size) and one.st_ino != other.st_ino
