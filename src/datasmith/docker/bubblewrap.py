@@ -20,9 +20,8 @@ from datasmith.docker.bubblewrap_slots import Slot, Slots
 from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import CERTIFICATES, OFFLINE, TOOLS
-from datasmith.docker.layers import Layer, LayerStore, content, digest_of, tier_key
+from datasmith.docker.layers import Layer, LayerStore, Origin, content, digest_of, tier_key
 from datasmith.docker.source_tar import REPO_TAR
-from datasmith.docker.trees import copy_tree
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
 
 _log = logging.getLogger(__name__)
@@ -146,7 +145,7 @@ class BubblewrapEngine:
         identity = host_identity(packages)
         salt = {"packages": " ".join(packages), **(identity or {})}
 
-        def fill(draft: Path) -> Mapping[str, str]:
+        def fill(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
             if identity is None:
                 debian_root(draft / "root", packages, log=log, timeout=tier.timeout_s)
             make_etc(draft / "etc", draft / "root" if identity is None else Path("/"))
@@ -159,7 +158,7 @@ class BubblewrapEngine:
         root = self._root(parent)
         python = self._interpreter(root, tier.args.get("FC_PYTHON", ""))
 
-        def fill(draft: Path) -> Mapping[str, str]:
+        def fill(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
             (draft / "env").mkdir()
             args = {"UV_PYTHON": str(python), "UV_PYTHON_DOWNLOADS": "never"}
             self._run_scripts(tier, Layout(root, {ENV_PREFIX: draft / "env"}, python), args, log, limits)
@@ -169,9 +168,9 @@ class BubblewrapEngine:
         return self._layers.make(key, tier, parent, fill, ("env",))
 
     def _build_pr(self, parent: Layer | None, tier: Tier, log: Path, limits: Limits) -> Layer:
-        def fill(draft: Path) -> Mapping[str, str]:
+        def fill(draft: Path, origins: dict[str, Origin]) -> Mapping[str, str]:
             python = _python_of(parent)
-            self._lay_out(draft, parent, with_env=True)
+            origins |= self._lay_out(draft, parent, with_env=True)
             if REPO_TAR in tier.files:
                 unpack(_archive(tier.files[REPO_TAR], draft / REPO_TAR), draft / "workspace/repo")
                 (draft / REPO_TAR).unlink(missing_ok=True)
@@ -181,18 +180,16 @@ class BubblewrapEngine:
 
         return self._layers.make(tier_key(tier, digest_of(parent), {}), tier, parent, fill, ("env", "workspace"))
 
-    def _lay_out(self, target: Path, layer: Layer | None, *, with_env: bool) -> None:
-        """Private copies of what a sandbox may write."""
-        workspace, env = self._layers.tree(layer, "workspace"), self._layers.tree(layer, "env")
-        if workspace:
-            copy_tree(workspace, target / "workspace")
-        else:
+    def _lay_out(self, target: Path, layer: Layer | None, *, with_env: bool) -> Mapping[str, Origin]:
+        """Private copies of what a sandbox may write, and where they are from."""
+        wanted = ("workspace", "env") if with_env else ("workspace",)
+        copied = {name: self._layers.copy(layer, name, target / name) if layer else None for name in wanted}
+        if copied["workspace"] is None:
             (target / "workspace/repo").mkdir(parents=True)
             (target / "workspace/cache").mkdir()
-        if with_env and env:
-            copy_tree(env, target / "env")
-        elif with_env:
+        if with_env and copied["env"] is None:
             (target / "env").mkdir()
+        return {name: origin for name, origin in copied.items() if origin}
 
     def _interpreter(self, root: Root, wanted: str) -> Path:
         own = root.top / f"usr/bin/python{wanted}"

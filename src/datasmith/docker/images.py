@@ -277,8 +277,19 @@ class ImageManager:
         return self.build_env(base, plan, log=log, also=also)
 
     def _stands(self, context: DockerContext, kind: TierKind) -> bool:
-        """False where a Dockerfile that the engine runs starts from an image of its own choice."""
-        return not self._engine.runs_dockerfiles or stands_on_parent(context, kind)
+        """False where a Dockerfile that the engine runs starts from an image of its own choice.
+
+        Raises:
+            ConfigError: the engine runs none, and the context has no script to run instead; nothing is built then.
+        """
+        if self._engine.runs_dockerfiles:
+            return stands_on_parent(context, kind)
+        if own_dockerfile(context, kind) and not recipe_of(context, kind).scripts:
+            raise ConfigError(
+                f"{self._engine.name} runs no Dockerfile, and the context has no script to run instead"
+                " (example: --engine docker, or a docker_build_pkg.sh beside it)"
+            )
+        return True
 
     def build_base(
         self, apt_packages: tuple[str, ...], context: DockerContext, *, log: Path, also: Sequence[str] = ()

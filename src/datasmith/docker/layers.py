@@ -2,9 +2,11 @@
 
 import errno
 import fcntl
+import gzip
 import hashlib
 import json
 import os
+import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,11 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from datasmith.docker.engine import ImageRef, Tier
-from datasmith.docker.trees import remove_tree, share, tree_digest
+from datasmith.docker.trees import Stamp, Tree, copy_tree, read_tree, remove_tree, share, stamps_of
 from datasmith.errors import BuildFailed, ContainerError
 
 _RECORD = "layer.json"
 _NAMES = ".names"
+_FILES = "files-{}.gz"
+_FILE = struct.Struct("!H32s")
+"""In a layer's list of a tree's files: the length of a path and its content's sha256; the path follows."""
 _UNREADABLE = frozenset({errno.ENAMETOOLONG, errno.ELOOP})
 
 
@@ -111,19 +116,40 @@ class LayerStore:
             layer = self.below(layer)
         return None
 
+    def copy(self, layer: Layer, name: str, target: Path) -> "Origin | None":
+        """A private copy of a tree of `layer`, or of the nearest layer below that has it; None where none has."""
+        holder: Layer | None = layer
+        while holder and not (holder.path / name).is_dir():
+            holder = self.below(holder)
+        if holder is None:
+            return None
+        copy_tree(holder.path / name, target)
+        return Origin(_read_files(holder.path / _FILES.format(name)), stamps_of(target))
+
+    def sibling(self, tier: Tier) -> Layer | None:
+        """The newest layer of the same kind and of the same repository; None where there is none."""
+        repository = tier.name.rpartition(":")[0]
+        for record in sorted(self._root.glob(f"*/{_RECORD}"), key=lambda path: path.stat().st_mtime, reverse=True):
+            layer = self.get(record.parent.name)
+            if layer and layer.kind == tier.kind and layer.name.rpartition(":")[0] == repository:
+                return layer
+        return None
+
     def make(
         self,
         key: str,
         tier: Tier,
         parent: Layer | None,
-        fill: Callable[[Path], Mapping[str, str]],
+        fill: "Callable[[Path, dict[str, Origin]], Mapping[str, str]]",
         trees: tuple[str, ...],
     ) -> Layer:
-        """The layer `key`, made by `fill(directory)` where it is not there yet.
+        """The layer `key`, made by `fill(directory, origins)` where it is not there yet.
 
-        `fill` returns facts to remember. The digest covers the content of the subdirectories `trees` and the
-        parent's digest. A subdirectory that is as it was below is not kept again. One process makes a layer, others
-        wait; it appears by one rename, so a killed build leaves a draft that the next one deletes, never a layer.
+        `fill` returns facts to remember, and notes in `origins` what it copied from a layer. The digest covers the
+        content of the subdirectories `trees` and the parent's digest. A subdirectory that is as it was below is not
+        kept again, nor is a file that the layer below has, or the newest one of the same repository. One process makes
+        a layer, others wait; it appears by one rename, so a killed build leaves a draft that the next one deletes,
+        never a layer.
 
         Raises:
             ContainerError: the disk is full or cannot be written; names the directory.
@@ -141,16 +167,18 @@ class LayerStore:
         key: str,
         tier: Tier,
         parent: Layer | None,
-        fill: Callable[[Path], Mapping[str, str]],
+        fill: "Callable[[Path, dict[str, Origin]], Mapping[str, str]]",
         trees: tuple[str, ...],
     ) -> Layer:
         self._remove_drafts(key)
         draft = Path(tempfile.mkdtemp(prefix=f".draft-{key}-", dir=self._root))
         try:
-            facts = dict(fill(draft))
-            facts |= {f"tree:{name}": _digest_of_tree(draft / name, tier) for name in trees}
-            for name in trees:
-                self._share(draft / name, facts[f"tree:{name}"], parent)
+            origins: dict[str, Origin] = {}
+            facts = dict(fill(draft, origins))
+            read = {name: _read_tree(draft / name, tier, origins.get(name)) for name in trees}
+            facts |= {f"tree:{name}": tree.digest for name, tree in read.items()}
+            for name, tree in read.items():
+                self._share(draft / name, tree, parent, self.sibling(tier) if tier.kind == "env" else None)
             digest = chained([parent.digest if parent else key, *(facts[f"tree:{name}"] for name in trees)])
             facts["created_at"] = self._now().isoformat(timespec="seconds")
             below = parent.key if parent else None
@@ -163,18 +191,20 @@ class LayerStore:
         finally:
             remove_tree(draft)
 
-    def _share(self, made: Path, digest: str, parent: Layer | None) -> None:
-        """Keep once what a layer has in common with the one below: the whole directory, or single files.
+    def _share(self, made: Path, tree: Tree, parent: Layer | None, sibling: Layer | None) -> None:
+        """Keep once what a layer has in common with others: the whole directory, or single files.
 
         Nothing runs in `made` any more, and layers are only ever shown read-only or copied.
         """
-        original = self.tree(parent, made.name)
-        if original is None or parent is None:
-            return
-        if self._known(parent, made.name) == digest:
+        if parent and self._known(parent, made.name) == tree.digest and self.tree(parent, made.name):
             remove_tree(made)
-        else:
-            share(made, original)
+            return
+        _write_files(made.with_name(_FILES.format(made.name)), tree.files)
+        for other, times in ((parent, True), (sibling, False)):
+            original = self.tree(other, made.name)
+            if original:
+                theirs = _read_files(original.with_name(_FILES.format(made.name)))
+                share(made, original, tree.like(theirs), times=times)
 
     def _known(self, layer: Layer | None, name: str) -> str | None:
         while layer:
@@ -208,13 +238,40 @@ class LayerStore:
                 yield True
 
 
-def _digest_of_tree(path: Path, tier: Tier) -> str:
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a tree was copied from: the contents of its files there, and their stamps in the copy."""
+
+    files: Mapping[bytes, bytes]
+    stamps: Mapping[bytes, Stamp]
+
+
+def _read_tree(path: Path, tier: Tier, origin: Origin | None) -> Tree:
     try:
-        return tree_digest(path)
+        return read_tree(path, known=origin.files, stamps=origin.stamps) if origin else read_tree(path)
     except OSError as error:
         if error.errno not in _UNREADABLE:
             raise
         raise BuildFailed(tier.name, 1, f"what the scripts left cannot be read: {error.strerror}") from error
+
+
+def _write_files(target: Path, files: Mapping[bytes, bytes]) -> None:
+    with gzip.open(target, "wb", compresslevel=1) as file:
+        for path, identity in files.items():
+            file.write(_FILE.pack(len(path), identity) + path)
+
+
+def _read_files(source: Path) -> Mapping[bytes, bytes]:
+    """The list that `_write_files` wrote; empty where a layer of an older version has none."""
+    if not source.is_file():
+        return {}
+    data, at, found = gzip.decompress(source.read_bytes()), 0, {}
+    while at < len(data):
+        length, identity = _FILE.unpack_from(data, at)
+        at += _FILE.size
+        found[data[at : at + length]] = identity
+        at += length
+    return found
 
 
 def _write_safely(path: Path, text: str) -> None:

@@ -1,17 +1,20 @@
 """Directories that a sandbox has filled, handled from outside: nothing in them is followed, run or trusted."""
 
-import filecmp
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from datasmith import process
 from datasmith.errors import ContainerError
 
 _COPY_PATIENCE_S = 3600.0
+_NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
+_NO_STAMPS: Mapping[bytes, "Stamp"] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +24,65 @@ class _Entry:
     stat: os.stat_result
 
 
+Stamp = tuple[int, int, int]
+"""Inode, time of the last change (which no program can set) and size of a file: the same ones are the same content."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What lies below a directory: one digest of all, and sha256 by path of its regular files."""
+
+    digest: str
+    files: Mapping[bytes, bytes]
+
+    def like(self, other: Mapping[bytes, bytes]) -> frozenset[bytes]:
+        """Paths of the files that have the same content in another tree."""
+        return frozenset(path for path, identity in self.files.items() if other.get(path) == identity)
+
+
 def tree_digest(root: Path) -> str:
+    """The digest of `read_tree`."""
+    return read_tree(root).digest
+
+
+def read_tree(
+    root: Path, *, known: Mapping[bytes, bytes] = _NOTHING, stamps: Mapping[bytes, Stamp] = _NO_STAMPS
+) -> Tree:
     """sha256 over paths, modes, link targets and file contents below `root`; times and owners do not count.
 
-    What its owner may not read is made readable for him first.
+    What its owner may not read is made readable for him first. A file with the stamp that it had when it was copied
+    from a tree whose `known` contents are given is not read.
 
     Raises:
         OSError: something cannot be read, a path that is too long for one.
     """
     whole = hashlib.sha256()
+    contents: dict[bytes, bytes] = {}
     for entry in _entries(root):
         mode = entry.stat.st_mode
         whole.update(b"%s\0%o\0" % (entry.relative, mode))
-        whole.update(_identity(entry.path, mode))
-    return whole.hexdigest()
+        if stat.S_ISREG(mode):
+            untouched = stamps.get(entry.relative) == _stamp(entry.stat)
+            found = known.get(entry.relative) if untouched else None
+            contents[entry.relative] = found or _hash_of(entry.path)
+            whole.update(contents[entry.relative])
+        elif stat.S_ISLNK(mode):
+            whole.update(os.fsencode(entry.path.readlink()))
+    return Tree(whole.hexdigest(), contents)
+
+
+def stamps_of(root: Path) -> Mapping[bytes, Stamp]:
+    """The stamps of all regular files below `root`, by path."""
+    return {entry.relative: _stamp(entry.stat) for entry in _entries(root) if stat.S_ISREG(entry.stat.st_mode)}
+
+
+def _stamp(status: os.stat_result) -> Stamp:
+    return status.st_ino, status.st_ctime_ns, status.st_size
+
+
+def _hash_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _entries(root: Path) -> Iterator[_Entry]:
@@ -61,40 +109,41 @@ def _open_up(path: Path, wanted: int) -> None:
         path.chmod(stat.S_IMODE(mode) | wanted)
 
 
-def _identity(path: Path, mode: int) -> bytes:
-    if stat.S_ISLNK(mode):
-        return os.fsencode(path.readlink())
-    if stat.S_ISREG(mode):
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").digest()
-    return b""
+def share(tree: Path, original: Path, alike: Collection[bytes], *, times: bool = True) -> None:
+    """Let files of `tree` whose paths are `alike` in `original` be the same files, where mode (and time) agree.
 
-
-def share(tree: Path, original: Path) -> None:
-    """Let files of `tree` that are in `original` with the same content, mode and time be the same files.
-
-    Only for directories that nobody writes any more.
+    Only for directories that nobody writes any more, and paths that have the same content in both.
     """
-    original = original.resolve()
-    for entry in _entries(tree):
-        twin = original / os.fsdecode(entry.relative)
-        if stat.S_ISREG(entry.stat.st_mode) and _is_twin(entry, twin):
-            spare = entry.path.with_name(f".fc-{os.urandom(8).hex()}")
-            spare.hardlink_to(twin)
-            spare.rename(entry.path)
+    top = os.fsencode(original.resolve())
+    spare = f".fc-{os.urandom(8).hex()}"
+    real: dict[bytes, bool] = {}
+    with _opened(tree) as mine, _opened(original) as theirs:
+        for path in alike:
+            parent = top + b"/" + path.rpartition(b"/")[0] if b"/" in path else top
+            if parent not in real:
+                real[parent] = os.path.realpath(parent) == parent
+            if real[parent] and _are_twins(path, mine, theirs, times=times):
+                os.link(path, spare, src_dir_fd=theirs, dst_dir_fd=mine)
+                os.rename(spare, path, src_dir_fd=mine, dst_dir_fd=mine)
 
 
-def _is_twin(entry: _Entry, twin: Path) -> bool:
-    """Whether the file at `twin`, not reached through a link, is the same but for its place."""
+@contextmanager
+def _opened(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_PATH | os.O_DIRECTORY)
     try:
-        status = twin.lstat()
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _are_twins(path: bytes, mine: int, theirs: int, *, times: bool) -> bool:
+    """Whether these are two files with the same mode and size (and time)."""
+    try:
+        one, other = (os.stat(path, dir_fd=at, follow_symlinks=False) for at in (mine, theirs))
     except (FileNotFoundError, NotADirectoryError):
         return False
-    mine = (entry.stat.st_mode, entry.stat.st_size, entry.stat.st_mtime_ns)
-    theirs = (status.st_mode, status.st_size, status.st_mtime_ns)
-    if mine != theirs or status.st_ino == entry.stat.st_ino:
-        return False
-    return twin.parent.resolve() == twin.parent and filecmp.cmp(entry.path, twin, shallow=False)
+    same = (one.st_mode, one.st_size) == (other.st_mode, other.st_size) and one.st_ino != other.st_ino
+    return same and stat.S_ISREG(one.st_mode) and (not times or one.st_mtime_ns == other.st_mtime_ns)
 
 
 def copy_tree(source: Path, target: Path) -> None:

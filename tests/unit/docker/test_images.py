@@ -249,7 +249,7 @@ def test_only_what_a_dockerfile_of_its_own_stands_on_is_built(tmp_path: Path) ->
 
 def test_a_task_folders_own_dockerfile_changes_nothing(tmp_path: Path) -> None:
     """The files that we put into every task folder are ours: with and without them the tiers are the same."""
-    keys = []
+    keys: list[list[tuple[str, str]]] = []
     for files in (DockerContext.default(lock="x").texts, {"lock.txt": "x"}):
         namer = Namer()
         place = DockerContext(files).to_directory(tmp_path / str(len(keys)))

@@ -2,22 +2,24 @@
 
 import multiprocessing
 import os
+import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from datasmith import process
 from datasmith.docker.engine import Tier
-from datasmith.docker.layers import LayerStore, tier_key
+from datasmith.docker.layers import LayerStore, Origin, tier_key
 from datasmith.docker.trees import tree_digest
 from datasmith.errors import ContainerError
 
 TIER = Tier("pr", "some/name:1", ("a.sh",), {"a.sh": b"echo"}, {"A": "1"})
 
 
-def fill(draft: Path) -> Mapping[str, str]:
+def fill(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
     """A layer of one file."""
     (draft / "env").mkdir()
     (draft / "env/file").write_text("content")
@@ -27,10 +29,10 @@ def fill(draft: Path) -> Mapping[str, str]:
 def slowly(root: Path, notes: Path) -> None:
     """Make the layer, and note that it was made by this process."""
 
-    def noted(draft: Path) -> Mapping[str, str]:
+    def noted(draft: Path, origins: dict[str, Origin]) -> Mapping[str, str]:
         (notes / str(os.getpid())).touch()
         time.sleep(0.3)
-        return fill(draft)
+        return fill(draft, origins)
 
     LayerStore(root).make("key", TIER, None, noted, ("env",))
 
@@ -44,7 +46,7 @@ def test_a_layer_is_made_once_and_found(tmp_path: Path) -> None:
     """The second call gives the same layer without filling; it is found by key, digest and name."""
     store = LayerStore(tmp_path)
     made = store.make("key", TIER, None, fill, ("env",))
-    assert store.make("key", TIER, None, lambda _: pytest.fail("filled again"), ("env",)) == made
+    assert store.make("key", TIER, None, lambda *_: pytest.fail("filled again"), ("env",)) == made
     assert [store.find(name) for name in (made.key, made.digest, "some/name:1", "other")] == [made, made, made, None]
     assert made.facts["made"] == "here" and (made.path / "env/file").read_text() == "content"
 
@@ -52,8 +54,8 @@ def test_a_layer_is_made_once_and_found(tmp_path: Path) -> None:
 def test_an_interrupted_layer_leaves_nothing(tmp_path: Path) -> None:
     """Ctrl-C while a layer is filled leaves no directory, and the next call makes it."""
 
-    def interrupted(draft: Path) -> Mapping[str, str]:
-        fill(draft)
+    def interrupted(draft: Path, origins: dict[str, Origin]) -> Mapping[str, str]:
+        fill(draft, origins)
         (draft / "env").chmod(0)
         raise KeyboardInterrupt
 
@@ -86,7 +88,7 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path) -> None:
     assert process.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", root]).ok
     try:
 
-        def big(draft: Path) -> Mapping[str, str]:
+        def big(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
             (draft / "file").write_bytes(b"x" * 1_000_000)
             return {}
 
@@ -134,3 +136,53 @@ def test_the_digest_sees_content_links_and_modes_but_not_times(tmp_path: Path) -
         assert process.run(["sh", "-c", change], cwd=tmp_path).ok
         seen.add(tree_digest(tmp_path))
     assert len(seen) == 5
+
+
+def test_what_a_layer_has_of_others_is_kept_once(tmp_path: Path) -> None:
+    """Untouched files of the layer below, and equal ones of the repository's last environment, are the same files.
+
+    What was written in place, with the old size and time, is read again: the digest is that of the content.
+    """
+    store = LayerStore(tmp_path / "layers")
+    env = Tier("env", "n/repo:py3.11-1", (), {})
+
+    def packages(version: str) -> Callable[[Path, dict[str, Origin]], Mapping[str, str]]:
+        def made(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
+            (draft / "env").mkdir()
+            (draft / "env/large").write_text("the same in all")
+            (draft / "env/version").write_text(version)
+            return {}
+
+        return made
+
+    def changed(draft: Path, origins: dict[str, Origin]) -> Mapping[str, str]:
+        origin = store.copy(first, "env", draft / "env")
+        assert origin is not None
+        origins["env"] = origin
+        time.sleep(0.02)
+        before = (draft / "env/version").stat()
+        (draft / "env/version").write_text("9")
+        os.utime(draft / "env/version", ns=(before.st_atime_ns, before.st_mtime_ns))
+        return {}
+
+    first = store.make("first", env, None, packages("1"), ("env",))
+    second = store.make("second", replace(env, name="n/repo:py3.11-2"), None, packages("2"), ("env",))
+    other = store.make("other", replace(env, name="n/another:py3.11-2"), None, packages("3"), ("env",))
+    assert (second.path / "env/large").samefile(first.path / "env/large")
+    assert not (other.path / "env/large").samefile(first.path / "env/large")
+    pr = store.make("pr", Tier("pr", "n/repo:1", (), {}), first, changed, ("env",))
+    assert (pr.path / "env/large").samefile(first.path / "env/large")
+    assert (pr.path / "env/version").read_text() == "9" and (first.path / "env/version").read_text() == "1"
+    assert pr.facts["tree:env"] == tree_digest(pr.path / "env") != first.facts["tree:env"]
+
+
+def test_a_name_means_the_layer_that_was_called_so_last(tmp_path: Path) -> None:
+    """Names move from layer to layer; a layer that is gone is not found by them."""
+    store = LayerStore(tmp_path)
+    one = store.make("one", TIER, None, fill, ("env",))
+    two = store.make("two", TIER, None, fill, ("env",))
+    store.call(one, ("a:latest", "a:1"))
+    store.call(two, ("a:latest",))
+    assert (store.find("a:latest"), store.find("a:1")) == (two, one)
+    shutil.rmtree(two.path)
+    assert store.find("a:latest") is None

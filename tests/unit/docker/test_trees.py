@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.trees import copy_tree, remove_tree, share, tree_digest
+from datasmith.docker.trees import copy_tree, read_tree, remove_tree, share, tree_digest
 from datasmith.errors import ContainerError
 
 
@@ -117,7 +117,7 @@ def test_only_what_is_the_same_is_shared(tmp_path: Path) -> None:
     (tmp_path / "b/mode").chmod(0o755)
     os.utime(tmp_path / "b/time")
     before = tree_digest(tmp_path / "b")
-    share(tmp_path / "b", source)
+    share(tmp_path / "b", source, read_tree(tmp_path / "b").like(read_tree(source).files))
     same = [name for name in ("sub/file", "changed", "mode", "time") if (tmp_path / "b" / name).samefile(source / name)]
     assert same == ["sub/file"] and tree_digest(tmp_path / "b") == before
 
@@ -128,5 +128,5 @@ def test_nothing_is_shared_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a/sub").symlink_to(outside / "sub")
     copy_tree(outside, tmp_path / "b")
-    share(tmp_path / "b", tmp_path / "a")
+    share(tmp_path / "b", tmp_path / "a", {b"sub/file"})
     assert not (tmp_path / "b/sub/file").samefile(outside / "sub/file")

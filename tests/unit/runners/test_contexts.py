@@ -16,6 +16,7 @@ from datasmith.resolution.base import Resolution
 from datasmith.runners.contexts import StoredContexts
 from datasmith.runners.rows import pull_request_row, resolution_row
 from datasmith.settings import Settings
+from datasmith.storage.base import Row
 from datasmith.storage.sql import SqlStore
 from tests.clones import Clone
 from tests.sandboxes import embedded_engine
@@ -81,7 +82,7 @@ def texts(said: str) -> dict[str, str]:
 
 def remember(store: SqlStore, number: int, sha: str, said: str, day: int) -> None:
     """A container that stage 5 made."""
-    row = {"owner": "acme", "repo": "calc", "sha": sha, "issue_number": number, "context": texts(said)}
+    row: Row = {"owner": "acme", "repo": "calc", "sha": sha, "issue_number": number, "context": dict(texts(said))}
     store.upsert("candidate_containers", [{**row, "created_at": datetime(2026, 2, day, tzinfo=UTC)}])
 
 

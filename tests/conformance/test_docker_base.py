@@ -1,0 +1,144 @@
+"""What docker builds start from: an image by its digest, whatever its tag means later; and one file for all tiers."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from datasmith import process
+from datasmith.docker.cli_engine import CliEngine
+from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import Tier
+from datasmith.docker.images import BUILD_ARGS, build_args_text
+from tests.conformance.engines import LONG
+from tests.sandboxes import committed
+from tests.support.base_image import BASE_IMAGE, ensure_base_image
+
+pytestmark = [pytest.mark.engine, pytest.mark.docker]
+CONFIG = """version: 0.1
+storage: {{filesystem: {{rootdirectory: {place}}}}}
+http: {{addr: "127.0.0.1:{port}"}}
+"""
+BACKEND = b"""import os, zipfile
+def build_editable(directory, config_settings=None, metadata_directory=None):
+    open("who.txt", "w").write(f"{os.getuid()} {os.environ.get('UV_OFFLINE')}")
+    with zipfile.ZipFile(directory + "/thing-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("thing-1.0.dist-info/METADATA", "Metadata-Version: 2.1\\nName: thing\\nVersion: 1.0\\n")
+        wheel.writestr("thing-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("thing-1.0.dist-info/RECORD", "")
+    return "thing-1.0-py3-none-any.whl"
+build_wheel = build_editable
+"""
+PROJECT = b"""[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+[project]
+name = "thing"
+version = "1.0"
+"""
+
+
+def docker(*words: str | Path, timeout: float = 300) -> str:
+    """What a docker command says; it has to succeed."""
+    done = process.run(["docker", *words], timeout=timeout)
+    assert done.ok, done.error_text
+    return done.text.strip()
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Iterator[str]:
+    """The address of a registry on this machine."""
+    program = shutil.which("docker-registry")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("docker-registry is not installed, and CI must not skip (apt-get install docker-registry)")
+        pytest.skip("docker-registry is not installed (apt-get install docker-registry)")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    (tmp_path / "registry.yml").write_text(CONFIG.format(place=tmp_path / "registry", port=port))
+    with (tmp_path / "registry.log").open("wb") as log:
+        child = subprocess.Popen([program, "serve", tmp_path / "registry.yml"], stdout=log, stderr=log)
+    try:
+        waited = 0
+        while not _answers(port) and waited < 200:
+            waited += 1
+            time.sleep(0.05)
+        yield f"127.0.0.1:{port}"
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
+
+
+def small_image(place: Path, name: str, word: str) -> str:
+    """An image with one file, pushed; its digest in the registry."""
+    place.mkdir()
+    (place / "word").write_text(word)
+    (place / "Dockerfile").write_text("FROM scratch\nCOPY word /word\n")
+    docker("build", "--tag", name, place)
+    said = docker("push", name)
+    return said.rpartition("digest: ")[2].split()[0]
+
+
+def test_a_tag_is_resolved_once_and_for_all(registry: str, tmp_path: Path) -> None:
+    """The digest that a tag had is what a tier starts from, is keyed by and records, when the tag has moved on."""
+    name = f"{registry}/fc-tiers/base:stable"
+    first = small_image(tmp_path / "one", name, "first")
+    engine = CliEngine("docker", base_image=name)
+    assert engine.base_reference() == f"{registry}/fc-tiers/base@{first}"
+    second = small_image(tmp_path / "two", name, "second")
+    tier = Tier("base", "fc-tiers/pinned:1", (), {}, dockerfile="ARG PARENT\nFROM ${PARENT}\n")
+    try:
+        images = [engine.build(None, tier, log=tmp_path / "log")]
+        shown = '{{index .Config.Labels "org.opencontainers.image.base.digest"}}'
+        assert docker("inspect", "--format", shown, images[0].digest) == first
+        references = (name, f"{registry}/fc-tiers/base@{first}", f"{name}@{first}")
+        engines = [CliEngine("docker", base_image=reference) for reference in references]
+        images += [moved.build(None, tier, log=tmp_path / "log") for moved in engines]
+        assert docker("inspect", "--format", shown, images[1].digest) == second
+        assert images[1].digest != images[0].digest and {images[0].digest} == {image.digest for image in images[2:]}
+    finally:
+        docker("rmi", "--force", "fc-tiers/pinned:1", name, *{image.digest for image in images})
+
+
+def test_all_tiers_in_one_file(tmp_path: Path) -> None:
+    """A task folder's Dockerfile builds by itself: code of the repository as the sandbox's user, told to be offline."""
+    base = ensure_base_image(tmp_path)
+    tree = committed(tmp_path / "tree", {"pyproject.toml": PROJECT, "backend.py": BACKEND})
+    place = DockerContext.default(lock="").to_directory(tmp_path / "environment")
+    with tarfile.open(place / "repo.tar.gz", "w:gz") as archive:
+        archive.add(tree, arcname=".", filter=_of_root)
+    (place / BUILD_ARGS).write_text(build_args_text({"FC_PYTHON": "3.11", "FC_INSTALL_DIR": "."}))
+    bundle = Path("/etc/ssl/certs/ca-certificates.crt")
+    if bundle.exists():
+        shutil.copyfile(bundle, place / "ca.pem")
+    name = "fc-tiers/whole:1"
+    docker("build", "--network", "host", "--build-arg", f"FC_BASE_IMAGE={base}", "--tag", name, place, timeout=580)
+    try:
+        engine = CliEngine("docker", base_image=BASE_IMAGE)
+        image = engine.inspect(name)
+        assert image is not None
+        with engine.start(image) as container:
+            assert container.read_file("/workspace/repo/who.txt") == b"1000 1"
+            status = container.exec(["git", "status", "--porcelain"], timeout=LONG)
+            assert (status.rc, status.text) == (0, "")
+    finally:
+        docker("rmi", "--force", name)
+
+
+def _of_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """As a sealed source is: everything belongs to root."""
+    member.uid = member.gid = 0
+    return member
