@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line, run_app, show_version
+from datasmith.cli.data_attempts import attempts
 from datasmith.cli.data_discover import discover
 from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_seal import seal_check
@@ -32,6 +33,7 @@ app = typer.Typer(
     "1 scrape_repos, 2 scrape_commits, 3 classify_prs, 4 resolve_packages, 5 synthesize_images, 6 publish.",
 )
 
+app.command()(attempts)
 app.command()(discover)
 app.command()(preflight)
 app.command("seal-check")(seal_check)
