@@ -212,7 +212,9 @@ def unsolved(rows: Sequence[Mapping[str, Value]]) -> list[tuple[str, int]]:
     last = {_commit(row): row for row in rows}
     built = {_commit(row) for row in rows if row["ok"]}
     signs = Counter(
-        str(row["reason"] or f"unknown, stage {row['stage']}") for commit, row in last.items() if commit not in built
+        str(row["reason"] or "unknown, stage " + str(row["stage"]))
+        for commit, row in last.items()
+        if commit not in built
     )
     return sorted(signs.items(), key=lambda line: (-line[1], line[0]))
 
