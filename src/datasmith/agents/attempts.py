@@ -211,11 +211,8 @@ def unsolved(rows: Sequence[Mapping[str, Value]]) -> list[tuple[str, int]]:
     """
     last = {_commit(row): row for row in rows}
     built = {_commit(row) for row in rows if row["ok"]}
-    signs = Counter(
-        str(row["reason"] or "unknown, stage " + str(row["stage"]))
-        for commit, row in last.items()
-        if commit not in built
-    )
+    left = [row for commit, row in last.items() if commit not in built]
+    signs = Counter(str(row["reason"] or "unknown, stage " + str(row["stage"])) for row in left)
     return sorted(signs.items(), key=lambda line: (-line[1], line[0]))
 
 

@@ -67,6 +67,18 @@ _Executor = Annotated[
     str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (the cluster at FC_RAY_ADDRESS).")
 ]
 
+_TasksPerRepo = Annotated[
+    int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
+]
+_Agent = Annotated[
+    str,
+    typer.Option(
+        "--agent",
+        help="Who writes build scripts in stage 5 where nothing else helps: claude, codex, gemini, mini-swe-agent, "
+        "auto (the first that is installed and has its model's key) or none (default: FC_AGENT, auto).",
+    ),
+]
+
 
 @app.callback(invoke_without_command=True)
 def run(
@@ -88,18 +100,9 @@ def run(
     n_concurrent: Annotated[
         int | None, typer.Option("--n-concurrent", help="Items under way at once (default: one a core).")
     ] = None,
-    tasks_per_repo: Annotated[
-        int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
-    ] = None,
+    tasks_per_repo: _TasksPerRepo = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of samples, orders of launches and resampling.")] = 0,
-    agent: Annotated[
-        str,
-        typer.Option(
-            "--agent",
-            help="Who writes build scripts in stage 5 where nothing else helps: claude, codex, gemini, mini-swe-agent, "
-            "auto (the first that is installed and has its model's key) or none (default: FC_AGENT, auto).",
-        ),
-    ] = "",
+    agent: _Agent = "",
     engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
     max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,

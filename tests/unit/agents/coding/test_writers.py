@@ -90,7 +90,7 @@ def test_an_address_that_leads_nowhere_is_named(tmp_path: Path) -> None:
     """The variable, and an example."""
     install(tmp_path / "agents")
     wrong = given(tmp_path / "agents", ANTHROPIC_API_KEY="key-a", ANTHROPIC_BASE_URL="no address")
-    with pytest.raises(ConfigError, match="ANTHROPIC_BASE_URL=no address .*example: https"):
+    with pytest.raises(ConfigError, match=r"ANTHROPIC_BASE_URL=no address .*example: https"):
         find_cli("claude", wrong)
     with pytest.raises(ConfigError, match="FC_INDEX_URL is no address"):
         terms_of(given(tmp_path, index_url="no address"))
