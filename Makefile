@@ -15,6 +15,7 @@ install:
 	scripts/install-system.sh test
 	scripts/install.sh
 	scripts/install-supabase.sh
+	scripts/install-agents.sh
 
 check: style
 	$(RUN)python -m pytest tests/house

@@ -151,7 +151,7 @@ def test_the_sandbox_has_one_way_out_and_one_secret(
     seen = str([message for message in model.asked[-1].body["messages"] if message["role"] == "tool"])
     assert "direct no:" in seen and "outside no:" in seen and "REACHED" not in seen
     assert "proxied no: HTTP Error 403" in seen and "elsewhere no: HTTP Error 403" in seen and KEY in seen
-    assert "hunter2" not in seen and "ghp_" not in seen and "/root" not in seen
+    assert "hunter2" not in seen and "ghp_" not in seen
 
 
 def test_a_model_that_is_gone_is_an_outage(engine: ContainerEngine, image: ImageRef, place: Path) -> None:

@@ -60,7 +60,7 @@ class Bench:
             settings = Settings(
                 agents_dir=AGENTS_DIR, ANTHROPIC_API_KEY=KEY, ANTHROPIC_BASE_URL=model.url, agent_timeout_s=240,
                 agent_model="claude-sonnet-4-5", data_dir=self.place,
-            )  # type: ignore[call-arg]  # fmt: skip
+            )  # fmt: skip
             tools = SynthesisTools.of(settings, self.engine, self.store, "claude")
             tools = replace(tools, relock=lambda *_: None)
             synthesizer = Synthesizer(1, tools=tools, trace=self.traces.append)

@@ -1,9 +1,10 @@
 """What the store remembers of environments: every try to build one, and the contexts that worked."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.engine import ImageRef
@@ -180,18 +181,64 @@ def _key(commit: Commit) -> Row:
     return {"owner": commit.owner, "repo": commit.repo, "sha": commit.sha}
 
 
-def fixed_by_recipe(rows: Sequence[Mapping[str, Value]]) -> list[tuple[str, int, int]]:
-    """(recipe, commits it was tried on, commits that were built with it), the most useful first.
+@dataclass(frozen=True, slots=True)
+class RecipeRow:
+    """How often a recipe was put on a failing build: commits it was tried on, and those that were built with it.
 
-    `rows` are those of build_attempts. A commit that took several recipes counts for each of them.
+    A commit that took several recipes counts for each of them.
     """
+
+    recipe: str
+    tried: int
+    built: int
+
+
+def fixed_by_recipe(rows: Sequence[Mapping[str, Value]]) -> list[RecipeRow]:
+    """One line for each recipe in rows of build_attempts, the most useful first."""
     tried: dict[str, set[tuple[Value, ...]]] = {}
-    built: set[tuple[Value, ...]] = set()
     for row in rows:
-        commit = (row["owner"], row["repo"], row["sha"])
-        if row["ok"]:
-            built.add(commit)
-        for recipe in str(row["recipe"] or "").splitlines():
-            tried.setdefault(recipe, set()).add(commit)
-    table = [(recipe, len(commits), len(commits & built)) for recipe, commits in tried.items()]
-    return sorted(table, key=lambda line: (-line[2], -line[1], line[0]))
+        if row["recipe"]:
+            tried.setdefault(str(row["recipe"]), set()).add(_commit(row))
+    built = {_commit(row) for row in rows if row["ok"]}
+    table = [RecipeRow(recipe, len(commits), len(commits & built)) for recipe, commits in tried.items()]
+    return sorted(table, key=lambda line: (-line.built, -line.tried, line.recipe))
+
+
+def unsolved(rows: Sequence[Mapping[str, Value]]) -> list[tuple[str, int]]:
+    """What the last attempt said of the commits that were never built, and how many say so, the most frequent first.
+
+    `rows` are in the order in which they were written.
+    """
+    last = {_commit(row): row for row in rows}
+    built = {_commit(row) for row in rows if row["ok"]}
+    left = [row for commit, row in last.items() if commit not in built]
+    signs = Counter(str(row["reason"] or "unknown, stage " + str(row["stage"])) for row in left)
+    return sorted(signs.items(), key=lambda line: (-line[1], line[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class TierRow:
+    """What came of one kind of attempts; `cost_usd` is the sum of what is known, None where nothing is."""
+
+    tier: str
+    attempts: int
+    worked: int
+    seconds: float
+    cost_usd: float | None
+
+
+def by_tier(rows: Sequence[Mapping[str, Value]]) -> list[TierRow]:
+    """One line for each tier in rows of build_attempts, in the order in which they are tried."""
+    found = []
+    for tier in get_args(TierName):
+        of_tier = [row for row in rows if row["tier"] == tier]
+        seconds = sum(row["duration_s"] for row in of_tier if isinstance(row["duration_s"], float))
+        costs = [row["cost_usd"] for row in of_tier if isinstance(row["cost_usd"], float)]
+        worked = sum(1 for row in of_tier if row["ok"])
+        if of_tier:
+            found.append(TierRow(tier, len(of_tier), worked, seconds, sum(costs) if costs else None))
+    return found
+
+
+def _commit(row: Mapping[str, Value]) -> tuple[Value, ...]:
+    return row["owner"], row["repo"], row["sha"]

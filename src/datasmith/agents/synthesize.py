@@ -145,8 +145,14 @@ class Synthesizer:
         return whole_context(found.plan) if found else None
 
     def synthesize(self, wanted: Wanted, trace: Trace | None = None) -> Synthesized:
-        """The search itself; see `run` for what it raises."""
-        search = _Search(self, wanted, trace or self._trace)
+        """The search itself, told to `trace` as well; see `run` for what it raises."""
+
+        def tell(line: str) -> None:
+            self._trace(line)
+            if trace:
+                trace(line)
+
+        search = _Search(self, wanted, tell)
         found = search.run()
         if found:
             save_context(self.tools.store, wanted.commit, found, asked=wanted.plan, now=self.now())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line, run_app, show_version
+from datasmith.cli.data_attempts import attempts
 from datasmith.cli.data_discover import discover
 from datasmith.cli.data_images import images
 from datasmith.cli.data_preflight import preflight
@@ -34,6 +35,7 @@ app = typer.Typer(
     "1 scrape_repos, 2 scrape_commits, 3 classify_prs, 4 resolve_packages, 5 synthesize_images, 6 publish.",
 )
 
+app.command()(attempts)
 app.command()(discover)
 app.command()(preflight)
 app.command("seal-check")(seal_check)
@@ -89,6 +91,18 @@ _Executor = Annotated[
     str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (the cluster at FC_RAY_ADDRESS).")
 ]
 
+_TasksPerRepo = Annotated[
+    int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
+]
+_Agent = Annotated[
+    str,
+    typer.Option(
+        "--agent",
+        help="Who writes build scripts in stage 5 where nothing else helps: claude, codex, gemini, mini-swe-agent, "
+        "auto (the first that is installed and has its model's key) or none (default: FC_AGENT, auto).",
+    ),
+]
+
 
 @app.callback(invoke_without_command=True)
 def run(
@@ -110,14 +124,7 @@ def run(
     n_concurrent: _AtOnce = None,
     tasks_per_repo: _TasksPerRepo = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of samples, orders of launches and resampling.")] = 0,
-    agent: Annotated[
-        str,
-        typer.Option(
-            "--agent",
-            help="Who writes build scripts in stage 5 where nothing else helps: claude, codex, gemini, mini-swe-agent, "
-            "auto (the first that is installed and has its model's key) or none (default: FC_AGENT, auto).",
-        ),
-    ] = "",
+    agent: _Agent = "",
     engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
     max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,

@@ -7,6 +7,8 @@ import stat
 from pathlib import Path
 
 from datasmith import process
+from datasmith.agents.coding.programs import find_program
+from datasmith.agents.coding.writers import find_cli
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, EngineUnavailable, SchemaMismatch
 from datasmith.preflight.base import Answer, Facts
@@ -160,11 +162,15 @@ def uv(_facts: Facts) -> Answer:
     return Answer("OK", f"{done.text.strip()} ({program})")
 
 
-def agents(_facts: Facts) -> Answer:
+def agents(facts: Facts) -> Answer:
     """Coding agents are optional: what is mined needs none."""
-    found = [name for name in AGENTS if shutil.which(name)]
+    settings = facts.settings
+    found = [name for name in AGENTS if find_program(name, settings.agents_dir)]
     if found:
-        return Answer("OK", ", ".join(found))
+        chosen = find_cli("auto", settings) if settings.agent == "auto" else None
+        used = f"auto takes {chosen.name}" if chosen else f"FC_AGENT={settings.agent}"
+        used = "no key of a model is set, so none is used" if settings.agent == "auto" and not chosen else used
+        return Answer("OK", f"{', '.join(found)}; {used}")
     name, install = next(iter(AGENTS.items()))
     return Answer("SKIP", f"none of {', '.join(AGENTS)} is installed", f"for {name}: {install}")
 

@@ -11,9 +11,9 @@ from datasmith.docker.engine import Container, ExecResult
 from datasmith.errors import ContainerError
 
 SITE = "lib/python3.11/site-packages"
-BEFORE = Holdings(
-    {f"{SITE}/pytest/__init__.py": "1", f"{SITE}/a.pth": "2"}, {f"{SITE}/a.pth": "import a"}, ("build.log",)
-)
+LOCKED = {f"{SITE}/pytest/__init__.py": "1", f"{SITE}/a.pth": "2"}
+BEFORE = Holdings(LOCKED, {f"{SITE}/a.pth": "import a"}, ("build.log",))
+FINDER = "import __editable___calc_1_finder; __editable___calc_1_finder.install()"
 
 
 def after(

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.agents.attempts import Attempt, Commit, fixed_by_recipe, save_context, similar_contexts
+from datasmith.agents.attempts import (
+    Attempt,
+    Commit,
+    RecipeRow,
+    fixed_by_recipe,
+    save_context,
+    similar_contexts,
+    unsolved,
+)
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.images import ImagePlan
 from datasmith.errors import AgentFailed, EngineUnavailable, ModelUnavailable
@@ -94,7 +102,7 @@ def test_the_log_decides_what_is_tried_next(tmp_path: Path) -> None:
     recipes = ["", "missing header: apt libgeos-dev", "pkg_resources gone: lock setuptools<81"]
     assert [row["recipe"] for row in bench.rows()] == recipes
     assert [row["reason"] for row in bench.rows()] == ["missing header geos_c.h", "pkg_resources gone", ""]
-    assert fixed_by_recipe(bench.store.select("build_attempts")) == [(recipe, 1, 1) for recipe in recipes[1:]]
+    assert fixed_by_recipe(bench.store.select("build_attempts")) == [RecipeRow(recipe, 1, 1) for recipe in recipes[1:]]
     assert bench.synthesizer.synthesize(bench.wanted()).states == ("check_cache",)
 
 
@@ -229,3 +237,17 @@ def test_the_public_call_gives_a_context_or_none(tmp_path: Path) -> None:
     assert context is not None and context.texts[PKG] == "mine" and context.texts[LOCK].startswith("numpy==1.26.0")
     other = {**asked, "sha": "b" * 40}
     assert bench.synthesizer.run(**other, verifier=Verdict(False)) is None  # type: ignore[arg-type]
+
+
+def test_what_was_never_solved_is_counted_by_its_last_sign(tmp_path: Path) -> None:
+    """A recipe that did not help is in the table too, and a commit that was built is not among the unsolved."""
+    bench = Bench(tmp_path, lambda plan: NO_HEADER)
+    for letter in "ab":
+        bench.synthesizer.synthesize(bench.wanted(commit=replace(COMMIT, sha=letter * 40)))
+    bench.images.end = lambda plan: None
+    bench.synthesizer.synthesize(bench.wanted(commit=replace(COMMIT, sha="b" * 40)))
+    bench.images.end = lambda plan: STRANGE
+    bench.synthesizer.synthesize(bench.wanted(commit=replace(COMMIT, sha="c" * 40)))
+    rows = bench.store.select("build_attempts", order=("id",))
+    assert fixed_by_recipe(rows) == [RecipeRow("missing header: apt libgeos-dev", 2, 1)]
+    assert unsolved(rows) == [("missing header geos_c.h", 1), (f"unknown, stage {PKG}", 1)]

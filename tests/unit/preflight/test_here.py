@@ -122,7 +122,8 @@ def test_agents_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("codex", "mini"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
-    assert (here.agents(facts(tmp_path)).state, here.agents(facts(tmp_path)).detail) == ("OK", "codex, mini")
+    found = here.agents(facts(tmp_path))
+    assert (found.state, found.detail) == ("OK", "codex, mini; no key of a model is set, so none is used")
 
 
 def test_an_engine_that_cannot_be_used_is_a_failure_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

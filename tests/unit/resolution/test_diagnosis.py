@@ -1,5 +1,7 @@
 """What failed builds say, and what is made of it."""
 
+import textwrap
+
 import pytest
 
 from datasmith.resolution.diagnosis import diagnose
@@ -53,3 +55,86 @@ def test_the_cause_goes_before_its_consequences() -> None:
         "ModuleNotFoundError: No module named 'shapely.lib'\n"
     )
     assert diagnose(log).kind == "missing header"
+
+
+EXCERPTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    """
+      File "/workspace/repo/setup.py", line 12, in <module>
+        import pkg_resources
+    ModuleNotFoundError: No module named 'pkg_resources'
+    hint: This usually indicates a problem with the package or the build environment.
+    """: ("pkg_resources gone", ("setuptools<81",)),
+    """
+      File "/workspace/repo/versioneer.py", line 399, in get_versions
+        from distutils.version import LooseVersion
+    ModuleNotFoundError: No module named 'distutils'
+    """: ("distutils gone", ("setuptools<81",)),
+    """
+    Error compiling Cython file:
+    ------------------------------------------------------------
+    ...
+        cdef object key
+        if isinstance(key, (int, long)):
+                                 ^
+    ------------------------------------------------------------
+    pandas/_libs/index.pyx:61:33: undeclared name not builtin: long
+    """: ("Cython 3", ("cython<3",)),
+    """
+      File "pandas/_libs/interval.pyx", line 1, in init pandas._libs.interval
+    ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from
+    PyObject
+    """: ("numpy ABI", ("numpy<2",)),
+    """
+    A module that was compiled using NumPy 1.x cannot be run in
+    NumPy 2.0.2 as it may crash. To support both 1.x and 2.x
+    versions of NumPy, modules must be compiled with NumPy 2.0.
+    """: ("numpy ABI", ("numpy<2",)),
+    """
+      File "/workspace/repo/skimage/util/dtype.py", line 20, in <module>
+        np.bool: (False, True),
+    AttributeError: module 'numpy' has no attribute 'bool'.
+    """: ("numpy API", ("numpy<1.24",)),
+    """
+    AttributeError: `np.float_` was removed in the NumPy 2.0 release. Use `np.float64` instead.
+    """: ("numpy API", ("numpy<2",)),
+    """
+      x Failed to build `calc @ file:///workspace/repo`
+      |-> The build backend returned an error
+      `-> Call to `hatchling.build.build_editable` failed (exit status: 1)
+          Traceback (most recent call last):
+            File "<string>", line 8, in <module>
+          ModuleNotFoundError: No module named 'hatchling'
+    """: ("missing module", ("hatchling",)),
+    """
+    pip._vendor.pyproject_hooks._impl.BackendUnavailable: Cannot import 'mesonpy'
+    """: ("missing backend", ("meson-python",)),
+    """
+    ImportError: libGL.so.1: cannot open shared object file: No such file or directory
+    """: ("missing shared library", ()),
+    """
+    tests/test_calc.py F.                                                    [100%]
+    =================================== FAILURES ===================================
+    FAILED tests/test_calc.py::test_total - assert 3 == 4
+    ========================= 1 failed, 1 passed in 0.02s ==========================
+    """: ("test-only failure", ()),
+    """
+    urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>
+    """: ("network in build", ()),
+}
+"""What tools print, and what should be among the locked packages instead."""
+
+
+@pytest.mark.parametrize("log", EXCERPTS, ids=[f"{kind}-{n}" for n, (kind, _) in enumerate(EXCERPTS.values())])
+def test_an_excerpt_of_a_log_leads_to_a_recipe(log: str) -> None:
+    """The sign is found among all else, and what it asks for is what mends it."""
+    found = diagnose(textwrap.dedent(log))
+    assert (found.kind, found.requirements) == EXCERPTS[log]
+
+
+def test_a_library_that_a_wheel_loads_comes_from_debian() -> None:
+    """Its run-time package, whichever version the file has; a strange one is only named."""
+    said = "OSError: {}: cannot open shared object file: No such file or directory"
+    assert diagnose(said.format("libgomp-a34b3233.so.1")).apt_packages == ()
+    assert diagnose(said.format("libgomp.so.1")).apt_packages == ("libgomp1",)
+    assert diagnose(said.format("libgeos_c.so.1")).apt_packages == ("libgeos-dev",)
+    assert diagnose(said.format("libstrange.so")).text == "missing shared library libstrange.so"

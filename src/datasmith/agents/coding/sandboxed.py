@@ -52,11 +52,15 @@ class CodingCli:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What one turn may use: seconds, the sandbox's limits, and the places it may reach beside its model."""
+    """What one turn may use: seconds, the sandbox's limits, and the places it may reach beside its model.
+
+    `environment` tells package tools of the index.
+    """
 
     timeout_s: float
     limits: Limits
     index: tuple[Destination, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
     ca_bundle: Path | None = None
 
 
@@ -105,7 +109,8 @@ class SandboxedWriter:
     def _job(self, brief: Brief) -> bytes:
         cli = self._cli
         prompt = _prompt(brief)
-        environment = {**brief.plan.build_args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, **cli.environment}
+        places = {"FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX}
+        environment = {**brief.plan.build_args, **places, **self._terms.environment, **cli.environment}
         if self._terms.ca_bundle:
             names = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
             environment |= dict.fromkeys(names, CERTIFICATES)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from datasmith.agents.coding.clis import CLIS
 from datasmith.agents.coding.sandboxed import CodingCli, SandboxedWriter, Terms
@@ -56,10 +57,18 @@ def terms_of(settings: "Settings") -> Terms:
     from datasmith.docker.engines import limits_of
 
     urls = (settings.index_url,) if settings.index_url else PYPI
+    try:
+        index = tuple(Destination.of_url(url) for url in urls)
+        shown = settings.index_url if not urlsplit(settings.index_url).password else ""
+    except ValueError as error:
+        raise ConfigError(
+            "FC_INDEX_URL is no address of an index (example: FC_INDEX_URL=https://pypi.org/simple)"
+        ) from error
     bundle = settings.ca_bundle or Path(CERTIFICATES)
     return Terms(
         timeout_s=settings.agent_timeout_s,
         limits=limits_of(settings),
-        index=tuple(Destination.of_url(url) for url in urls),
+        index=index,
+        environment={"UV_DEFAULT_INDEX": shown, "PIP_INDEX_URL": shown} if shown else {},
         ca_bundle=bundle if bundle.is_file() else None,
     )
