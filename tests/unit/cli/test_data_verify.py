@@ -83,14 +83,16 @@ def test_the_seeds_command_line_works(tmp_path: Path) -> None:
 def test_ctrl_c_leaves_no_verdict(tmp_path: Path) -> None:
     """Stopped in the middle of the tests: exit code 130, one line, no file, and nothing left running."""
     slow = b"import time\nif __name__ == '__main__':\n    time.sleep(4322.5)\n"
-    folder = sealed_folder(tmp_path / "tasks", files={"tests/run_tests.py": slow})
+    mark = f"slow-{os.getpid()}-{tmp_path.name}"
+    command = ("python", "tests/run_tests.py", "{junit}", mark)
+    folder = sealed_folder(tmp_path / "tasks", files={"tests/run_tests.py": slow}, test_command=command)
     child = started(folder)
     deadline = time.monotonic() + 120
-    while b"tests/run_tests.py" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout:
-        assert time.monotonic() < deadline and child.poll() is None, child.communicate()
+    while mark.encode() not in subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, check=True).stdout:
+        assert time.monotonic() < deadline and child.poll() is None
         time.sleep(0.1)
     child.send_signal(signal.SIGINT)
     _, err = child.communicate(timeout=120)
     assert child.returncode == 130 and err.count("\n") == 1 and "stopped" in err
     assert not (folder / "failure.json").exists() and not (tmp_path / "data/verdicts").exists()
-    assert b"tests/run_tests.py" not in subprocess.run(["ps", "-eo", "args"], capture_output=True, check=True).stdout
+    assert mark.encode() not in subprocess.run(["ps", "-ww", "-eo", "args"], capture_output=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""Images of tasks in real registries, from both engines: pushed, looked for, taken apart by another program."""
+"""Images of tasks in real registries: pushed, looked for, taken apart by another program."""
 
 import json
 import tarfile
@@ -12,21 +12,16 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
-from datasmith.docker.cli_engine import CliEngine
 from datasmith.docker.engine import ContainerEngine, Tier
 from datasmith.docker.oci import OciLayout
 from datasmith.docker.oci_save import save_image
 from datasmith.errors import InvalidTask, PublishError
 from datasmith.publish.images import PUBLISHED, SBOM, STATEMENT, ImagePublisher, Published, read_published
-from datasmith.publish.places import open_registry, read_places
 from datasmith.publish.registry import Pauses
-from datasmith.publish.sbom import dpkg_status, installed
 from datasmith.settings import Settings
 from datasmith.tasks.folder import write_task
-from tests.conformance.engines import CA_BUNDLE
 from tests.loopback.registry import CuttingProxy, free_port, registry
 from tests.sandboxes import embedded_engine, tree_image, tree_task
-from tests.support.base_image import ensure_base_image
 from tests.unit.tasks.samples import certificate, source_tar
 
 pytestmark = pytest.mark.engine
@@ -219,29 +214,3 @@ def test_only_what_a_tier_changes_is_in_its_layer(engine: BubblewrapEngine, cach
         members = {member.name: member for member in tar if not member.isdir()}
     assert set(members) == {"opt/env/lib/2", "opt/env/lib/.wh.3"}
     assert {(member.uid, member.mtime) for member in members.values()} == {(1000, 315_532_800)}
-
-
-@pytest.mark.docker
-def test_an_image_of_docker_keeps_its_id(port: int, tmp_path: Path) -> None:
-    """`docker pull` by the manifest's digest brings back the image with the same id; the packages of dpkg are known."""
-    base = ensure_base_image(tmp_path)
-    cli = ["docker", "image", "inspect", "--format", "{{.Id}}"]
-    docker = CliEngine("docker", base_image=base, ca_bundle=CA_BUNDLE if CA_BUNDLE.exists() else None)
-    image = docker.inspect(base)
-    assert image is not None
-    layout = OciLayout(tmp_path / "layout")
-    settings = Settings()
-    manifest = save_image(settings, image, layout, "t")
-    assert manifest.blobs[0].digest == image.digest == process.run([*cli, base]).text.strip()
-    names = {str(part["name"]) for part in installed(dpkg_status(layout, manifest))}
-    assert {"libc6", "git", "python3"} <= names
-    (place,) = read_places(where(port))
-    client = open_registry(place, settings)
-    for blob in manifest.blobs:
-        client.put_blob("formulacode/docker", blob, layout.blob(blob.digest))
-    client.put_manifest("formulacode/docker", "t", manifest.data, manifest.descriptor)
-    assert client.digest("formulacode/docker", "t") == manifest.descriptor.digest
-    name = f"{where(port)}/docker@{manifest.descriptor.digest}"
-    assert process.run(["docker", "pull", "--quiet", name], timeout=300).ok
-    assert process.run([*cli, name]).text.strip() == image.digest
-    assert process.run(["docker", "rmi", name]).ok and docker.inspect(base) == image

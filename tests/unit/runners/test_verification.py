@@ -112,10 +112,12 @@ def test_each_way_to_fail_has_its_stage(engine: BubblewrapEngine, tmp_path: Path
 def test_a_time_out_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> None:
     """Tests that do not end in time fail the folder, and none of their processes is left."""
     slow = b"import time\nif __name__ == '__main__':\n    time.sleep(4321.5)\n"
-    folder = sealed_folder(tmp_path / "tasks", files={"tests/run_tests.py": slow})
+    mark = f"slow-{os.getpid()}-{tmp_path.name}"
+    command = ("python", "tests/run_tests.py", "{junit}", mark)
+    folder = sealed_folder(tmp_path / "tasks", files={"tests/run_tests.py": slow}, test_command=command)
     found = failure(judged(tmp_path, Counted(engine, tmp_path, Times(tests_s=2.0)), folder))
     assert found.stage == "tests" and "not done after 2 s" in found.error_message
-    assert b"run_tests.py" not in process.run(["ps", "-eo", "args"]).stdout
+    assert mark.encode() not in process.run(["ps", "-ww", "-eo", "args"]).stdout
 
 
 def test_a_leak_of_the_fix_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_time_out_is_a_failure(base: str, tmp_path: Path, name: str) -> None:
     found = failure(verified(tmp_path, Times(tests_s=4.0, benchmarks_s=4.0)))
     assert found.stage == ("tests" if name == "run-tests.sh" else "measure")
     assert "not done after 4 s" in found.error_message
-    assert b"sleep 4321" not in process.run(["ps", "-eo", "args"]).stdout
+    assert b"sleep 4321" not in process.run(["ps", "-ww", "-eo", "args"]).stdout
 
 
 def test_a_script_has_no_network_and_no_power_over_the_machine(base: str, tmp_path: Path) -> None:
