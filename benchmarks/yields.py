@@ -1,6 +1,6 @@
 """How many performance pull requests of some clones become tasks, and where the others are lost.
 
-Run: `python benchmarks/yields.py WORK CLONE [CLONE ...] [--most 15] [--months 24] [--measure] [--suite own|newest|both]`.
+Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--measure] [--suite own|newest|both]`.
 For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
 no model used; without --measure stage 5 ends where measuring would begin. All is kept below WORK, and the same
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
