@@ -12,7 +12,7 @@ python examples/samplelib/make_history.py "$place/samplelib"
 
 echo "== 2. Six stages: from pull requests to sealed, measured tasks; then the funnel: where each one ended, and why"
 fc-data --forge git --repo "$place/samplelib" --start-date 2026-02-01 --end-date 2026-07-01 \
-    --data-dir "$place/data" --resume --max-rounds 10
+    --data-dir "$place/data" --resume --max-rounds 9
 
 echo "== 3. Three agents on the tasks"
 fc-eval run --dataset "$place/data/dataset/tasks" --config examples/agents/demo.json \

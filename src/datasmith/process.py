@@ -294,9 +294,9 @@ def _children(pid: int) -> list[int]:
     """The processes that the threads of `pid` began; none of a process or thread that is gone by now."""
     found: list[int] = []
     with suppress(FileNotFoundError, ProcessLookupError):
-        for thread in os.listdir(f"/proc/{pid}/task"):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
             with suppress(FileNotFoundError, ProcessLookupError):
-                found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+                found += map(int, (thread / "children").read_text().split())
     return found
 
 

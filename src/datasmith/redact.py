@@ -63,13 +63,19 @@ KINDS: dict[str, tuple[tuple[str, ...], str]] = {
 What the group `keep` matched stays. A kind is added here and nowhere else."""
 
 _COMPILED = tuple((marks, re.compile(pattern)) for marks, pattern in KINDS.values())
+_SHORTEST_TEXT = len("://:p@h")
+"""A text with fewer characters holds none of them: most fields of most rows."""
 
 
 def redact(text: str) -> str:
     """The text with `***` in place of everything that has the form of a secret."""
+    if len(text) < _SHORTEST_TEXT:
+        return text
     for marks, pattern in _COMPILED:
-        if any(mark in text for mark in marks):
-            text = pattern.sub(_mask, text)
+        for mark in marks:  # no any(): a generator costs more than all the rest
+            if mark in text:
+                text = pattern.sub(_mask, text)
+                break
     return text
 
 

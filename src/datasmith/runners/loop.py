@@ -35,8 +35,8 @@ OUTAGES = (EngineUnavailable, IndexUnavailable, StoreUnavailable, ForgeUnavailab
 BATCH = 1024
 """At most this many items are claimed, and this many answers written, in one transaction."""
 GATHER_S = 0.1
-"""Where items end faster than a transaction each would allow, their answers are gathered this long before they are
-written: a killed process then decides that much again."""
+"""Where items end faster than a transaction each would allow, at least so long is between the beginnings of two: a
+killed process then decides that much again."""
 QUICK = 100
 """This many items a second are fast: below it every answer is written at once."""
 
@@ -126,6 +126,7 @@ class Loop:
         self._waiting: deque[StageItem] = deque()
         self._total = 0
         self._under_way = 0
+        self._plenty = False
         self._lately: deque[float] = deque(maxlen=BATCH)
 
     async def run(self, total: int) -> None:
@@ -202,17 +203,24 @@ class Loop:
         """An item under our lease.
 
         As many are claimed at once as ended in the last second, or as slots are free: what takes minutes is never
-        kept from other workers, what takes milliseconds costs no transaction of its own.
+        kept from other workers, what takes milliseconds costs no transaction of its own, and is claimed before the
+        last ones are used up, while the other slots work.
         """
-        if self._waiting:
+        if self._waiting and (self._claiming.locked() or not self._runs_low()):
             return self._waiting.popleft()
+        mine = self._waiting.popleft() if self._waiting else None
         async with self._claiming:
-            if not self._waiting:
-                free_slots = 1 + self._claiming.statistics().tasks_waiting
-                claimed = await self._in_thread(partial(self._claim, max(free_slots, self._rate())))
+            if not self._waiting or self._runs_low():
+                wanted = max(1 + self._claiming.statistics().tasks_waiting, self._rate())
+                claimed = await self._in_thread(partial(self._claim, wanted))
                 self._held |= {item.item: item for item in claimed}
                 self._waiting.extend(claimed)
-            return self._waiting.popleft() if self._waiting else None
+                self._plenty = len(claimed) == wanted
+            return mine or (self._waiting.popleft() if self._waiting else None)
+
+    def _runs_low(self) -> bool:
+        """True where what waits here is gone in a quarter of a second, and there was more of it."""
+        return self._plenty and len(self._waiting) <= self._rate() // 4
 
     def _rate(self) -> int:
         """Items that ended in the last second, at most a batch."""
@@ -223,10 +231,12 @@ class Loop:
 
     async def _write(self, inbox: MemoryObjectReceiveStream[Verdict], whole: anyio.CancelScope) -> None:
         """Write verdicts as they come: all that wait while the last batch was written go into the next."""
+        began = -GATHER_S
         async for first in inbox:
             with anyio.CancelScope(shield=True):
                 if self._rate() >= QUICK:
-                    await anyio.sleep(GATHER_S)
+                    await anyio.sleep(max(0.0, began + GATHER_S - anyio.current_time()))
+                began = anyio.current_time()
                 await self._settle([first, *_waiting_in(inbox)])
         whole.cancel()
 

@@ -1,9 +1,11 @@
 """The loop every stage shares."""
 
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import anyio
 import pytest
@@ -118,6 +120,30 @@ def test_long_items_are_not_claimed_in_advance(store: SqlStore) -> None:
 
     anyio.run(Numbers(entered(store, 8), look).run_stage)
     assert max(seen[:4]) <= OPTIONS.n_concurrent
+
+
+def test_quick_items_go_on_while_more_are_claimed(store: SqlStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one slot claims before the last items are used up costs the other slots no time."""
+    ended: list[int] = []
+    went_on: list[int] = []
+    claim = store.claim
+
+    async def quick(number: int) -> Outcome[int]:
+        await anyio.sleep(0.001)
+        ended.append(number)
+        return squared(number)
+
+    def slow_claim(*given: Any, **named: Any) -> list[StageItem]:
+        before, deadline = len(ended), time.monotonic() + 0.3
+        while len(ended) < before + 50 and time.monotonic() < deadline:
+            time.sleep(0.001)
+        went_on.append(len(ended) - before)
+        return claim(*given, **named)
+
+    monkeypatch.setattr(store, "claim", slow_claim)
+    summary = anyio.run(Numbers(entered(store, 2000), quick).run_stage)
+    assert summary.passed == len(ended) == len(set(ended)) == 2000
+    assert max(went_on) >= 50
 
 
 def test_results_of_given_items_come_in_their_order(store: SqlStore) -> None:

@@ -8,9 +8,10 @@ export LC_ALL=C
 names=$1
 place=$(mktemp -d)
 python=$(readlink -f /opt/env/bin/python || echo /opt/env)
-# Every place by name: what is mounted by itself is not entered by a walk that stays on one file system.
-{ find / /usr /root /home /home/agent /opt /opt/env /workspace /workspace/repo /workspace/cache /var /srv \
-  "${python%/bin/*}" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
+# Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
+mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')
+[ "${#places[@]}" -gt 0 ]
+{ find "${places[@]//\\040/ }" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
   -type f -print0 2>/dev/null || true; } | sort -zu >"$place/all"
 show() {
   while IFS= read -r -d '' path; do printf '%s\t%q\n' "$1" "$path"; done

@@ -15,7 +15,6 @@ import io
 import json
 import sys
 import time
-import traceback
 
 from .report import Report, failure, leave_script_path
 from .suite import Benchmark, SetupCacheFailed, enter_directory, give_cache, load
@@ -108,6 +107,8 @@ if __name__ == "__main__":
     except NotImplementedError as error:
         reply = {"skipped": failure(error)}
     except BaseException as error:
+        import traceback
+
         traceback.print_exc()
         reply = {"failed": failure(error)}
     report.send(reply)

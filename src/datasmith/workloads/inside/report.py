@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import NoReturn
+
+TYPE_CHECKING = False
+"""What `typing` has by this name; importing that would be a twentieth of a launch's start."""
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 class Report:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sys
-import tempfile
 import types
-from typing import TYPE_CHECKING
+
+from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -81,7 +80,9 @@ def load(root: str, name: str, index: int | None) -> Benchmark:
 
 def enter_directory(cache_dir: str | None) -> None:
     """Make a fresh working directory that shows, by links, the files that setup_cache left (they are read-only)."""
-    os.chdir(tempfile.mkdtemp(prefix="asv-"))
+    place = "/tmp/asv-" + os.urandom(8).hex()  # tempfile is slow to import
+    os.mkdir(place, 0o700)
+    os.chdir(place)
     for name in os.listdir(cache_dir) if cache_dir and os.path.isdir(cache_dir) else []:
         if name != FAILED:
             os.symlink(os.path.join(str(cache_dir), name), name)
@@ -98,6 +99,8 @@ def give_cache(benchmark: Benchmark, cache_dir: str | None) -> None:
         return
     if not os.path.isfile(os.path.join(cache_dir, PICKLE)):
         raise SetupCacheFailed(_reason(os.path.join(cache_dir, FAILED)))
+    import pickle
+
     with open(os.path.join(cache_dir, PICKLE), "rb") as stream:
         benchmark.set_cache(pickle.load(stream))
 
