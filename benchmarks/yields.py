@@ -1,6 +1,6 @@
 """How many performance pull requests of some clones become tasks, and where the others are lost.
 
-Run: `python benchmarks/yields.py WORK CLONE [CLONE ...] [--most 15] [--months 24] [--measure] [--suite own|newest|both]`.
+Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--measure] [--suite own|newest|both]`.
 For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
 no model used; without --measure stage 5 ends where measuring would begin. All is kept below WORK, and the same
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
@@ -102,11 +102,12 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
     request = asked(clone, suite, options)
     before = images_mb(settings)
     try:
-        with Pipeline.open(settings, request) as pipeline:
-            anyio.run(pipeline.run, journal.show)
+        if not options.show:
+            with Pipeline.open(settings, request) as pipeline:
+                anyio.run(pipeline.run, journal.show)
     except DatasmithError as error:
         print(f"{place.name}: {error}")
-    grown = images_mb(settings) - before
+    grown = noted(place / "images_mb.txt", images_mb(settings) - before)
     with open_store(settings) as store:
         rows = store.stage_items(request.window.key)
     return summed(place.name, suite, rows, journal.reached, grown)
@@ -128,6 +129,13 @@ def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
         suite=SuiteWish(NEWEST) if suite == NEWEST else SuiteWish(),
         measured=options.measure,
     )
+
+
+def noted(path: Path, more: float) -> float:
+    """Add to the number in a file; the sum."""
+    whole = more + (float(path.read_text()) if path.exists() else 0.0)
+    path.write_text(f"{whole}\n")
+    return whole
 
 
 def images_mb(settings: Settings) -> float:
@@ -195,6 +203,7 @@ def main() -> None:
     parser.add_argument("--months", type=float, default=24, help="before the clone's newest commit")
     parser.add_argument("--suite", choices=("own", NEWEST, "both"), default="both", help="whose benchmarks")
     parser.add_argument("--measure", action="store_true", help="measure the expert's patch, too")
+    parser.add_argument("--show", action="store_true", help="print what is known, run nothing")
     parser.add_argument("--max-rounds", type=int, default=12, help="with --measure: at most so many a workload")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     options = parser.parse_args()

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
 import pytest
 
 from datasmith.agents.coding.diff import baseline, extract_patch
@@ -14,9 +15,11 @@ from datasmith.docker.engines import open_engine
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.suite import show_suite
 from datasmith.github.forges import Sources
+from datasmith.pipeline import Pipeline
 from datasmith.publish.funnel import Funnel
 from datasmith.runners.request import Request
 from datasmith.runners.suites import SuiteWish
+from datasmith.runners.synthesis import NOT_MEASURED
 from datasmith.settings import Settings
 from datasmith.storage.sql import SqlStore
 from datasmith.tasks.folder import check_task, read_task, write_task
@@ -209,3 +212,20 @@ def test_trials_are_graded_with_the_tasks_own_suite(
         trial = RunFolder(tmp_path / "runs/one").read_trial(TrialKey("acme_calc_1", agent, 1))
         assert trial and trial.ratios
         assert {row.workload for row in trial.ratios.workloads} == set(workloads)
+
+
+def test_stage_5_can_end_before_it_measures(cache: Path, tmp_path: Path) -> None:
+    """Built, sealed and verified with each step told, and then refused with what would have been measured."""
+    clone = library(tmp_path / "calc")
+    settings = Settings(data_dir=tmp_path / "data", cache_dir=cache, engine="bubblewrap")
+    steps: list[str] = []
+
+    def show(_stage: str, done: int, _total: int, text: str) -> None:
+        steps.extend([text.removeprefix("acme/calc:5 ")] if done < 0 else [])
+
+    with Pipeline.open(settings, replace(window(clone), suite=SuiteWish("newest"), measured=False)) as pipeline:
+        anyio.run(pipeline.run, show)
+        found = pipeline.funnel()
+    assert steps == ["build", "verify", "benchmarks", "tests", "tests with the expert's patch"]
+    ((state, reason, number),) = found.stages[3].reasons
+    assert (state, reason, number) == ("refused", f"{NOT_MEASURED}: 3 workloads, 2 tests", 1)

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from datasmith.docker import seal_search
+from datasmith.docker import seal_names, seal_search
 from datasmith.docker.engine import WORKDIR, Container, ExecResult
+from datasmith.docker.seal_names import Names
 from datasmith.docker.seal_search import Search, telling
 from datasmith.errors import ContainerError
 
@@ -70,6 +71,8 @@ def check(
     lines = telling(known.lines)
     names = sorted({name.partition(".")[0] for name in import_names})
     search = _search(container, lines, names)
+    brought = seal_names.brought(known.lines)
+    compiled = _compiled(container, brought)
     problems = [
         *tree.about_objects(),
         *tree.about_commit(base_tree),
@@ -77,6 +80,7 @@ def check(
         *tree.about_refs(),
         *tree.about_files(),
         *seal_search.problems(search, lines, names),
+        *seal_names.problems(compiled, brought),
     ]
     looked_at = (
         "commits and their trees",
@@ -86,6 +90,7 @@ def check(
         f"{search.looked_at} files: wheels, source archives and caches of downloads",
         f"copies of {', '.join(names) or 'no named module'} beside the tree",
         f"{len(search.lines)} lines that the fix adds and base does not have",
+        f"compiled code beside the tree's sources: {len(compiled.names)} names that the fix brings",
     )
     return SealReport(looked_at, tuple(problems))
 
@@ -98,6 +103,15 @@ def _search(container: Container, lines: Mapping[str, frozenset[str]], names: Se
         return Search.read(done.stdout.decode("utf-8", "surrogateescape"))
     except (ValueError, KeyError) as error:
         raise ContainerError(f"cannot check the seal: seal_search.sh: {error}") from error
+
+
+def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Names:
+    wanted = "".join(f"{name}\n" for name in sorted({name for some in brought.values() for name in some}))
+    done = _asked(container, ["bash", "-c", _script("seal_names.sh")], stdin=wanted.encode(), cwd=WORKDIR)
+    try:
+        return Names.read(done.stdout.decode("utf-8", "surrogateescape"))
+    except (ValueError, KeyError) as error:
+        raise ContainerError(f"cannot check the seal: seal_names.sh: {error}") from error
 
 
 def _script(name: str) -> str:

@@ -6,11 +6,17 @@ from pathlib import Path
 import pytest
 
 from datasmith.errors import ConfigError
+from datasmith.github.forges import Sources
 from datasmith.github.git import Git
 from datasmith.github.models import PR
+from datasmith.resolution.base import Resolution
 from datasmith.resolution.imports import undeclared
+from datasmith.runners.request import Request
 from datasmith.runners.resolve_packages import read_suite, read_tree
+from datasmith.runners.rows import load_resolution, load_suite, resolution_row
 from datasmith.runners.suites import ForeignSuite, SuiteWish, choose, hints, laid_over
+from datasmith.settings import Settings
+from datasmith.storage import open_store
 from datasmith.workloads.config import AsvConfig
 from tests.clones import ASV, Clone
 
@@ -99,3 +105,39 @@ def test_a_suite_repository_is_a_clone_or_a_name(tmp_path: Path) -> None:
     assert not SuiteWish.checked("", "")
     with pytest.raises(ConfigError, match="example: --suite-repo astropy/astropy-benchmarks"):
         SuiteWish.checked("", "no such place")
+
+
+def asked(**flags: object) -> Request:
+    given: dict[str, object] = {
+        "start_date": "2026-02-01", "end_date": "2026-03-01", "sources": Sources("git"), "stages": (), "resume": False,
+        "force": False, "n_concurrent": None, "tasks_per_repo": None, "seed": 0, "precise": False,
+        "suite": SuiteWish("newest"),
+    }  # fmt: skip
+    return Request.checked(**{**given, **flags})  # type: ignore[arg-type]
+
+
+def test_stage_4_chooses_the_suite() -> None:
+    """Stage 5 alone cannot be asked for another suite; with stage 4 its old decisions do not count, but for resume."""
+    with pytest.raises(ConfigError, match="need stage 4"):
+        asked(stages=(5,))
+    assert asked(stages=(4, 5)).terms(None).force and asked().terms(None).force
+    assert not asked(resume=True).terms(None).force
+    assert asked(stages=(5,), suite=None).suite == SuiteWish()
+
+
+def test_the_store_remembers_which_suite_an_environment_is_for(tmp_path: Path) -> None:
+    """The record comes back beside an unharmed resolution; without one base's own suite is meant."""
+    clone = Clone(tmp_path / "calc")
+    pr = pull_request().model_copy(update={"base_sha": clone.git("rev-parse", "HEAD")})
+    record = chosen(SuiteWish("newest"), clone).record
+    environment = Resolution(
+        python_version="3.11", pins=("a==1",), lock="a==1\n", cutoff=datetime(2026, 1, 1, tzinfo=UTC),
+        strategy="newest-python", dropped=(), project_root=".", project_name="calc", import_names=("calc",),
+        build_requires=(), compiled=False, apt_packages=(), log="",
+    )  # fmt: skip
+    with open_store(Settings(data_dir=tmp_path / "data")) as store:
+        for suite in (record, None):
+            table, row = resolution_row(pr, environment, datetime(2026, 1, 2, tzinfo=UTC), suite=suite)
+            store.upsert(table, [row])
+            assert load_suite(store, pr) == suite
+            assert load_resolution(store, pr) == environment

@@ -1,0 +1,85 @@
+"""What the seal looks for in machine code, which has no lines: names that the fix brings."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+SHORTEST = 10
+"""Characters; a shorter name is found anywhere by chance."""
+SHORTEST_ALONE = 16
+"""... and so is one of this length, where it is the only one that the fix brings."""
+TELLING_SHARE = 0.2
+"""Compiled code with this share of the names that the fix brings to one file, and at least two, has them from it."""
+MOST_NAMES = 500
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_COMPOSED = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
+_OF_THE_INTERPRETER = re.compile(r"_*(Py[A-Z_]|NPY_|npy_|pyx)")
+
+
+def brought(added: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    """Of the lines that the fix adds, by file, the names by which compiled code can be recognised.
+
+    They are composed of words (`build_index`, `buildIndex`), and none of the interpreter's own interface.
+    """
+    kept = {
+        path: {name for line in lines for name in _NAME.findall(line) if _tells(name)} for path, lines in added.items()
+    }
+    longest = sorted({name for names in kept.values() for name in names}, key=lambda name: (-len(name), name))
+    chosen = frozenset(longest[:MOST_NAMES])
+    return {path: frozenset(names & chosen) for path, names in kept.items() if names & chosen}
+
+
+def _tells(name: str) -> bool:
+    return (
+        len(name) >= SHORTEST
+        and name.isascii()
+        and bool(_COMPOSED.search(name))
+        and not _OF_THE_INTERPRETER.match(name)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What seal_names.sh found: names that base does not have, and compiled files that hold some of them."""
+
+    names: frozenset[str]
+    files: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def read(cls, answer: str) -> "Names":
+        """Read what the script printed.
+
+        Raises:
+            ValueError, KeyError: that is something else.
+        """
+        names: set[str] = set()
+        files: dict[str, set[str]] = {}
+        path = ""
+        for line in answer.split("\n")[:-1]:
+            word, _, text = line.partition("\t")
+            if word == "name":
+                names.add(text)
+            elif word == "file":
+                path = text
+                files[path] = set()
+            elif word == "has":
+                files[path].add(text)
+            else:
+                raise ValueError(f"unknown answer {line[:80]!r}")
+        return cls(frozenset(names), {path: frozenset(found) for path, found in files.items()})
+
+
+def problems(search: Names, wanted: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """What speaks against the seal; `wanted` is what `brought` gave."""
+    for path, found in search.files.items():
+        for source, names in wanted.items():
+            new = names & search.names
+            if _is_telling(found & new, new):
+                yield f"{path} holds {len(found & new)} of {len(new)} names that the fix brings in {source}"
+
+
+def _is_telling(found: frozenset[str], new: frozenset[str]) -> bool:
+    if len(new) == 1:
+        return any(len(name) >= SHORTEST_ALONE for name in found)
+    return len(found) >= max(2, ceil(TELLING_SHARE * len(new)))

@@ -1,0 +1,181 @@
+"""Images that leak the fix in every way we know of, built on each engine: the seal finds all of them."""
+
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from datasmith import process
+from datasmith.cli.common import run_app
+from datasmith.cli.data import app
+from datasmith.docker import seal
+from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR, ImageRef, Tier
+from datasmith.docker.seal import Fix
+from datasmith.settings import known_variables
+from tests.conformance.engines import CA_BUNDLE, Built
+from tests.sandboxes import GIT_ENV, committed
+
+NEW = (
+    "    cached = table.get(key) or build_the_table_once(key)",
+    "    for row in rows: yield cached.lookup_identifier(row.identifier)",
+    "    return numpy.fromiter(found, dtype=float, count=len(rows))",
+)
+NOTE = "Reading a table is thirty times faster, because its index is kept."
+FIXED = "\n".join(NEW).encode()
+FILES = {"a.py": b"x = 1\n", "pkg/__init__.py": b"", ".gitignore": b"build\n*.egg-info\n_build\n*.so\n"}
+SITE = f"{ENV_PREFIX}/lib/python3.11/site-packages"
+
+
+def git(tree: Path, *words: str, stdin: bytes = b"") -> str:
+    done = process.run(["git", *words], cwd=tree, env=GIT_ENV, stdin=stdin)
+    assert done.ok, done.error_text
+    return done.text.strip()
+
+
+def commit_fix(tree: Path) -> str:
+    """The fix as a commit on top; the tree goes back to base, as a clone at its base commit would."""
+    (tree / "a.py").write_bytes(FIXED)
+    git(tree, "commit", "-qam", "fix")
+    fixed = git(tree, "rev-parse", "HEAD")
+    git(tree, "reset", "-q", "--hard", "HEAD~1")
+    return fixed
+
+
+def tag(tree: Path) -> None:
+    git(tree, "tag", "v2", commit_fix(tree))
+
+
+def orig_head(tree: Path) -> None:
+    """Only the name of a commit that is not there: where to ask for it."""
+    (tree / ".git/ORIG_HEAD").write_text("1" * 40 + "\n")
+
+
+def alternates(tree: Path) -> None:
+    """The fix in another object store, which git reads as if it were this one's."""
+    name = git(tree, "hash-object", "-w", "--stdin", stdin=FIXED)
+    objects, other = tree / ".git/objects", tree / ".git/other" / name[:2]
+    other.mkdir(parents=True)
+    (objects / name[:2] / name[2:]).rename(other / name[2:])
+    (objects / "info").mkdir(exist_ok=True)
+    (objects / "info/alternates").write_text("../other\n")
+
+
+def packed(tree: Path) -> None:
+    """A pack with the fix that nothing refers to."""
+    fixed = commit_fix(tree)
+    objects = git(tree, "rev-list", "--objects", "--no-object-names", fixed)
+    git(tree, "pack-objects", "-q", ".git/objects/pack/pack", stdin=f"{objects}\n".encode())
+    git(tree, "reflog", "expire", "--expire=now", "--all")
+    git(tree, "prune", "--expire=now")
+
+
+def nothing(_: Path) -> None:
+    """The tree is as it should be; the build leaks."""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """What is done to the tree before it is sealed, what the build does then, and what the seal has to say."""
+
+    says: str
+    spoil: Callable[[Path], object] = nothing
+    path: str = ""
+    content: bytes = b""
+
+    @property
+    def script(self) -> bytes:
+        """Writes the file, byte by byte in octal, as a build would leave it."""
+        if not self.path:
+            return b"true\n"
+        octal = "".join(f"\\0{byte:03o}" for byte in self.content)
+        return f"set -eu\nmkdir -p '{self.path.rpartition('/')[0]}'\nprintf '%b' '{octal}' >'{self.path}'\n".encode()
+
+
+STRINGS = b"\x7fELF\x02\0" + b"\0".join((b"build_the_table_once", b"lookup_identifier", b"fromiter")) + b"\0"
+"""What of the fix can be read in its machine code: the names that it brought."""
+LEAKS = {
+    "full clone": Leak("commits 2", commit_fix),
+    "tag": Leak("refs/tags/v2", tag),
+    "ORIG_HEAD": Leak(".git/ORIG_HEAD is there", orig_head),
+    "alternates": Leak("objects of the fix are present", alternates),
+    "packed and unreachable": Leak("objects do not belong to the commit", packed),
+    "a later wheel in a cache": Leak(
+        "cached package", path="/workspace/cache/pip/pkg-2.0-py3-none-any.whl", content=b"PK"
+    ),
+    "a later version in site-packages": Leak("a second copy", path=f"{SITE}/pkg/__init__.py", content=b"v = 2\n"),
+    "the fix in built documentation": Leak(
+        "lines that the fix adds", path=f"{WORKDIR}/docs/_build/index.html", content=f"<p>{NOTE}</p>".encode()
+    ),
+    "the fix in metadata": Leak(
+        "lines that the fix adds", path=f"{WORKDIR}/pkg.egg-info/PKG-INFO", content=f"Version: 2\n{NOTE}\n".encode()
+    ),
+    "a compiled module in site-packages": Leak(
+        "a second copy", path=f"{SITE}/pkg.cpython-311-x86_64-linux-gnu.so", content=STRINGS
+    ),
+    "a compiled module in build": Leak(
+        "names that the fix brings", path=f"{WORKDIR}/build/lib/pkg/core.cpython-311-x86_64-linux-gnu.so",
+        content=STRINGS,
+    ),
+    "a compiled module in the tree": Leak(
+        "names that the fix brings", path=f"{WORKDIR}/pkg/core.cpython-311-x86_64-linux-gnu.so", content=STRINGS
+    ),
+}  # fmt: skip
+
+
+def fix(tree: Path) -> Fix:
+    """What the host knows of the fix: the blob of its file, and its lines."""
+    blob = git(tree, "hash-object", "--stdin", stdin=FIXED)
+    return Fix(frozenset({blob}), {"a.py": NEW, "CHANGES.md": [NOTE]})
+
+
+def image(built: Built, place: Path, name: str, leak: Leak) -> tuple[ImageRef, Fix]:
+    """The image of a spoiled tree, sealed by our own last script unless the leak is one that it would take away."""
+    tree = committed(place / "tree", FILES)
+    leak.spoil(tree)
+    known = fix(tree)
+    with tarfile.open(place / "repo.tar", "w") as archive:
+        archive.add(tree, arcname=".")
+    final = "docker_build_final.sh"
+    texts = {"leak.sh": leak.script, final: DockerContext.default(lock="").texts[final].encode()}
+    scripts = ("leak.sh",) if name in {"ORIG_HEAD", "alternates", "tag"} else ("leak.sh", final)
+    files: dict[str, bytes | Path] = {script: texts[script] for script in scripts}
+    number = [*LEAKS, "sealed"].index(name)
+    tier = Tier("pr", f"fc-conformance/leak:{number}", scripts, {**files, "repo.tar": place / "repo.tar"})
+    return built.engine.build(built.env, tier, log=built.log), known
+
+
+def test_an_image_without_a_leak_is_sealed(built: Built, tmp_path: Path) -> None:
+    """A build's own machine code, documentation and metadata at base are no sign of the fix."""
+    ours = Leak("", path=f"{WORKDIR}/build/lib/pkg/core.so", content=b"\x7fELF\0PyInit_core\0build_a_table\0")
+    made, known = image(built, tmp_path, "sealed", ours)
+    with built.engine.start(made) as container:
+        report = seal.check(container, fix=known, import_names=["pkg"])
+    assert report.ok, report.problems
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_every_leak_is_found(built: Built, tmp_path: Path, name: str) -> None:
+    """Whichever engine built it, and whether or not our own last script ran: the image is not sealed, and says why."""
+    made, known = image(built, tmp_path, name, LEAKS[name])
+    with built.engine.start(made) as container:
+        report = seal.check(container, fix=known, import_names=["pkg"])
+    assert any(LEAKS[name].says in problem for problem in report.problems), report.problems
+
+
+def test_the_command_looks_into_images_of_every_engine(
+    built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`fc-data seal-check IMAGE` finds a leak that needs no knowledge of the fix, and exits with 1."""
+    for variable in known_variables():
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("FC_CACHE_DIR", str(built.place / "cache"))
+    monkeypatch.setenv("FC_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("FC_CA_BUNDLE", str(CA_BUNDLE) if CA_BUNDLE.exists() else "")
+    made, _ = image(built, tmp_path, "tag", LEAKS["tag"])
+    code = run_app(app, ["seal-check", made.name, "--engine", built.engine.name])
+    out, err = capsys.readouterr()
+    assert (code, err) == (1, "")
+    assert "  LEAK ref refs/tags/v2\n" in out and out.endswith("not sealed\n")
