@@ -15,7 +15,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TOGETHER = ("tests/faults/test_ledger_model.py", "tests/house", "tests/unit")
+_SHARE_NOTHING = {
+    "conformance": ("agent", "cache", "forge", "ledger", "loopback_github", "rules", "store", "table"),
+    "faults": ("bad_input", "clocks_and_locale", "forge", "hostile_names", "nth_call", "store_hostile_text"),
+}
+TOGETHER = (
+    "tests/faults/test_ledger_model.py",
+    *(f"tests/{room}/test_{name}.py" for room, names in _SHARE_NOTHING.items() for name in names),
+    "tests/house",
+    "tests/unit",
+)
 """The longest first: a process that has nothing left takes tests from another."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
 """Exit codes of pytest."""
