@@ -90,10 +90,6 @@ _SuiteRepo = Annotated[
 _Executor = Annotated[
     str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (the cluster at FC_RAY_ADDRESS).")
 ]
-
-_TasksPerRepo = Annotated[
-    int | None, typer.Option("--tasks-per-repo", help="At most this many pull requests a repository in stage 5.")
-]
 _Agent = Annotated[
     str,
     typer.Option(

@@ -111,7 +111,9 @@ def test_a_zip_is_read_too() -> None:
 
 
 @pytest.mark.parametrize("name", ["x-1.0.tar.gz", "x-1.0.zip"])
-@pytest.mark.parametrize("data", [b"", b"not an archive", gzip.compress(b"no tar" * 200)[:-9]], ids=["empty", "text", "cut"])
+@pytest.mark.parametrize(
+    "data", [b"", b"not an archive", gzip.compress(b"no tar" * 200)[:-9]], ids=["empty", "text", "cut"]
+)
 def test_a_damaged_archive_is_refused(name: str, data: bytes) -> None:
     """With its name; nothing else goes wrong."""
     with pytest.raises(ResolutionError, match="x-1"):
