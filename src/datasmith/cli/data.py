@@ -100,6 +100,10 @@ _Agent = Annotated[
 ]
 
 
+_Stages = Annotated[list[int] | None, typer.Option("--stage", help="Run only this stage (1-6); repeatable.")]
+_Resume = Annotated[bool, typer.Option("--resume", help="Go on where an earlier run ended: keep what is decided.")]
+
+
 @app.callback(invoke_without_command=True)
 def run(
     context: typer.Context,
@@ -109,10 +113,8 @@ def run(
     forge: _Forge = "",
     repo: _Repo = None,
     offline_source: _OfflineSource = None,
-    stage: Annotated[list[int] | None, typer.Option("--stage", help="Run only this stage (1-6); repeatable.")] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where an earlier run ended: keep what is decided.")
-    ] = False,
+    stage: _Stages = None,
+    resume: _Resume = False,
     join: _Join = False,
     executor: _Executor = "local",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what each stage would do; change nothing.")] = False,

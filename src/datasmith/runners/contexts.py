@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import cast
 
 from datasmith.docker.context import DockerContext
-from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ROOT_ARG, build_args_text
+from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, build_args_text
 from datasmith.docker.lookup import FoundContext
 from datasmith.errors import ConfigError, NotFound
 from datasmith.github.clones import CloneCache
@@ -14,8 +14,8 @@ from datasmith.github.git import Git
 from datasmith.github.models import Repository
 from datasmith.resolution.base import Resolution
 from datasmith.resolution.metadata import pretend_version
+from datasmith.runners.build_args import build_args
 from datasmith.runners.resolve_packages import read_suite, read_tree
-from datasmith.runners.synthesis import _VERSION_VARIABLES
 from datasmith.runners.synthesize_images import MADE
 from datasmith.settings import Settings
 from datasmith.storage import open_store
@@ -115,9 +115,7 @@ def _resolved(row: Row, version: str | None) -> DockerContext:
     args = {
         PYTHON_ARG: resolution.python_version,
         APT_ARG: " ".join(resolution.apt_packages),
-        ROOT_ARG: resolution.project_root,
-        "FC_IMPORT_NAMES": " ".join(resolution.import_names),
+        **build_args(resolution, version),
     }
-    args |= dict.fromkeys(_VERSION_VARIABLES, version) if version else {}
     own = DockerContext.default(lock=resolution.lock)
     return DockerContext({**own.texts, BUILD_ARGS: build_args_text(args)})

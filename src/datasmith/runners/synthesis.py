@@ -18,17 +18,16 @@ from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, Limi
 from datasmith.docker.images import ImagePlan
 from datasmith.docker.verifiers import MultiObjVerifier, ProfileVerifier, SmokeVerifier, TestReport, run_tests
 from datasmith.errors import MeasurementFailed
-from datasmith.github.git import MAX_PATCH, Git
+from datasmith.github.git import Git
 from datasmith.github.render import render_instruction
 from datasmith.redact import redact
+from datasmith.runners.build_args import build_args
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
+from datasmith.runners.solution import fix_of_order, solution
 from datasmith.runners.suite_fit import fitted
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
-from datasmith.tasks.gitdiff import MalformedDiff
-from datasmith.tasks.policy import solution_part
 from datasmith.tasks.task import BuildInputs, Task
-from datasmith.tasks.telltale import fix_of
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
 from datasmith.workloads.certify import certify
@@ -50,7 +49,6 @@ NOT_MEASURED = "verified, and not measured, as asked"
 """How the reason begins of an order that would have been measured."""
 MEASURE_ATTEMPTS = 3
 """A measurement that a busy machine made invalid is taken this often before the item fails."""
-_VERSION_VARIABLES = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
 
 
 def source_path(data_dir: Path, task: str) -> Path:
@@ -110,14 +108,14 @@ class Synthesis:
     def _build(self, order: Order, progress: Callable[[str], None]) -> Sealed | Refusal:
         pr, resolution = order.pr, order.resolution
         git = Git(order.clone)
-        patch = _solution(order, git)
+        patch = solution(order, git)
         if isinstance(patch, Refusal):
             return patch
         source = source_path(self._data_dir, order.task_id)
         source.parent.mkdir(parents=True, exist_ok=True)
         git.sealed_source(pr.base_sha, source, commit_date=git.commit(pr.base_sha).committed_at)
         context = DockerContext.default(lock=resolution.lock)
-        args = _build_args(order)
+        args = build_args(resolution, order.pretend_version)
         plan = ImagePlan(
             owner=pr.owner,
             repo=pr.repo,
@@ -161,7 +159,7 @@ class Synthesis:
     def _verify(self, order: Order, sealed: Sealed, core: int, progress: Callable[[str], None]) -> Verified | Refusal:
         """Seal, imports, benchmarks and tests of the untouched tree; then the tests with the expert's patch."""
         git, pr = Git(order.clone), order.pr
-        fix = _fix(order, git)
+        fix = fix_of_order(order, git)
         with self._engine.start(sealed.image, limits=self._on(core), mounts=inside_mounts()) as container:
             report = seal.check(
                 container,
@@ -278,17 +276,6 @@ def _does_not_build(failed: Attempt | None) -> Refusal:
     return Refusal(f"{what}{why}: stage {failed.stage}, exit code {failed.rc}: {said}")
 
 
-def _build_args(order: Order) -> dict[str, str]:
-    args = {
-        "FC_INSTALL_DIR": order.resolution.project_root,
-        "FC_IMPORT_NAMES": " ".join(order.resolution.import_names),
-    }
-    if order.pretend_version:
-        for name in _VERSION_VARIABLES:
-            args[name] = order.pretend_version
-    return args
-
-
 def _no_tests(report: TestReport) -> str:
     if report.timed_out:
         return f"its tests at base are not done after {TEST_TIMEOUT_S:g} s"
@@ -321,30 +308,6 @@ def _usable(measured: Measured) -> Measured | Refusal:
     if any((row.reason or "").startswith(INVALID) for row in rows):
         raise MeasurementFailed(f"no workload could be measured on this machine now: {reason}")
     return Refusal(f"no workload could be measured: {reason}")
-
-
-def _solution(order: Order, git: Git) -> str | Refusal:
-    """What of the pull request's patch counts as its solution."""
-    patch = _whole_patch(order, git)
-    if patch is None:
-        return Refusal(f"its patch is larger than {MAX_PATCH} bytes")
-    try:
-        part = solution_part(patch, benchmark_dir=order.benchmark_dir)
-        part = solution_part(part, benchmark_dir=order.own_benchmark_dir)
-    except MalformedDiff as error:
-        return Refusal(f"its patch cannot be read: {error}")
-    return part or Refusal("its patch changes nothing but tests, benchmarks and their configuration")
-
-
-def _fix(order: Order, git: Git) -> seal.Fix:
-    """All that the merge brought, tests and documentation included."""
-    base, merge = order.pr.base_sha, order.pr.merge_commit_sha
-    return fix_of(_whole_patch(order, git) or "", {merge, *git.objects_between(base, merge)})
-
-
-def _whole_patch(order: Order, git: Git) -> str | None:
-    """From base to the merge; None where it is too large to be read."""
-    return git.changes([(order.pr.base_sha, order.pr.merge_commit_sha)])[0].patch
 
 
 def _module(path: str) -> str:

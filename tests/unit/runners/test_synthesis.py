@@ -18,7 +18,9 @@ from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange
 from datasmith.resolution.base import Resolution
 from datasmith.runners import synthesis
+from datasmith.runners.build_args import build_args
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
+from datasmith.runners.solution import solution
 from datasmith.runners.synthesis import Synthesis
 from datasmith.tasks.certificate import ArmSummary, Cost
 from datasmith.tasks.task import BuildInputs
@@ -65,7 +67,7 @@ def order(clone: Clone, base: str = "", merge: str = "", files: Sequence[str] = 
 def test_the_solution_leaves_tests_and_benchmarks_out(clone: Clone) -> None:
     """What remains is the change of the library."""
     clone.merge(12, "Faster", {"calc.py": "fast = 1\n", "tests/test_calc.py": "x", "benchmarks/bench.py": "y"})
-    part = synthesis._solution(order(clone), Git(clone.path))
+    part = solution(order(clone), Git(clone.path))
     assert isinstance(part, str) and part.startswith("diff --git a/calc.py b/calc.py") and part.count("diff --git") == 1
 
 
@@ -79,7 +81,7 @@ def test_the_solution_leaves_tests_and_benchmarks_out(clone: Clone) -> None:
 def test_a_patch_without_a_usable_solution_is_refused(clone: Clone, files: dict[str, str], says: str) -> None:
     """A decision, with its reason, rather than a failure."""
     clone.merge(12, "Faster", files)
-    part = synthesis._solution(order(clone), Git(clone.path))
+    part = solution(order(clone), Git(clone.path))
     assert isinstance(part, Refusal) and says in part.reason
 
 
@@ -258,9 +260,9 @@ def test_the_module_of_a_test(test: str, module: str) -> None:
 def test_a_version_from_git_is_given_to_the_build(clone: Clone) -> None:
     """A sealed tree has no tags; a project with a static version gets none."""
     clone.merge(12, "Faster")
-    plain = synthesis._build_args(order(clone))
+    plain = build_args(order(clone).resolution, None)
     assert plain == {"FC_INSTALL_DIR": ".", "FC_IMPORT_NAMES": "calc"}
-    told = synthesis._build_args(replace(order(clone), pretend_version="1.2"))
+    told = build_args(order(clone).resolution, "1.2")
     assert told["SETUPTOOLS_SCM_PRETEND_VERSION"] == "1.2"
 
 
