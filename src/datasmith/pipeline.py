@@ -1,6 +1,7 @@
 """The six stages in their order: what a request means, what is done again, and what is left alone."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from datasmith.agents.synthesis_tools import SynthesisTools
 from datasmith.agents.synthesize import Synthesizer
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import limits_of, open_engine
-from datasmith.errors import NothingToDo
+from datasmith.errors import ForgeError, NothingToDo
 from datasmith.executors.base import Executor
 from datasmith.executors.cores import CorePool, usable_cores
 from datasmith.executors.executors import open_executor
@@ -247,12 +248,19 @@ class Pipeline:
             chosen = [(row.item, row.kind, state, reason) for row in rows if row.stage == stage]
             self._store.record(self._window, stage, chosen, utc_now())
 
+    def reason_of(self, stage: int) -> str:
+        """What most failures of a stage say; empty where none did."""
+        rows = self._store.stage_items(self._window, stage)
+        reasons = Counter(row.reason for row in rows if row.state == "failed")
+        return reasons.most_common(1)[0][0] if reasons else ""
+
     def _check_found(self, stage: int, names: Sequence[str]) -> None:
         rows = [row for row in self._store.stage_items(self._window, stage) if repository_of(row.item) in names]
         passed = [row for row in rows if row.kind == "repository" and row.state == "passed"]
         if stage == 1 and not passed:
-            reasons = "; ".join(f"{row.item}: {row.reason or row.state}" for row in rows)
-            raise NothingToDo(f"no repository can be used: {reasons or 'the forge offers none'}")
+            reasons = "; ".join(f"{row.item}: {row.reason or row.state}" for row in rows) or "the forge offers none"
+            failed = any(row.state == "failed" for row in rows)
+            raise (ForgeError if failed else NothingToDo)(f"no repository can be used: {reasons}")
         if stage == 2 and passed and not any(row.kind == "pull_request" for row in rows):
             raise NothingToDo(
                 f"no pull request was merged in {self._window} (try other dates: --start-date, --end-date)"

@@ -44,8 +44,8 @@ class Settings(BaseSettings):
     clones_dir: Path | None = None
     """Clones that the pipeline makes, as <owner>/<repo>.git; yours may lie there as <owner>/<repo>. Empty means
     `<cache_dir>/clones`."""
-    clone_url: str = "https://github.com/{owner}/{repo}.git"
-    """Where a repository is cloned from."""
+    clone_url: str = ""
+    """Where a repository is cloned from, with `{owner}` and `{repo}` in it; empty means `FC_GITHUB_URL`'s server."""
     engine: EngineName = "auto"
     base_image: str = "debian:bookworm-slim"
     """Image that docker and podman builds start from."""
@@ -63,9 +63,9 @@ class Settings(BaseSettings):
     """Where a rootless podman keeps what runs; empty means the program's own default."""
     ray_address: str = ""
     """Where the head of a Ray cluster listens, for `--executor ray`, as in `10.0.0.1:6379`."""
-    memory_mb: int = 4096
-    pids: int = 512
-    disk_mb: int = 4096
+    memory_mb: int = Field(default=4096, gt=0)
+    pids: int = Field(default=512, gt=0)
+    disk_mb: int = Field(default=4096, gt=0)
     """Limits of one sandbox."""
     gh_tokens: SecretStr = Field(default=SecretStr(""), validation_alias=AliasChoices("GH_TOKENS", "FC_GH_TOKENS"))
     """GitHub tokens, with commas between them; calls are spread over all of them."""
@@ -176,7 +176,7 @@ def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings
     except ValidationError as error:
         first = error.errors()[0]
         name = _variable(str(first["loc"][0]))
-        raise ConfigError(f"{name}: {first['msg']} (example: {name}={_EXAMPLES.get(name, '4096')})") from error
+        raise ConfigError(f"{name}: {first['msg']} (example: {name}={_example(name)})") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"tokens.env is not UTF-8 text: {error.reason} (example line: FC_ENGINE=docker)") from error
     try:
@@ -194,6 +194,13 @@ _EXAMPLES = {
     "FC_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt",
     "FC_LOG_LEVEL": "INFO",
 }
+
+
+def _example(variable: str) -> str:
+    """A value that a variable may have: its default, where that is a number."""
+    default = Settings.model_fields.get(variable.removeprefix("FC_").lower())
+    number = default.default if default and isinstance(default.default, int | float) else 4096
+    return _EXAMPLES.get(variable, str(number))
 
 
 def _variable(location: str) -> str:

@@ -9,12 +9,13 @@ from socket import gethostname
 import anyio
 import pytest
 
-from datasmith.errors import ConfigError, EngineUnavailable, NothingToDo
+from datasmith.errors import ConfigError, EngineUnavailable, ForgeError, NotFound, NothingToDo
 from datasmith.github.forges import Sources
 from datasmith.pipeline import Pipeline, Shift, plan
 from datasmith.publish.funnel import Funnel
 from datasmith.runners.agenda import SAMPLED_OUT
 from datasmith.runners.request import Request
+from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.settings import Settings
 from datasmith.storage.base import STAGES
 from datasmith.storage.sql import SqlStore
@@ -205,6 +206,20 @@ def test_a_clone_without_a_suite_is_told(settings: Settings, tmp_path: Path) -> 
     bare = Clone(tmp_path / "bare", {"a.py": "x"}, origin="acme/bare")
     with pytest.raises(NothingToDo, match="acme/bare: no asv configuration"):
         run(settings, request(clones=(bare.path,)))
+
+
+def test_a_repository_that_cannot_be_looked_at_is_a_failure(
+    settings: Settings, clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not a month without work: a timer has to notice."""
+
+    async def broken(_runner: object, _item: object) -> None:
+        raise NotFound("it is gone")
+
+    monkeypatch.setattr(ScrapeReposRunner, "process", broken)
+    with pytest.raises(ForgeError, match=r"no repository can be used: .*it is gone") as caught:
+        run(settings, request(clones=(clone.path,), stages=(1,)))
+    assert caught.value.exit_code != NothingToDo.exit_code
 
 
 def test_nothing_is_created_for_a_wrong_clone(settings: Settings, tmp_path: Path, clone: Clone) -> None:

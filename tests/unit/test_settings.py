@@ -39,7 +39,14 @@ def test_the_environment_wins_over_tokens_env(monkeypatch: pytest.MonkeyPatch, t
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("FC_MEMORY_MB", "lots"), ("FC_ENGINE", "vmware"), ("FC_LOG_LEVEL", "LOUD"), ("FC_LOG_LEVEL", "")],
+    [
+        ("FC_MEMORY_MB", "lots"),
+        ("FC_MEMORY_MB", "-5"),
+        ("FC_PIDS", "0"),
+        ("FC_ENGINE", "vmware"),
+        ("FC_LOG_LEVEL", "LOUD"),
+        ("FC_LOG_LEVEL", ""),
+    ],
 )
 def test_a_wrong_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     """The error names the variable and gives an example, in one line."""

@@ -201,15 +201,16 @@ def _run(settings: "Settings", request: "Request", as_json: bool) -> None:
             raise
         log_run(request, "ended", stages=[asdict(summary) for summary in summaries])
         funnel = pipeline.funnel()
+        dead = [(summary.stage, pipeline.reason_of(summary.stage)) for summary in summaries if summary.all_failed]
     if as_json:
         print(json.dumps({"stages": [asdict(summary) for summary in summaries], "funnel": asdict(funnel)}))
     else:
         for summary in summaries:
             print(_summed_up(summary))
         _print_funnel(funnel)
-    dead = [summary.stage for summary in summaries if summary.all_failed]
     if dead:
-        print(f"error: stage {dead[0]} failed for all of its items; the reasons are in the funnel", file=sys.stderr)
+        stage, reason = dead[0]
+        print(f"error: stage {stage} failed for all of its items: {reason}", file=sys.stderr)
         raise typer.Exit(1)
 
 

@@ -8,6 +8,7 @@ from typer.exceptions import TyperException
 from datasmith.errors import ConfigError
 
 EXAMPLES = {
+    "--agent": "claude",
     "--config": "agents.json",
     "--data-dir": "./work",
     "--dataset": "work/dataset/tasks",
@@ -26,6 +27,7 @@ EXAMPLES = {
     "--start-date": "2026-02-01",
     "--suite-from": "newest",
     "--suite-repo": "astropy/astropy-benchmarks",
+    "--task": "dataset/formulacode_verified",
     "--task-id": "shapely_shapely_2283",
     "RUN": "runs/my-run",
 }

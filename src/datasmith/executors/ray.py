@@ -48,7 +48,7 @@ class RayExecutor:
         if not address:
             raise ConfigError("--executor ray needs FC_RAY_ADDRESS (example: FC_RAY_ADDRESS=10.0.0.1:6379)")
         if find_spec("ray") is None:
-            raise ConfigError("--executor ray needs the extra (example: pip install 'fc-data[ray]')")
+            raise ConfigError("--executor ray needs the extra (example, in the checkout: pip install '.[ray]')")
         _check_answers(address)
         for name, value in _QUIET.items():
             set_where_unset(name, value)

@@ -68,8 +68,13 @@ class CloneCache:
         Raises:
             ConfigError: `url` is no such template, or of a protocol that is not used.
         """
-        if "{owner}" not in url or "{repo}" not in url or _scheme(url) not in PROTOCOLS:
+        if "{owner}" not in url or "{repo}" not in url:
             raise ConfigError(f"FC_CLONE_URL={without_password(url)} must hold {{owner}} and {{repo}} (example: {URL})")
+        if _scheme(url) not in PROTOCOLS:
+            raise ConfigError(
+                f"FC_CLONE_URL={without_password(url)} must begin with one of"
+                f" {', '.join(f'{name}://' for name in sorted(PROTOCOLS))} (example: {URL})"
+            )
         self._directory = directory
         self._url = url
         self._options = [*OPTIONS, "-c", f"protocol.{_scheme(url)}.allow=always"]
@@ -155,6 +160,12 @@ def without_password(url: str) -> str:
     """The URL without user and password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def clone_template(github_url: str) -> str:
+    """Where the repositories of the GitHub with this API are cloned from; an Enterprise server has them beside it."""
+    parts = urlsplit(github_url)
+    return URL if parts.netloc == "api.github.com" else f"{parts.scheme}://{parts.netloc}/{{owner}}/{{repo}}.git"
 
 
 def _scheme(url: str) -> str:

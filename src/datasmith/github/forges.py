@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from datasmith.errors import ConfigError, NotFound
 from datasmith.github.base import Forge, Window
-from datasmith.github.clones import CloneCache, CloneSource, GivenClones
+from datasmith.github.clones import CloneCache, CloneSource, GivenClones, clone_template
 from datasmith.github.git_forge import GitForge
 from datasmith.github.models import PR, Repository, is_full_name
 from datasmith.github.repos_csv import VALID, read_repositories
@@ -140,6 +140,9 @@ def local_names(sources: Sources) -> tuple[str, ...] | None:
     Raises:
         ConfigError: there is no clone for the git forge, one cannot be used, or a name is not owner/repo.
     """
+    for path in sources.files:
+        if not path.is_file():
+            raise ConfigError(f"--offline-source {path}: there is no such file (example: pull_requests.parquet)")
     if sources.forge == "git":
         return tuple(forge.repository.full_name for forge in _clones_of(sources).forges)
     return tuple(repository.full_name for repository in _named(sources.names)) or None
@@ -172,7 +175,7 @@ def open_clones(settings: "Settings") -> CloneSource:
     directory = settings.clones_dir or settings.cache_dir / "clones"
     return CloneCache(
         directory.absolute(),
-        url=settings.clone_url,
+        url=settings.clone_url or clone_template(settings.github_url),
         ca_bundle=settings.ca_bundle,
         proxy=settings.https_proxy.get_secret_value(),
         no_proxy=settings.no_proxy,

@@ -155,7 +155,7 @@ def _last_of_each(keys: "pl.DataFrame") -> "pl.DataFrame":
 
     usable = keys.filter(pl.col("number").is_between(1, _LAST_NUMBER), pl.col("merged_at").is_not_null())
     if len(usable) < len(keys):
-        _log.info("%d rows without a number or a merge time are left out", len(keys) - len(usable))
+        _log.warning("%d rows without a usable number or merge time are left out", len(keys) - len(usable))
     has_sha = pl.col("merge_sha").is_not_null()
     merges = usable.filter(has_sha).unique(["merge_sha", "base_sha"], keep="last", maintain_order=True)
     rest = pl.concat([usable.filter(~has_sha), merges]).sort("file", "row")

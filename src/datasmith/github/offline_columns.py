@@ -71,8 +71,11 @@ class Columns:
         import polars as pl
 
         kind = self._schema.get(name)
-        if kind is not None and (kind.is_integer() or kind.is_float()):
+        if kind is not None and kind.is_integer():
             return pl.col(name).cast(pl.Int64, strict=False)
+        if kind is not None and kind.is_float():
+            whole = pl.col(name) == pl.col(name).floor()
+            return pl.when(whole).then(pl.col(name)).cast(pl.Int64, strict=False)
         return whole_number(self.text(name))
 
     def moment(self, name: str) -> "pl.Expr":

@@ -130,7 +130,8 @@ class Transport:
                 case Broken(why, asked_s):
                     failed += 1
                     if failed >= ATTEMPTS:
-                        raise ForgeUnavailable(f"{call}: {why} ({failed} tries)")
+                        where = urlsplit(call.url)
+                        raise ForgeUnavailable(f"{where.scheme}://{where.netloc}: {call}: {why} ({failed} tries)")
                     _log.info("%s: %s; another try", call, why)
                     await self._timing.sleep(max(self._timing.backoff(failed - 1), min(asked_s, PATIENCE_S)))
                 case Spent() | Paused() | TokenRefused():

@@ -123,6 +123,9 @@ def pythons(facts: Facts) -> Answer:
 def room(which: str, place: Path) -> Answer:
     """Free space where `place` is, or will be."""
     there = _existing(place)
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        text = f"{place} cannot be used: {there} is not a directory we can write"
+        return Answer("FAIL", text, f"set FC_{which.upper()} (example: ~/fc-data)")
     free = shutil.disk_usage(there).free // 1024**2
     if free < LEAST_MB[which]:
         text = f"{place}: {free} MB free, {LEAST_MB[which]} MB are needed"

@@ -36,7 +36,7 @@ def read_url(text: str | URL) -> URL:
 
 def _without_driver(name: str, error: ModuleNotFoundError) -> str:
     if name == "postgresql":
-        return f"DATABASE_URL names a PostgreSQL, and its driver is missing ({error}): pip install 'fc-data[postgres]'"
+        return f"DATABASE_URL names a PostgreSQL, and its driver is missing ({error}): pip install '.[postgres]'"
     return f"DATABASE_URL cannot be used: {error} (example: sqlite:///work/fc.sqlite)"
 
 

@@ -24,7 +24,7 @@ def test_without_an_address_the_setting_is_named() -> None:
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """In one line, without a traceback of an import."""
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ConfigError, match=r"pip install 'fc-data\[ray\]'"):
+    with pytest.raises(ConfigError, match=r"pip install '\.\[ray\]'"):
         RayExecutor("127.0.0.1:6379")
 
 

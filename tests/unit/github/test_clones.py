@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.errors import ConfigError, ForgeUnavailable, NotFound
-from datasmith.github.clones import CloneCache, GivenClones, without_password
+from datasmith.github.clones import CloneCache, GivenClones, clone_template, without_password
 from datasmith.github.git import Git
 from datasmith.github.models import Repository
 from tests.unit.github.scripted import ScriptedRepository
@@ -101,6 +101,27 @@ def test_a_url_must_be_a_template_of_a_known_protocol(tmp_path: Path, url: str) 
     """Nothing that git would run."""
     with pytest.raises(ConfigError, match="FC_CLONE_URL"):
         CloneCache(tmp_path, url=url)
+
+
+@pytest.mark.parametrize(
+    ("api", "clones"),
+    [
+        ("https://api.github.com", "https://github.com/{owner}/{repo}.git"),
+        ("https://github.example.org/api/v3", "https://github.example.org/{owner}/{repo}.git"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080/{owner}/{repo}.git"),
+    ],
+)
+def test_code_comes_from_the_server_that_is_asked(api: str, clones: str) -> None:
+    """An Enterprise server's pull requests never meet github.com's repository of the same name."""
+    assert clone_template(api) == clones
+
+
+def test_what_is_wrong_with_a_template_is_said(tmp_path: Path) -> None:
+    """Its protocol, or what it lacks."""
+    with pytest.raises(ConfigError, match="must begin with one of file://, http://, https://, ssh://"):
+        CloneCache(tmp_path, url="/clones/{owner}/{repo}")
+    with pytest.raises(ConfigError, match="must hold"):
+        CloneCache(tmp_path, url="https://github.com/owner/repo")
 
 
 def test_the_users_own_clone_is_taken_as_it_is(tmp_path: Path, upstream: ScriptedRepository) -> None:

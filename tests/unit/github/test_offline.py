@@ -154,7 +154,8 @@ def test_rows_without_a_merge_are_no_merged_pull_requests(tmp_path: Path, missin
 
 
 @pytest.mark.parametrize(
-    ("number", "read"), [("1,000", 1000), (1000.0, 1000), ("12", 12), ("#7", None), (None, None), (2**40, None)]
+    ("number", "read"),
+    [("1,000", 1000), (1000.0, 1000), (3.5, None), ("12", 12), ("#7", None), (None, None), (2**40, None)],
 )
 def test_numbers(tmp_path: Path, number: object, read: int | None) -> None:
     """As a number, a float or a text; a row without one is passed over."""

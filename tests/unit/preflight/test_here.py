@@ -107,6 +107,14 @@ def test_disks_have_room_or_are_named(tmp_path: Path, monkeypatch: pytest.Monkey
     assert found.state == "FAIL" and "FC_CACHE_DIR" in found.todo and "1000000000 MB are needed" in found.detail
 
 
+def test_a_place_below_a_file_is_no_room(tmp_path: Path) -> None:
+    """Nothing can be made there, however much is free."""
+    (tmp_path / "file").write_text("")
+    found = here.room("cache_dir", tmp_path / "file/cache")
+    assert (found.state, found.todo) == ("FAIL", "set FC_CACHE_DIR (example: ~/fc-data)")
+    assert "file is not a directory we can write" in found.detail
+
+
 def test_programs_are_found_with_their_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Git and uv of this machine; without them the line says how to get them."""
     assert here.git(facts(tmp_path)).detail.startswith("git version ")
