@@ -1,6 +1,6 @@
 """Seams that break at their N-th call, and runs of stages 1 to 4 over them."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from datasmith.github.forges import Clones, Sources
 from datasmith.github.models import PR, Repository
 from datasmith.pipeline import Pipeline
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
+from datasmith.resolution.resolver import Source
 from datasmith.runners.loop import RunOptions
 from datasmith.runners.request import Request
 from datasmith.runners.resolve_packages import ResolvePackagesRunner
@@ -95,7 +96,16 @@ class OneEnvironment:
     def __init__(self, trouble: Trouble) -> None:
         self._trouble = trouble
 
-    def resolve(self, tree: SourceTree, *, repository: str, commit_date: datetime, asv: AsvHints) -> Resolution:
+    def resolve(
+        self,
+        tree: SourceTree,
+        *,
+        repository: str,
+        commit_date: datetime,
+        asv: AsvHints,
+        log: Callable[[str], None] | None = None,
+        source: Source | None = None,
+    ) -> Resolution:
         """See Resolver."""
         self._trouble.count(IndexUnavailable)
         return Resolution(
