@@ -37,7 +37,6 @@ _BASE_NAME = "org.opencontainers.image.base.name"
 _BASE_DIGEST = "org.opencontainers.image.base.digest"
 """On every image: which one its base tier started from, as it was named, and the digest that this meant."""
 _LONG_S = 3600.0
-_FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN = 23
 _PYTHONS = r"for p in /usr/bin/python3.* /usr/local/bin/python3.*; do echo ${p##*/python}; done; cat /etc/os-release"
 _RELEASES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13", "jammy": "3.10", "noble": "3.12"}
 """The Python that python3 of a distribution's release is, where the base tier has yet to install it."""
@@ -195,7 +194,7 @@ class CliEngine:
             )
             (context / "Dockerfile").write_text(text)
             done = self._cli.run(
-                [*words, *self._build_options(limits), place], timeout=tier.timeout_s, log=log, env=self._builder
+                [*words, *self._build_options(limits), place], timeout=tier.timeout_s, log=log, env=self._cli.builder
             )
         if done.ok:
             return
@@ -217,16 +216,7 @@ class CliEngine:
     @property
     def has_buildkit(self) -> bool:
         """Whether builds can keep their downloads for the next one: BuildKit can, the classic builder cannot."""
-        return self._builder.get("DOCKER_BUILDKIT") == "1"
-
-    @functools.cached_property
-    def _builder(self) -> Mapping[str, str]:
-        """BuildKit where the client can use it: by buildx, or its own (before 23); else the classic builder."""
-        if self.name != "docker":
-            return {}
-        version = self._cli.ask(["version", "--format", "{{.Client.Version}}"])
-        own = int(version.split(".")[0]) < _FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN
-        return {"DOCKER_BUILDKIT": "1" if own or self._cli.run(["buildx", "version"]).ok else "0"}
+        return self._cli.builder.get("DOCKER_BUILDKIT") == "1"
 
     def _build_options(self, limits: Limits) -> list[str]:
         if self.has_buildkit:

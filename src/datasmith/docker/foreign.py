@@ -25,18 +25,12 @@ _NO_REGISTRY = re.compile(
     r"|unexpected status(?: code)? .*5\d\d|Client\.Timeout|connection refused"
 )
 _RAN = re.compile(r"^(?:#\d+ \[[^\]]*\] RUN |Step \d+/\d+ : RUN )", re.MULTILINE)
-_ARG = re.compile(r"^\s*ARG\s+([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE | re.IGNORECASE)
 
 
 def failed_step(output: str) -> str:
     """The stage of a Dockerfile that a build was in at its end (`env`, `pkg`); `build` where it names none."""
     found = _STEP.findall(output) or _OLD_STEP.findall(output)
     return found[-1] if found else "build"
-
-
-def declared_arguments(dockerfile: str) -> frozenset[str]:
-    """Names of the build arguments that a Dockerfile asks for."""
-    return frozenset(_ARG.findall(dockerfile))
 
 
 class ForeignImages:

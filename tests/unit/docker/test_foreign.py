@@ -2,7 +2,8 @@
 
 import pytest
 
-from datasmith.docker.foreign import declared_arguments, failed_step
+from datasmith.docker.cli_build import declared_arguments
+from datasmith.docker.foreign import failed_step
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
+from datasmith.docker.cli_build import declared_arguments
 from datasmith.docker.engine import ImageRef, Mount
-from datasmith.docker.foreign import ForeignImages, declared_arguments
+from datasmith.docker.foreign import ForeignImages
 from datasmith.docker.verifiers import TestReport, run_tests
 from datasmith.errors import BuildFailed
 from datasmith.runners.verification.base import Step, Times, build_failed, failed, tests_failed
