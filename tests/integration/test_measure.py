@@ -92,9 +92,10 @@ def test_a_suite_is_listed_with_its_parameters_and_without_its_broken_parts(plan
     assert len(kinds) == 14
     assert planted.found.refused == ()
     assert [error.split(":")[0] for error in planted.found.errors] == [
-        "benchmarks.faulty.BadConstructor.time_nothing",
         "benchmarks.missing",
+        "benchmarks.faulty.BadConstructor.time_nothing",
     ]
+    assert [module for module, _ in planted.found.broken] == ["benchmarks.missing"]
 
 
 def test_a_directory_that_is_no_suite_says_so(planted: Planted) -> None:
