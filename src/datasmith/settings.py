@@ -160,6 +160,15 @@ class Settings(BaseSettings):
     """Address of the Hugging Face Hub."""
 
     @property
+    def clones_from(self) -> str:
+        """Where a repository is cloned from: an Enterprise server has its repositories beside its API."""
+        if self.clone_url:
+            return self.clone_url
+        parts = urlsplit(self.github_url)
+        server = "https://github.com" if parts.netloc == "api.github.com" else f"{parts.scheme}://{parts.netloc}"
+        return f"{server}/{{owner}}/{{repo}}.git"
+
+    @property
     def github_tokens(self) -> tuple[str, ...]:
         """The GitHub tokens, each once."""
         return tuple(dict.fromkeys(self.gh_tokens.get_secret_value().replace(",", " ").split()))

@@ -103,7 +103,7 @@ def _sealing(settings: "Settings") -> SourceOf:
         from datasmith.github.models import Repository
 
         directory = settings.clones_dir or settings.cache_dir / "clones"
-        clone = CloneCache(directory.absolute(), url=settings.clone_url).at_hand(Repository(owner=owner, repo=repo))
+        clone = CloneCache(directory.absolute(), url=settings.clones_from).at_hand(Repository(owner=owner, repo=repo))
         if clone is None:
             raise ConfigError(
                 f"there is no clone of {owner}/{repo} below {directory} and no source= was given"

@@ -162,12 +162,6 @@ def without_password(url: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
-def clone_template(github_url: str) -> str:
-    """Where the repositories of the GitHub with this API are cloned from; an Enterprise server has them beside it."""
-    parts = urlsplit(github_url)
-    return URL if parts.netloc == "api.github.com" else f"{parts.scheme}://{parts.netloc}/{{owner}}/{{repo}}.git"
-
-
 def _scheme(url: str) -> str:
     return urlsplit(url).scheme
 

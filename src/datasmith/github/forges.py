@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from datasmith.errors import ConfigError, NotFound
 from datasmith.github.base import Forge, Window
-from datasmith.github.clones import CloneCache, CloneSource, GivenClones, clone_template
+from datasmith.github.clones import CloneCache, CloneSource, GivenClones
 from datasmith.github.git_forge import GitForge
 from datasmith.github.models import PR, Repository, is_full_name
 from datasmith.github.repos_csv import VALID, read_repositories
@@ -175,7 +175,7 @@ def open_clones(settings: "Settings") -> CloneSource:
     directory = settings.clones_dir or settings.cache_dir / "clones"
     return CloneCache(
         directory.absolute(),
-        url=settings.clone_url or clone_template(settings.github_url),
+        url=settings.clones_from,
         ca_bundle=settings.ca_bundle,
         proxy=settings.https_proxy.get_secret_value(),
         no_proxy=settings.no_proxy,

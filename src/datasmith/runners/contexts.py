@@ -77,11 +77,11 @@ class StoredContexts:
 
     def _clone(self, owner: str, repo: str, number: int) -> Path:
         directory = self._settings.clones_dir or self._settings.cache_dir / "clones"
-        found = CloneCache(directory, url=self._settings.clone_url).at_hand(Repository(owner=owner, repo=repo))
+        found = CloneCache(directory, url=self._settings.clones_from).at_hand(Repository(owner=owner, repo=repo))
         if found is None:
             raise ConfigError(
                 f"the tree of {owner}/{repo}:{number} is not here: neither a task folder of it nor a clone in"
-                f" {directory} (example: git clone --mirror {self._settings.clone_url.format(owner=owner, repo=repo)}"
+                f" {directory} (example: git clone --mirror {self._settings.clones_from.format(owner=owner, repo=repo)}"
                 f" {directory}/{owner}/{repo}.git, or FC_CLONES_DIR=clones, or give context=)"
             )
         return found

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from datasmith.errors import ConfigError, ForgeUnavailable, NotFound
-from datasmith.github.clones import CloneCache, GivenClones, clone_template, without_password
+from datasmith.github.clones import CloneCache, GivenClones, without_password
 from datasmith.github.git import Git
 from datasmith.github.models import Repository
+from datasmith.settings import Settings
 from tests.unit.github.scripted import ScriptedRepository
 
 O_R = Repository(owner="o", repo="r")
@@ -113,7 +114,8 @@ def test_a_url_must_be_a_template_of_a_known_protocol(tmp_path: Path, url: str) 
 )
 def test_code_comes_from_the_server_that_is_asked(api: str, clones: str) -> None:
     """An Enterprise server's pull requests never meet github.com's repository of the same name."""
-    assert clone_template(api) == clones
+    assert Settings(github_url=api).clones_from == clones
+    assert Settings(github_url=api, clone_url="file:///{owner}/{repo}").clones_from == "file:///{owner}/{repo}"
 
 
 def test_what_is_wrong_with_a_template_is_said(tmp_path: Path) -> None:

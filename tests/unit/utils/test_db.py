@@ -77,7 +77,7 @@ def test_supabases_rest_address_alone_is_not_enough(address: str, example: str, 
 def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """The core has no PostgreSQL driver: the message says how to get it, and keeps the password."""
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(ConfigError, match=r"pip install 'fc-data\[postgres\]'") as caught:
+    with pytest.raises(ConfigError, match=r"pip install '\.\[postgres\]'") as caught:
         SqlStore("postgresql://user:secret@127.0.0.1:1/db")
     assert "secret" not in str(caught.value) and "DATABASE_URL" in str(caught.value)
 

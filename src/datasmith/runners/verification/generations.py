@@ -36,7 +36,7 @@ class Generations:
         return SealedFolders(open_engine(self._settings), self._settings, self._times)
 
     def _legacy(self) -> Generation:
-        return LegacyFolders(open_foreign(self._settings), self._settings.clone_url, self._times)
+        return LegacyFolders(open_foreign(self._settings), self._settings.clones_from, self._times)
 
 
 def open_foreign(settings: Settings) -> ForeignImages:
