@@ -16,6 +16,7 @@ from datasmith.errors import ConfigError
 from datasmith.storage.base import Store, utc_now
 
 if TYPE_CHECKING:
+    from datasmith.resolution.uv import UvCompiler
     from datasmith.settings import Settings
 
 Relocking = Callable[[str, tuple[str, ...], str, datetime], str | None]
@@ -92,22 +93,19 @@ def _compiler(settings: "Settings") -> "UvCompiler":
     return UvCompiler(find_uv(), index_url=settings.index_url, ca_bundle=settings.ca_bundle, cache_dir=cache)
 
 
-if TYPE_CHECKING:
-    from datasmith.resolution.uv import UvCompiler
-
-
 def _sealing(settings: "Settings") -> SourceOf:
     def sealed(owner: str, repo: str, sha: str, place: Path) -> Path:
-        from datasmith.github.clones import CloneCache
+        from datasmith.github.forges import clones_directory, open_clones
         from datasmith.github.git import Git
         from datasmith.github.models import Repository
 
-        directory = settings.clones_dir or settings.cache_dir / "clones"
-        clone = CloneCache(directory.absolute(), url=settings.clones_from).at_hand(Repository(owner=owner, repo=repo))
+        clone = open_clones(settings).at_hand(Repository(owner=owner, repo=repo))
         if clone is None:
+            directory = clones_directory(settings)
             raise ConfigError(
                 f"there is no clone of {owner}/{repo} below {directory} and no source= was given"
-                f" (example: git clone --bare https://github.com/{owner}/{repo} {directory}/{owner}/{repo}.git)"
+                f" (example: git clone --bare {settings.clones_from.format(owner=owner, repo=repo)}"
+                f" {directory}/{owner}/{repo}.git)"
             )
         git, target = Git(clone), place / "repo.tar.gz"
         git.sealed_source(sha, target, commit_date=git.commit(sha).committed_at)

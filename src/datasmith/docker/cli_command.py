@@ -1,11 +1,14 @@
 """The docker or podman command line: arguments in, an answer out, and a daemon that is gone told from a refusal."""
 
+import csv
 import functools
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from datasmith import process
+from datasmith.docker.engine import Mount
 from datasmith.errors import ContainerError, EngineUnavailable
 
 _GONE = (
@@ -116,3 +119,11 @@ class Cli:
             f"{self._program} {what} (start it with `systemctl start docker`, be in its group, or use"
             " --engine bubblewrap)"
         )
+
+
+def bind_words(mount: Mount) -> str:
+    """The words of --mount, which are one line of comma-separated values."""
+    line = io.StringIO()
+    words = ["type=bind", f"src={mount.source.absolute()}", f"dst={mount.target}", "readonly"]
+    csv.writer(line, lineterminator="").writerow(words)
+    return line.getvalue()

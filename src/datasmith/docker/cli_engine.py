@@ -1,8 +1,6 @@
 """Sandboxes of the docker or podman program: images from the tiers' Dockerfiles, containers without network."""
 
-import csv
 import functools
-import io
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -22,7 +20,7 @@ from datasmith.docker.cli_build import (
     tier_environment,
     write_context,
 )
-from datasmith.docker.cli_command import Cli
+from datasmith.docker.cli_command import Cli, bind_words
 from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
 from datasmith.docker.cli_limits import kept_by
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
@@ -235,7 +233,7 @@ class CliEngine:
     ) -> Container:
         """See ContainerEngine."""
         chosen = limits or self._limits
-        shown = [word for mount in mounts for word in ("--mount", _bind(mount))]
+        shown = [word for mount in mounts for word in ("--mount", bind_words(mount))]
 
         def refreeze(committed: str) -> CliContainer:
             delete = ["rmi", "--force", committed]
@@ -296,11 +294,3 @@ class CliEngine:
 
 def _listed(cpus: Sequence[int]) -> str:
     return ",".join(str(core) for core in cpus)
-
-
-def _bind(mount: Mount) -> str:
-    """The words of --mount, which are one line of comma-separated values."""
-    line = io.StringIO()
-    words = ["type=bind", f"src={mount.source.absolute()}", f"dst={mount.target}", "readonly"]
-    csv.writer(line, lineterminator="").writerow(words)
-    return line.getvalue()

@@ -1,14 +1,12 @@
 """Images of Dockerfiles that are not ours, on docker or podman: built as they say, and run without a network."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from datasmith.docker.cli_build import LABEL
-from datasmith.docker.cli_command import Cli
+from datasmith.docker.cli_command import Cli, bind_words
 from datasmith.docker.cli_container import USER, CliContainer, program_text
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef, Limits, Mount
@@ -97,7 +95,7 @@ class ForeignImages:
         words += ["--memory", memory, "--memory-swap", memory, "--tmpfs", f"/tmp:{tmpfs}", "--shm-size", "256m"]
         words += ["--tmpfs", f"/home/agent:{tmpfs}", "--ulimit", "core=0", "--log-driver", "none"]
         words += ["--label", LABEL, "--label", f"{OWNER_LABEL}={owner()}"]
-        words += [word for mount in mounts for word in ("--mount", _bind(mount))]
+        words += [word for mount in mounts for word in ("--mount", bind_words(mount))]
         words += ["--entrypoint", "/bin/sh", image.digest, "-c", program_text("container_keep.sh")]
         config = self._config(image)
         identity = self._cli.ask(words, timeout=_START_S).splitlines()[-1]
@@ -148,11 +146,3 @@ class ForeignContainer(CliContainer):
         where = self._config.directory if cwd == WORKDIR else cwd
         given = {"HOME": "/root", **self._config.variables, **(env or {})}
         return super().exec(argv, timeout=timeout, env=given, cwd=where, stdin=stdin, cpus=cpus)
-
-
-def _bind(mount: Mount) -> str:
-    """The words of --mount, which are one line of comma-separated values."""
-    line = io.StringIO()
-    words = ["type=bind", f"src={mount.source.absolute()}", f"dst={mount.target}", "readonly"]
-    csv.writer(line, lineterminator="").writerow(words)
-    return line.getvalue()

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 
 from datasmith.docker import seal_names, seal_search
+from datasmith.docker.cli_build import template
 from datasmith.docker.engine import WORKDIR, Container, ExecResult
 from datasmith.docker.seal_names import Names
-from datasmith.docker.seal_search import Search, telling
+from datasmith.docker.seal_search import Search, asked, telling
 from datasmith.errors import ContainerError
 
 TIMEOUT_S = 300.0
@@ -96,9 +96,8 @@ def check(
 
 
 def _search(container: Container, lines: Mapping[str, frozenset[str]], names: Sequence[str]) -> Search:
-    wanted = "".join(f"{line}\n" for line in sorted({line for some in lines.values() for line in some}))
     words = ["bash", "-c", _script("seal_search.sh"), "seal_search", "|".join(map(re.escape, names))]
-    done = _asked(container, words, stdin=wanted.encode("utf-8", "surrogateescape"), cwd=WORKDIR)
+    done = _asked(container, words, stdin=asked(lines).encode("utf-8", "surrogateescape"), cwd=WORKDIR)
     try:
         return Search.read(done.stdout.decode("utf-8", "surrogateescape"))
     except (ValueError, KeyError) as error:
@@ -106,8 +105,8 @@ def _search(container: Container, lines: Mapping[str, frozenset[str]], names: Se
 
 
 def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Names:
-    wanted = "".join(f"{name}\n" for name in sorted({name for some in brought.values() for name in some}))
-    done = _asked(container, ["bash", "-c", _script("seal_names.sh")], stdin=wanted.encode(), cwd=WORKDIR)
+    words = ["bash", "-c", _script("seal_names.sh")]
+    done = _asked(container, words, stdin=asked(brought).encode(), cwd=WORKDIR)
     try:
         return Names.read(done.stdout.decode("utf-8", "surrogateescape"))
     except (ValueError, KeyError) as error:
@@ -115,7 +114,7 @@ def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Na
 
 
 def _script(name: str) -> str:
-    return files("datasmith.docker").joinpath("templates", name).read_text(encoding="utf-8")
+    return template("seal_common.sh") + template(name)
 
 
 class _Tree:
@@ -129,7 +128,7 @@ class _Tree:
 
     def about_objects(self) -> Iterator[str]:
         """One commit, and nothing that it does not need: what nothing refers to counts as well."""
-        words = ["bash", "-c", _script("seal_objects.sh")]
+        words = ["bash", "-c", template("seal_objects.sh")]
         commits, extra, *ids = _asked(self._container, words, cwd=WORKDIR).text.splitlines()
         if commits != "commits 1":
             yield f"the object database holds {commits}, not 1"

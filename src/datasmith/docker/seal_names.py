@@ -3,14 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+
+from datasmith.docker.seal_search import is_telling, longest
 
 SHORTEST = 10
 """Characters; a shorter name is found anywhere by chance."""
 SHORTEST_ALONE = 16
 """... and so is one of this length, where it is the only one that the fix brings."""
-TELLING_SHARE = 0.2
-"""Compiled code with this share of the names that the fix brings to one file, and at least two, has them from it."""
 MOST_NAMES = 500
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _COMPOSED = re.compile(r"[^\W_]_+[^\W_]|[a-z0-9][A-Z]")
@@ -25,9 +24,7 @@ def brought(added: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
     kept = {
         path: {name for line in lines for name in _NAME.findall(line) if _tells(name)} for path, lines in added.items()
     }
-    longest = sorted({name for names in kept.values() for name in names}, key=lambda name: (-len(name), name))
-    chosen = frozenset(longest[:MOST_NAMES])
-    return {path: frozenset(names & chosen) for path, names in kept.items() if names & chosen}
+    return longest(kept, MOST_NAMES)
 
 
 def _tells(name: str) -> bool:
@@ -75,11 +72,5 @@ def problems(search: Names, wanted: Mapping[str, frozenset[str]]) -> Iterator[st
     for path, found in search.files.items():
         for source, names in wanted.items():
             new = names & search.names
-            if _is_telling(found & new, new):
+            if is_telling(found & new, new, alone=SHORTEST_ALONE):
                 yield f"{path} holds {len(found & new)} of {len(new)} names that the fix brings in {source}"
-
-
-def _is_telling(found: frozenset[str], new: frozenset[str]) -> bool:
-    if len(new) == 1:
-        return any(len(name) >= SHORTEST_ALONE for name in found)
-    return len(found) >= max(2, ceil(TELLING_SHARE * len(new)))

@@ -12,7 +12,8 @@ SHORTEST_LINE = 25
 SHORTEST_ALONE = 40
 """... and so is one of this length, where it is all that the fix adds to a file."""
 TELLING_SHARE = 0.2
-"""A file with this share of the lines that the fix adds to one file, and at least two of them, has them from it."""
+"""A file with this share of the lines (compiled code: of the names) that the fix adds to one file, and at least two of
+them, has them from it."""
 MOST_LINES = 500
 _IMPORT = re.compile(r"(import|from|using|use|#\s*include)\b")
 _INSTALLED = re.compile(r"/usr/|.*/lib/python3\.\d+t?/")
@@ -69,9 +70,19 @@ def telling(added: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
         path: {line for line in lines if len(line) >= SHORTEST_LINE and not _IMPORT.match(line)}
         for path, lines in stripped.items()
     }
-    longest = sorted({line for lines in kept.values() for line in lines}, key=lambda line: (-len(line), line))
-    chosen = frozenset(longest[:MOST_LINES])
-    return {path: frozenset(lines & chosen) for path, lines in kept.items() if lines & chosen}
+    return longest(kept, MOST_LINES)
+
+
+def longest(texts: Mapping[str, set[str]], most: int) -> dict[str, frozenset[str]]:
+    """The same with the `most` longest texts of all."""
+    ordered = sorted({text for some in texts.values() for text in some}, key=lambda text: (-len(text), text))
+    chosen = frozenset(ordered[:most])
+    return {path: frozenset(some & chosen) for path, some in texts.items() if some & chosen}
+
+
+def asked(wanted: Mapping[str, frozenset[str]]) -> str:
+    """All texts, as the scripts read them: each once, a line each."""
+    return "".join(f"{text}\n" for text in sorted({text for some in wanted.values() for text in some}))
 
 
 def problems(search: Search, wanted: Mapping[str, frozenset[str]], names: Sequence[str]) -> Iterator[str]:
@@ -89,10 +100,10 @@ def problems(search: Search, wanted: Mapping[str, frozenset[str]], names: Sequen
                 yield f"{path} holds {len(found & added)} of {len(added)} lines that the fix adds to {source}"
 
 
-def is_telling(found: frozenset[str], added: frozenset[str]) -> bool:
-    """True where these are too many of the added lines to be there by chance."""
+def is_telling(found: frozenset[str], added: frozenset[str], *, alone: int = SHORTEST_ALONE) -> bool:
+    """True where these are too many of the added texts to be there by chance; `alone`: characters of a single one."""
     if len(added) == 1:
-        return any(len(line) >= SHORTEST_ALONE for line in found)
+        return any(len(text) >= alone for text in found)
     return len(found) >= max(2, math.ceil(TELLING_SHARE * len(added)))
 
 

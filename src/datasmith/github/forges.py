@@ -172,14 +172,18 @@ def open_clones(settings: "Settings") -> CloneSource:
     Raises:
         ConfigError: the settings name no usable address of clones.
     """
-    directory = settings.clones_dir or settings.cache_dir / "clones"
     return CloneCache(
-        directory.absolute(),
+        clones_directory(settings),
         url=settings.clones_from,
         ca_bundle=settings.ca_bundle,
         proxy=settings.https_proxy.get_secret_value(),
         no_proxy=settings.no_proxy,
     )
+
+
+def clones_directory(settings: "Settings") -> Path:
+    """Where those clones lie."""
+    return (settings.clones_dir or settings.cache_dir / "clones").absolute()
 
 
 def _wanted(names: Sequence[str], listed: Path) -> list[Repository]:

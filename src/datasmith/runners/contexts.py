@@ -9,7 +9,7 @@ from datasmith.docker.context import DockerContext
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, build_args_text
 from datasmith.docker.lookup import FoundContext
 from datasmith.errors import ConfigError, NotFound
-from datasmith.github.clones import CloneCache
+from datasmith.github.forges import clones_directory, open_clones
 from datasmith.github.git import Git
 from datasmith.github.models import Repository
 from datasmith.resolution.base import Resolution
@@ -76,9 +76,9 @@ class StoredContexts:
         return target
 
     def _clone(self, owner: str, repo: str, number: int) -> Path:
-        directory = self._settings.clones_dir or self._settings.cache_dir / "clones"
-        found = CloneCache(directory, url=self._settings.clones_from).at_hand(Repository(owner=owner, repo=repo))
+        found = open_clones(self._settings).at_hand(Repository(owner=owner, repo=repo))
         if found is None:
+            directory = clones_directory(self._settings)
             raise ConfigError(
                 f"the tree of {owner}/{repo}:{number} is not here: neither a task folder of it nor a clone in"
                 f" {directory} (example: git clone --mirror {self._settings.clones_from.format(owner=owner, repo=repo)}"

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Inside a sandbox: what of all its files could lead to the fix. Reads lines of the fix. Prints, each as `word<tab>text`:
-# `looked N`, the number of files; `cache PATH`, a package that a download left; `copy PATH`, an installed module of the
-# given names; `line TEXT`, a line of the fix that the tree's commit does not have anyway; `file PATH`, a file that holds
-# some of those, followed by `has TEXT` for each. Arguments: module names for a regular expression, as in "a|b".
+# Inside a sandbox, after seal_common.sh: what of all its files could lead to the fix. Reads lines of the fix. Prints,
+# each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left; `copy PATH`, an
+# installed module of the given names; `line TEXT`, a line of the fix that the tree's commit does not have anyway; and the
+# files that hold some of those. Arguments: module names for a regular expression, as in "a|b".
 set -euo pipefail
-export LC_ALL=C
 names=$1
 place=$(mktemp -d)
 python=$(readlink -f /opt/env/bin/python || echo /opt/env)
@@ -25,22 +24,12 @@ if [ -n "$names" ]; then
   matching "/(site|dist)-packages/($names)(/__init__\.py|\.py|(\.[^/]*)?\.so)$" | show copy
 fi
 cat >"$place/lines"
-# A line may be part of another one, and then hide behind it: again, until nothing more is found.
-while [ -s "$place/lines" ]; do
-  git -c 'safe.directory=*' -c core.fsmonitor=false grep --threads=1 -ohaF -f "$place/lines" | sort -u >"$place/known" || [ $? = 1 ]
-  [ -s "$place/known" ] || break
-  grep -vxF -f "$place/known" "$place/lines" >"$place/left" || [ $? = 1 ]
-  mv "$place/left" "$place/lines"
-done
+only_new "$place/lines"
 sed 's/^/line\t/' "$place/lines"
 if [ -s "$place/lines" ]; then
   # Of the system and the interpreter, which are large and older than the build, only where packages are installed.
   { grep -zvE "^(/usr|${python%/bin/*})/" "$place/all" || [ $? = 1 ]; } >"$place/built"
   { grep -zE "^(/usr|${python%/bin/*})/.*/(site|dist)-packages/" "$place/all" || [ $? = 1 ]; } >>"$place/built"
-  xargs -0 -r grep -lZaF -s -f "$place/lines" -- <"$place/built" >"$place/files" || [ -e "$place/files" ]
-  while IFS= read -r -d '' path; do
-    printf 'file\t%q\n' "$path"
-    { grep -ohaF -f "$place/lines" -- "$path" || [ $? = 1 ]; } | sort -u | sed 's/^/has\t/'
-  done <"$place/files"
+  holders "$place/lines" "$place/built"
 fi
 rm -r "$place"

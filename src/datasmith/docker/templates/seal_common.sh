@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Inside a sandbox, in front of seal_search.sh and seal_names.sh: what both ask of texts of the fix, one a line in a file.
+set -euo pipefail
+export LC_ALL=C
+
+# only_new TEXTS: leave those in the file that the tree's commit does not have anyway. A text may be part of another one,
+# and then hide behind it: again, until nothing more is found.
+only_new() {
+  while [ -s "$1" ]; do
+    git -c 'safe.directory=*' -c core.fsmonitor=false grep --threads=1 -ohaF -f "$1" | sort -u >"$1.known" || [ $? = 1 ]
+    [ -s "$1.known" ] || break
+    grep -vxF -f "$1.known" "$1" >"$1.left" || [ $? = 1 ]
+    mv "$1.left" "$1"
+  done
+}
+
+# holders TEXTS FILES: print `file<tab>PATH`, quoted as bash does, of each file (named with NUL) that holds some of the
+# texts, followed by `has<tab>TEXT` for each.
+holders() {
+  xargs -0 -r grep -lZaF -s -f "$1" -- <"$2" >"$1.holders" || [ -e "$1.holders" ]
+  while IFS= read -r -d '' path; do
+    printf 'file\t%q\n' "$path"
+    { grep -ohaF -f "$1" -- "$path" || [ $? = 1 ]; } | sort -u | sed 's/^/has\t/'
+  done <"$1.holders"
+}
