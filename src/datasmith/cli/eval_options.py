@@ -1,0 +1,44 @@
+"""Options and arguments that several commands of fc-eval share."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from datasmith.errors import ConfigError
+
+if TYPE_CHECKING:
+    from datasmith.metrics.score import FailurePolicy
+
+DatasetOption = Annotated[str, typer.Option("--dataset", "-d", help="Directory of task folders, or a registered name.")]
+TaskOption = Annotated[
+    list[str] | None, typer.Option("--task-id", "-t", help="Id or glob of tasks; may be repeated. Default: all.")
+]
+RunsOption = Annotated[Path, typer.Option("--runs-dir", help="Where run folders lie.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or the id of a run in --runs-dir.")]
+PolicyOption = Annotated[str, typer.Option("--policy", help="How failed trials count: floor, baseline or exclude.")]
+RegistryOption = Annotated[Path, typer.Option("--registry", help="JSON file of dataset names.")]
+RUNS = Path("runs")
+REGISTRY = Path("datasets.json")
+
+
+def policy_of(name: str) -> "FailurePolicy":
+    """The failure policy of this name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    from datasmith.metrics.score import POLICIES
+
+    for policy in POLICIES:
+        if policy == name:
+            return policy
+    raise ConfigError(f"--policy {name!r}: not one of {', '.join(POLICIES)} (example: --policy floor)")
+
+
+def help_without_command(context: typer.Context) -> None:
+    """Callback of a group: print its help where no command of it is given, with the exit code of a wrong command."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit(ConfigError.exit_code)

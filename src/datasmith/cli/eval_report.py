@@ -1,0 +1,58 @@
+"""fc-eval report and regrade: what a run's files say."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from datasmith.cli.eval_options import RUNS, JsonOption, PolicyOption, RunArgument, RunsOption, policy_of
+from datasmith.errors import ConfigError
+
+if TYPE_CHECKING:
+    from datasmith.metrics.score import FailurePolicy
+
+
+def report(
+    run: RunArgument, policy: PolicyOption = "floor", runs_dir: RunsOption = RUNS, json_output: JsonOption = False
+) -> None:
+    """Print a run's tables and write its HTML page."""
+    from datasmith.evaluation.run_folder import open_run
+
+    show_report(open_run(runs_dir, run).root, policy_of(policy), json_output)
+
+
+def regrade(
+    run: RunArgument, policy: PolicyOption = "floor", runs_dir: RunsOption = RUNS, json_output: JsonOption = False
+) -> None:
+    """Compute outcomes and scores anew from a run's raw files; nothing is run."""
+    from datasmith.evaluation.regrade import regrade_run
+    from datasmith.evaluation.run_folder import open_run
+
+    folder = open_run(runs_dir, run)
+    chosen = policy_of(policy)
+    with folder.alone():
+        changed = regrade_run(folder)
+    print(f"{len(changed)} trials changed", *changed, sep="\n  ", file=sys.stderr)
+    show_report(folder.root, chosen, json_output)
+
+
+def show_report(root: Path, policy: "FailurePolicy", json_output: bool) -> None:
+    """Print a run's tables, or the same as JSON, and write its HTML page."""
+    import json
+    from datetime import UTC, datetime
+
+    from datasmith.cli.tables import print_report
+    from datasmith.evaluation.html import render
+    from datasmith.evaluation.report import build_report
+    from datasmith.evaluation.run_folder import open_run, write_text
+    from datasmith.evaluation.summary import as_json
+
+    folder = open_run(root.parent, str(root))
+    run_record = folder.read_run()
+    if run_record is None:
+        raise ConfigError(f"RUN {root}: no run.json there (example: fc-eval report runs/my-run)")
+    found = build_report(folder, run_record, policy)
+    write_text(folder.report, render(found, datetime.now(UTC)))
+    if json_output:
+        print(json.dumps(as_json(found, folder.report), indent=1))
+    else:
+        print_report(found, folder.report)
