@@ -28,7 +28,10 @@ def run(
     runs_dir: RunsOption = RUNS,
     run_id: Annotated[str, typer.Option(help="Name of the run; the default follows from its configuration.")] = "",
     n_attempts: Annotated[int, typer.Option(min=1, help="Attempts of each agent at each task.")] = 1,
-    n_concurrent: Annotated[int, typer.Option(min=1, help="Tasks at once, each on a core of its own.")] = 1,
+    n_concurrent: Annotated[
+        int | None, typer.Option(min=1, help="Tasks at once. Default: one here, as many as there are slots elsewhere.")
+    ] = None,
+    executor: Annotated[str, typer.Option(help="Where tasks are worked on: local, or ray (FC_RAY_ADDRESS).")] = "local",
     engine: Annotated[str, typer.Option(help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")] = "",
     precise: Annotated[bool, typer.Option("--precise", help="Intervals of ±1 % within 96 rounds.")] = False,
     max_rounds: Annotated[int | None, typer.Option(min=6, help="At most this many rounds per workload.")] = None,
@@ -55,6 +58,7 @@ def run(
         run_id=run_id,
         n_attempts=n_attempts,
         n_concurrent=n_concurrent,
+        executor=executor,
         precise=precise,
         max_rounds=max_rounds,
         seed=seed,

@@ -29,6 +29,7 @@ from datasmith.tasks.task import Task
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Workload, agent_arm
 from datasmith.workloads.discover import discover
+from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
 
 SHARED_ARMS = (BASE, CONTROL, EXPERT)
@@ -246,6 +247,7 @@ class Grader:
             image_digest=self._image.digest,
             engine=self._engine.name,
             cpu=self._core,
+            machine=this_machine(),
             seed=self._plan().seed,
             agents=tuple(submission.arm for submission in timed),
             expert=measured.summaries[EXPERT],

@@ -20,7 +20,7 @@ def sealed_image(
         EngineUnavailable: the engine is gone.
     """
     image = engine.inspect(task.image_digest) or _rebuilt(engine, settings, task, task_folder, folder)
-    with folder.lock:
+    with folder.shared():
         lock = folder.read_lock()
         other = {} if image.digest == task.image_digest else {task.task_id: task.image_digest}
         write_record(

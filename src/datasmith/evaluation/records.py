@@ -82,6 +82,8 @@ class SessionRecord(_Frozen):
     control: ArmSummary
     cost: Cost
     problem: str | None = None
+    machine: Machine | None = None
+    """Where it was measured; older records do not say."""
 
 
 class TrialRecord(_Frozen):

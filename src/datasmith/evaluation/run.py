@@ -1,25 +1,29 @@
 """A run: every agent's attempts at every task, resumable trial by trial."""
 
 import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from queue import SimpleQueue
+from socket import gethostname
 from typing import Protocol
 
-from datasmith import __version__, process
+import anyio
+
+from datasmith import __version__
 from datasmith.agents.coding.base import Agent
 from datasmith.agents.coding.registry import load_agent
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
 from datasmith.evaluation.config import AgentEntry, RunConfig, parse_entries
+from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
-from datasmith.evaluation.trial import StepObserver, Stopped, StopToken, Surroundings, TaskRun
-from datasmith.executors.cores import usable_cores
+from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
+from datasmith.executors.cores import core_sets, usable_cores
+from datasmith.executors.executors import check_executor, open_executor
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Machine
 from datasmith.tasks.dataset import Dataset, load_dataset
@@ -40,7 +44,9 @@ class RunRequest:
     runs_dir: Path
     run_id: str = ""
     n_attempts: int = 1
-    n_concurrent: int = 1
+    n_concurrent: int | None = None
+    """Tasks at once; None: one on this machine, as many as there are slots elsewhere."""
+    executor: str = "local"
     precise: bool = False
     max_rounds: int | None = None
     seed: int = 0
@@ -69,15 +75,13 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     agents = [load_agent(entry.address, entry.options(request.config.parent)) for entry in entries]
     dataset = load_dataset(request.dataset, registry=request.registry)
     tasks = dataset.select(request.task_ids)
-    cores = usable_cores()[::-1]
-    if request.n_concurrent > len(cores):
-        raise ConfigError(TOO_FEW_CORES.format(asked=request.n_concurrent, have=len(cores)))
+    _check_slots(request, settings)
     engine = open_engine(settings)
     config = _config(request, dataset, tasks, entries, engine)
     folder = RunFolder(request.runs_dir / _run_id(request, config))
     with folder.alone():
-        _start(folder, config, dataset, this_machine())
-        _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents), cores)
+        _start(folder, config, dataset, this_machine() if request.executor == "local" else None)
+        _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents))
     return folder
 
 
@@ -89,6 +93,21 @@ class _Work:
     dataset: Dataset
     tasks: Sequence[Task]
     agents: Sequence[Agent]
+
+    def job(self, task: Task, request: RunRequest) -> TaskJob:
+        """The task as it is sent elsewhere."""
+        where = self.dataset.folders[task.task_id].absolute()
+        return TaskJob(
+            self.folder.root.absolute(), task.task_id, where, request.config.parent.absolute(), gethostname()
+        )
+
+
+def _check_slots(request: RunRequest, settings: Settings) -> None:
+    """Raises ConfigError where more tasks at once are asked for than there are slots on this machine."""
+    have = len(core_sets(settings.bench_cores, usable_cores()))
+    if request.executor == "local" and (request.n_concurrent or 1) > have:
+        raise ConfigError(TOO_FEW_CORES.format(asked=request.n_concurrent, have=have))
+    check_executor(request.executor)
 
 
 def _entries(config: Path) -> tuple[AgentEntry, ...]:
@@ -128,8 +147,10 @@ def _run_id(request: RunRequest, config: RunConfig) -> str:
     return request.run_id
 
 
-def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine) -> None:
+def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine | None) -> None:
     """Write run.json and run.lock, or see that those that are there agree.
+
+    `here` is None where tasks are worked on elsewhere: each session says on what machine it was measured.
 
     Raises:
         ConfigError: the run of this id was started with another configuration or other tasks; names what changed.
@@ -138,7 +159,11 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
     earlier = folder.read_run()
     if earlier is None:
         run = RunRecord(
-            run_id=folder.root.name, config=config, tool_version=__version__, machine=here, created_at=datetime.now(UTC)
+            run_id=folder.root.name,
+            config=config,
+            tool_version=__version__,
+            machine=here or this_machine(),
+            created_at=datetime.now(UTC),
         )
         write_record(folder.root / "run.lock", RunLock(tasks=digests))
         write_record(folder.root / "run.json", run)
@@ -147,7 +172,7 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
     locked = folder.read_lock().tasks
     known = [name for name in config.task_ids if name in earlier.config.task_ids]
     changes += [f"task {name}: its files changed" for name in known if locked.get(name) != digests[name]]
-    if earlier.machine != here:
+    if here and earlier.machine != here:
         changes.append(f"machine: {earlier.machine.cpu_model} -> {here.cpu_model}, or its cores, memory or kernel")
     if changes:
         raise ConfigError(
@@ -157,12 +182,22 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
         )
 
 
-def _carry_out(
-    request: RunRequest, settings: Settings, observer: RunObserver, work: _Work, cores: Sequence[int]
-) -> None:
+def _carry_out(request: RunRequest, settings: Settings, observer: RunObserver, work: _Work) -> None:
     everything = keys(work.config.task_ids, work.config.labels, work.config.n_attempts)
     done = sum(work.folder.is_complete(key) for key in everything)
     observer.start(len(everything), done)
+    if request.executor == "local":
+        _here(request, settings, observer, work)
+        return
+    executor = open_executor(request.executor, settings)
+    try:
+        jobs = [work.job(task, request) for task in work.tasks]
+        anyio.run(partial(elsewhere, jobs, executor, folder=work.folder, observer=observer, most=request.n_concurrent))
+    finally:
+        executor.close()
+
+
+def _here(request: RunRequest, settings: Settings, observer: RunObserver, work: _Work) -> None:
     around = Surroundings(
         folder=work.folder,
         config=work.config,
@@ -172,46 +207,16 @@ def _carry_out(
         observer=observer,
         stop=StopToken(),
     )
+    worker = TaskWork(around, core_locks(settings))
 
-    def one(task: Task, core: int) -> None:
+    def one(task: Task) -> None:
         try:
-            TaskRun(around, task, work.dataset.folders[task.task_id], core).run()
+            worker.run(task, work.dataset.folders[task.task_id])
         finally:
             observer.leave(task.task_id)
 
-    if request.n_concurrent == 1:
+    if request.n_concurrent in {None, 1}:
         for task in work.tasks:
-            one(task, cores[0])
+            one(task)
     else:
-        _side_by_side(work.tasks, one, cores[: request.n_concurrent], around.stop)
-
-
-def _side_by_side(
-    tasks: Sequence[Task], one: Callable[[Task, int], None], cores: Sequence[int], stop: StopToken
-) -> None:
-    """One thread per core, each core in one hand at a time; the first failure or Ctrl-C stops all others."""
-    free: SimpleQueue[int] = SimpleQueue()
-    for core in cores:
-        free.put(core)
-
-    def on_a_core(task: Task) -> None:
-        core = free.get()
-        try:
-            stop.check()
-            one(task, core)
-        finally:
-            free.put(core)
-
-    with ThreadPoolExecutor(len(cores)) as pool:
-        running = [pool.submit(on_a_core, task) for task in tasks]
-        try:
-            wait(running, return_when=FIRST_EXCEPTION)
-        finally:
-            unfinished = [future for future in running if not future.done()]
-            if unfinished:
-                stop.set()
-                pool.shutdown(wait=False, cancel_futures=True)
-                process.kill_descendants()
-    failures = [error for future in running if not future.cancelled() and (error := future.exception())]
-    for error in sorted(failures, key=lambda error: isinstance(error, Stopped)):
-        raise error
+        side_by_side(work.tasks, one, request.n_concurrent or 1, around.stop)

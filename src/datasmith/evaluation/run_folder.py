@@ -41,8 +41,7 @@ class RunFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.lock = threading.Lock()
-        """Held by whoever changes a file that the tasks of a run share."""
+        self._threads = threading.Lock()
 
     @property
     def report(self) -> Path:
@@ -85,6 +84,17 @@ class RunFolder:
             raise ConfigError(f"--run-id {self.root.name}: another process is at work on this run") from error
         finally:
             os.close(descriptor)
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        """Be the only one, of all threads, processes and machines, who changes a file that the run's tasks share."""
+        with self._threads, (self.root / ".shared").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def leases(self, task_id: str) -> Path:
+        """Where it is written who works on a task."""
+        return self.root / "trials" / task_id / ARMS / "leases"
 
     def read_run(self) -> RunRecord | None:
         """run.json, or None where the run has not started."""

@@ -1,7 +1,7 @@
 """One task of a run: each agent works in a sandbox of its own, then all patches are graded in one session."""
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -18,6 +18,7 @@ from datasmith.evaluation.outcome import AgentFacts, Ending
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, write_record, write_text
 from datasmith.evaluation.suite import show_suite
+from datasmith.executors.cores import CoreSet
 from datasmith.settings import Settings
 from datasmith.tasks.task import Task
 
@@ -30,10 +31,20 @@ class Stopped(BaseException):
 
 
 class StopToken:
-    """Set once, by whoever stops the run; after that nothing is written."""
+    """Set once, by whoever stops the run; after that nothing is written. Nor is where `holds` says False."""
 
-    def __init__(self) -> None:
-        self._event = threading.Event()
+    def __init__(self, event: threading.Event | None = None, holds: Callable[[], bool] = lambda: True) -> None:
+        self._event = event or threading.Event()
+        self._holds = holds
+
+    def under(self, holds: Callable[[], bool]) -> "StopToken":
+        """The same token for work that also ends where `holds` says False: a lease that was lost."""
+        return StopToken(self._event, holds)
+
+    @property
+    def is_set(self) -> bool:
+        """True where the run was stopped."""
+        return self._event.is_set()
 
     def set(self) -> None:
         """Stop the run."""
@@ -41,7 +52,7 @@ class StopToken:
 
     def check(self) -> None:
         """Raise Stopped where the run was stopped: what a killed sandbox answered must not be recorded."""
-        if self._event.is_set():
+        if self.is_set or not self._holds():
             raise Stopped
 
 
@@ -67,21 +78,21 @@ class Surroundings:
     observer: StepObserver
     stop: StopToken
 
-    def limits(self, core: int) -> Limits:
-        """The limits of one sandbox, pinned to a core."""
+    def limits(self, cores: CoreSet) -> Limits:
+        """The limits of one sandbox, pinned to these cores."""
         settings = self.settings
-        return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb, cpus=(core,))
+        return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb, cpus=cores)
 
 
 class TaskRun:
     """Completes the trials of one task that are not complete yet."""
 
-    def __init__(self, around: Surroundings, task: Task, task_folder: Path, core: int) -> None:
+    def __init__(self, around: Surroundings, task: Task, task_folder: Path, cores: CoreSet) -> None:
         self._around = around
         self._folder = around.folder
         self._task = task
         self._task_folder = task_folder
-        self._core = core
+        self._cores = cores
 
     def run(self) -> None:
         """Solve, grade, measure, write; an outage is tried again once and then recorded as `infra_error`."""
@@ -123,7 +134,7 @@ class TaskRun:
             self._task,
             folder=self._folder,
             config=self._around.config,
-            limits=self._around.limits(self._core),
+            limits=self._around.limits(self._cores[:1]),
             say=self._say,
             check=self._around.stop.check,
         )
@@ -138,7 +149,7 @@ class TaskRun:
     def _solve(self, key: TrialKey, image: ImageRef) -> None:
         """Let the agent work in a fresh sandbox, and store what it hands in; trajectory.json is written last."""
         agent = self._around.agents[key.agent]
-        with self._around.engine.start(image, limits=self._around.limits(self._core), writable_env=True) as container:
+        with self._around.engine.start(image, limits=self._around.limits(self._cores), writable_env=True) as container:
             show_suite(container, self._task)
             try:
                 result = agent.solve(self._task, container, timeout_s=self._around.config.timeout_s)

@@ -1,8 +1,11 @@
 """Cores as a resource: whoever measures holds one core alone."""
 
+import fcntl
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 
 import anyio
 
@@ -37,3 +40,78 @@ class CorePool:
                 yield core
             finally:
                 self._free.append(core)
+
+
+CoreSet = tuple[int, ...]
+"""Cores of one slot: measured is on the first; work that is not measured may use all of them."""
+
+
+def core_sets(text: str, usable: Sequence[int]) -> tuple[CoreSet, ...]:
+    """The slots that FC_BENCH_CORES names, as in `2,3;4,5`; empty: each usable core is one, the last one first.
+
+    Raises:
+        ConfigError: no such list, a core that cannot be used, or one that is named twice.
+    """
+    example = "(example: FC_BENCH_CORES=2,3;4,5)"
+    if not text.strip():
+        return tuple((core,) for core in sorted(usable, reverse=True))
+    try:
+        sets = tuple(tuple(int(core) for core in part.split(",")) for part in text.split(";"))
+    except ValueError as error:
+        raise ConfigError(f"FC_BENCH_CORES={text}: numbers of cores, slots apart by ';' {example}") from error
+    named = [core for cores in sets for core in cores]
+    if len(set(named)) < len(named):
+        raise ConfigError(f"FC_BENCH_CORES={text}: a core is named twice {example}")
+    if missing := sorted(set(named) - set(usable)):
+        raise ConfigError(f"FC_BENCH_CORES={text}: there is no core {missing[0]} here {example}")
+    return sets
+
+
+class CoreLocks:
+    """Slots of this machine, each in the hands of one process at a time; a killed one gives its slot back."""
+
+    def __init__(self, directory: Path, sets: Sequence[CoreSet], *, poll_s: float = 0.2) -> None:
+        """`directory` holds a lock file for each slot, and must be the same for all who measure here.
+
+        Raises:
+            ConfigError: there is no slot.
+        """
+        if not sets:
+            raise ConfigError("no core to measure on (example: taskset -c 0,1 fc-eval ...)")
+        self._directory = directory
+        self._sets = sets
+        self._poll_s = poll_s
+
+    @contextmanager
+    def hold(self, check: Callable[[], None], sleep: Callable[[float], None] = time.sleep) -> Iterator[CoreSet]:
+        """Wait for a free slot and keep it for the body; `check` is called while waiting, and may raise.
+
+        Raises:
+            ConfigError: the directory cannot be written.
+        """
+        while True:
+            check()
+            for cores in self._sets:
+                descriptor = self._lock(cores)
+                if descriptor is None:
+                    continue
+                try:
+                    yield cores
+                finally:
+                    os.close(descriptor)
+                return
+            sleep(self._poll_s)
+
+    def _lock(self, cores: CoreSet) -> int | None:
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self._directory / f"core-{cores[0]}", os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError as error:
+            problem = f"cannot write {self._directory}: {error.strerror} (example: FC_CACHE_DIR=~/fc)"
+            raise ConfigError(problem) from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return descriptor

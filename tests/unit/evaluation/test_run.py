@@ -9,7 +9,8 @@ import pytest
 
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.config import AgentEntry, RunConfig
-from datasmith.evaluation.run import _side_by_side, _start
+from datasmith.evaluation.placing import side_by_side
+from datasmith.evaluation.run import _start
 from datasmith.evaluation.run_folder import RunFolder
 from datasmith.evaluation.trial import Stopped, StopToken
 from datasmith.tasks.dataset import Dataset
@@ -20,25 +21,25 @@ TASKS = cast(list[Task], [f"task {number}" for number in range(8)])
 """The scheduler never looks into a task."""
 
 
-def test_no_two_tasks_share_a_core() -> None:
-    """At any moment each core is in one hand; every task gets its turn."""
-    held: set[int] = set()
-    clashes: list[int] = []
+def test_at_most_so_many_tasks_at_once() -> None:
+    """Every task gets its turn, and no more than asked for are under way."""
+    held: set[str] = set()
+    most = 0
     seen: list[str] = []
     lock = threading.Lock()
 
-    def one(task: Task, core: int) -> None:
+    def one(task: Task) -> None:
+        nonlocal most
         with lock:
-            if core in held:
-                clashes.append(core)
-            held.add(core)
+            held.add(str(task))
             seen.append(str(task))
+            most = max(most, len(held))
         time.sleep(0.01)
         with lock:
-            held.discard(core)
+            held.discard(str(task))
 
-    _side_by_side(TASKS, one, (4, 7), StopToken())
-    assert clashes == []
+    side_by_side(TASKS, one, 2, StopToken())
+    assert most == 2
     assert sorted(seen) == sorted(str(task) for task in TASKS)
 
 
@@ -46,7 +47,7 @@ def test_the_first_failure_stops_the_others_and_is_the_one_told() -> None:
     """Threads that were told to stop are not mistaken for what went wrong."""
     stop = StopToken()
 
-    def one(task: Task, core: int) -> None:
+    def one(task: Task) -> None:
         if str(task) == "task 1":
             raise TrialError("cannot write x: No space left on device")
         while True:
@@ -54,7 +55,7 @@ def test_the_first_failure_stops_the_others_and_is_the_one_told() -> None:
             time.sleep(0.005)
 
     with pytest.raises(TrialError, match="No space left"):
-        _side_by_side(TASKS, one, (0, 1), stop)
+        side_by_side(TASKS, one, 2, stop)
 
 
 def test_a_stop_token_raises_once_set() -> None:
@@ -64,6 +65,23 @@ def test_a_stop_token_raises_once_set() -> None:
     stop.set()
     with pytest.raises(Stopped):
         stop.check()
+
+
+def test_work_whose_lease_is_lost_is_stopped_alone() -> None:
+    """The token of one task says so; the run goes on. Where the run is stopped, every task's token says it."""
+    stop = StopToken()
+    held = [True]
+    mine, other = stop.under(lambda: bool(held)), stop.under(lambda: True)
+    mine.check()
+    held.clear()
+    with pytest.raises(Stopped):
+        mine.check()
+    assert not mine.is_set
+    stop.check()
+    other.check()
+    stop.set()
+    with pytest.raises(Stopped):
+        other.check()
 
 
 NAMES = ("a_b_1", "a_b_2", "a_b_3")

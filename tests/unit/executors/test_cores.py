@@ -1,12 +1,15 @@
 """Cores as a resource."""
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import anyio
 import pytest
 
 from datasmith.errors import ConfigError
-from datasmith.executors.cores import CorePool, usable_cores
+from datasmith.executors.cores import CoreLocks, CorePool, core_sets, usable_cores
 
 
 def test_the_usable_cores_are_those_of_this_process() -> None:
@@ -59,3 +62,57 @@ def test_no_cores_is_an_error_at_once() -> None:
     """Not a wait that never ends."""
     with pytest.raises(ConfigError, match="no core"):
         CorePool([])
+
+
+def test_each_core_is_a_slot_unless_slots_are_named() -> None:
+    """The last core first, because the first one has the machine's own work."""
+    assert core_sets("", (0, 1, 2)) == ((2,), (1,), (0,))
+    assert core_sets("2,3; 0", (0, 1, 2, 3)) == ((2, 3), (0,))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("2-3", "numbers"), ("1;1", "twice"), ("1,9", "no core 9"), (";", "numbers")]
+)
+def test_slots_that_cannot_be_are_refused(text: str, told: str) -> None:
+    """With the setting, what is wrong and an example."""
+    with pytest.raises(ConfigError, match=f"FC_BENCH_CORES=.*{told}.*example"):
+        core_sets(text, (0, 1))
+
+
+CHILD = """
+import sys
+from pathlib import Path
+from datasmith.executors.cores import CoreLocks
+with CoreLocks(Path(sys.argv[1]), [(4,)]).hold(lambda: None) as cores:
+    print(cores, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_slot_is_in_one_hand_over_processes(tmp_path: Path) -> None:
+    """The other slot is given meanwhile; who waits is asked whether to go on; a killed process gives its slot back."""
+    locks = CoreLocks(tmp_path / "cores", [(4,), (7, 8)])
+    words = [sys.executable, "-c", CHILD, str(tmp_path / "cores")]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"(4,)\n"
+    waited: list[float] = []
+
+    def kill(seconds: float) -> None:
+        waited.append(seconds)
+        child.kill()
+        child.communicate()
+
+    with locks.hold(lambda: None) as first, locks.hold(lambda: None, sleep=kill) as second:
+        assert (first, second) == ((7, 8), (4,))
+    assert len(waited) == 1
+
+
+def test_waiting_for_a_slot_ends_where_it_is_told_to(tmp_path: Path) -> None:
+    """By what `check` raises."""
+
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), CoreLocks(tmp_path, [(0,)]).hold(stopped):
+        pass
