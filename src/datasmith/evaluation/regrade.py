@@ -1,5 +1,7 @@
 """Grade a run again from its files alone: no agent, no sandbox, no clock."""
 
+from collections.abc import Sequence
+
 from datasmith.errors import TrialError
 from datasmith.evaluation.grading import SHARED_ARMS, guard_verdict
 from datasmith.evaluation.outcome import Ending, after_timing, before_tests, before_timing
@@ -22,31 +24,30 @@ def regrade_run(folder: RunFolder) -> tuple[str, ...]:
     Raises:
         TrialError: a file of the run is missing or cannot be read.
     """
-    changed = []
-    sessions: dict[tuple[str, int], Summaries] = {}
+    together: dict[tuple[str, int], list[TrialRecord]] = {}
     for record in folder.trials():
-        if record.session is None:
-            continue
-        at = (record.task_id, record.session)
-        if at not in sessions:
-            sessions[at] = _session(folder, record.task_id, record.session)
-        again = _trial(folder, record, sessions[at])
-        if again != record:
-            key = _key(record)
-            write_record(folder.trial(key) / "trial.json", again)
-            changed.append(f"{key.task_id} {key.label}: {record.outcome} -> {again.outcome}")
+        if record.session is not None:
+            together.setdefault((record.task_id, record.session), []).append(record)
+    changed = []
+    for (task_id, number), records in together.items():
+        summaries = _session(folder, task_id, number, records)
+        for record in records:
+            again = _trial(folder, record, summaries)
+            if again != record:
+                key = _key(record)
+                write_record(folder.trial(key) / "trial.json", again)
+                changed.append(f"{key.task_id} {key.label}: {record.outcome} -> {again.outcome}")
     return tuple(changed)
 
 
-def _session(folder: RunFolder, task_id: str, number: int) -> Summaries:
-    """Summarise a session's launches: the shared arms' and those of every trial that was measured in it."""
+def _session(folder: RunFolder, task_id: str, number: int, records: Sequence[TrialRecord]) -> Summaries:
+    """Summarise a session's launches: the shared arms' and those of the trials (`records`) that were measured in it."""
     session = folder.read_session(task_id, number)
     if session is None:
         raise TrialError(f"{folder.session(task_id, number)}: session.json is missing")
     launches: list[Measurement] = list(read_measurements(folder.session(task_id, number) / "measurements.jsonl"))
-    for record in folder.trials():
-        key = _key(record)
-        if (record.task_id, record.session) == (task_id, number) and agent_arm(key.label) in session.agents:
+    for key in map(_key, records):
+        if agent_arm(key.label) in session.agents:
             launches += read_measurements(folder.trial(key) / "measurements.jsonl")
     if not {launch.arm for launch in launches}.issuperset(SHARED_ARMS):
         raise TrialError(f"{folder.session(task_id, number)}: measurements.jsonl lacks an arm of {SHARED_ARMS}")
