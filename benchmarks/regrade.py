@@ -8,8 +8,8 @@ import random
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.unit.evaluation.sample_run import MACHINE, config_of

@@ -1,4 +1,4 @@
-"""kill -9 of a worker and of the command on a Ray cluster: a run redoes only what was in flight, and no trial is lost."""
+"""kill -9 of a worker and of the command on a Ray cluster: a run redoes what was in flight, and loses no trial."""
 
 import json
 import os
