@@ -1,8 +1,9 @@
-"""All tests, in two runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
+"""All tests, in three runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
-Side by side, a process a core, run those that compute and wait and share nothing. After them, one by one, runs all that
-is left: what measures, what is killed at a moment, what has an engine or a whole machine to itself. What the first run
-is given, the second one leaves out, so that each test is in exactly one of them.
+Side by side, a process a core, run those that compute and wait and share nothing. Then, in two processes, those that
+build and kill: all that need Docker in one of them. After them, one by one, runs all that is left: what measures, what
+has an engine or a whole machine to itself. What one run is given, the last one leaves out, so that each test is in
+exactly one of them.
 """
 
 import subprocess
@@ -26,16 +27,28 @@ TOGETHER = (
     "tests/unit",
 )
 """The longest first: a process that has nothing left takes tests from another."""
+_TWO_AT_ONCE = {
+    "conformance": (
+        "container_engine", "docker_base", "image_manager", "metadata_hook", "seal_leaks", "sources_built", "verifiers",
+    ),
+    "faults": (
+        "hostile_repository", "ledger_interrupt", "ledger_kills", "ledger_leases", "stage_kills", "store_crowds",
+    ),
+    "integration": ("push_docker", "resolution", "resolution_sources", "supabase", "synthesizer", "verify_legacy"),
+}  # fmt: skip
+PAIRED = tuple(f"tests/{room}/test_{name}.py" for room, names in _TWO_AT_ONCE.items() for name in names)
+"""No clock is read in them, and none stops an engine that another one uses."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
 """Exit codes of pytest."""
 _TOLD = {"failure": "failed", "error": "errors", "skipped": "skipped"}
 
 
 def runs(options: Sequence[str] = ()) -> list[list[str]]:
-    """The two command lines, without the program."""
+    """The three command lines, without the program."""
     side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER]
-    one_by_one = ["-n", "0", "tests", *(f"--ignore={path}" for path in TOGETHER)]
-    return [[*side_by_side, *options], [*one_by_one, *options]]
+    in_pairs = ["-n", "2", "--dist", "loadgroup", *PAIRED]
+    one_by_one = ["-n", "0", "tests", *(f"--ignore={path}" for path in (*TOGETHER, *PAIRED))]
+    return [[*words, *options] for words in (side_by_side, in_pairs, one_by_one)]
 
 
 def counted(report: Path) -> Counter[str]:
@@ -49,14 +62,14 @@ def counted(report: Path) -> Counter[str]:
 
 
 def summed_up(ended: Counter[str], seconds: float) -> str:
-    """One line about both runs, as pytest writes it."""
+    """One line about all runs, as pytest writes it."""
     words = {**_TOLD, "passed": "passed"}
     told = [f"{ended[name]} {words[name]}" for name in ("failure", "passed", "skipped", "error") if ended[name]]
     return f"{', '.join(told) or 'no tests ran'} in {seconds:.2f}s"
 
 
 def main(options: Sequence[str]) -> int:
-    """Run both, even where the first one fails; the exit code is the first one that is not 0."""
+    """Run all, even where the first one fails; the exit code is the first one that is not 0."""
     started = time.monotonic()
     ended = Counter[str]()
     codes = []
@@ -69,7 +82,7 @@ def main(options: Sequence[str]) -> int:
                 ended += counted(report)
             if codes[-1] == INTERRUPTED:
                 break
-    sys.stdout.write(f"both runs: {summed_up(ended, time.monotonic() - started)}\n")
+    sys.stdout.write(f"all runs: {summed_up(ended, time.monotonic() - started)}\n")
     failed = [code for code in codes if code not in {0, NOTHING_COLLECTED}]
     return failed[0] if failed else min(codes)
 

@@ -5,10 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from scripts.run_tests import TOGETHER, counted, runs, summed_up
+from scripts.run_tests import PAIRED, TOGETHER, counted, runs, summed_up
 
 from tests.house.source import ROOT, modules_of_tests
 
+MEASURES = re.compile(r"\bdef demo\b|\bdemo: |import .*\bmeasure\b|host_load|max-rounds|dockerd|ray_cluster")
 ALONE = re.compile(r"mark\.docker|\bdef demo\b|\bdemo: |datasmith\.workloads\.measure import .*\bmeasure\b|host_load")
 """What needs an engine of its own, or clocks a machine that does nothing else."""
 
@@ -19,11 +20,20 @@ def given(words: list[str], prefix: str = "") -> list[str]:
 
 
 def test_each_test_is_in_exactly_one_run() -> None:
-    """The second run takes all tests but those that the first one is given; options go to both."""
-    first, second = runs(["-x"])
-    assert given(first) == given(second, "--ignore=") == list(TOGETHER) and given(second) == ["tests"]
-    assert all((ROOT / path).exists() for path in TOGETHER)
-    assert first[-1] == second[-1] == "-x" and second[:2] == ["-n", "0"]
+    """The last run takes all tests but those that the others are given; options go to each."""
+    first, second, last = runs(["-x"])
+    assert (given(first), given(second)) == (list(TOGETHER), list(PAIRED))
+    assert given(last, "--ignore=") == [*TOGETHER, *PAIRED] and given(last) == ["tests"]
+    assert all((ROOT / path).exists() for path in (*TOGETHER, *PAIRED))
+    assert not set(PAIRED) & set(TOGETHER) and not [path for path in PAIRED if path.startswith(TOGETHER)]
+    assert {words[-1] for words in (first, second, last)} == {"-x"} and last[:2] == ["-n", "0"]
+
+
+def test_what_runs_in_pairs_reads_no_clock_and_stops_no_engine() -> None:
+    """Nothing in it measures, needs the demo or ends the Docker daemon."""
+    paired = [module for module in modules_of_tests() if module.name in PAIRED]
+    assert len(paired) == len(PAIRED)
+    assert not [module.name for module in paired if MEASURES.search(module.text)]
 
 
 def test_what_runs_side_by_side_disturbs_nobody() -> None:
@@ -43,7 +53,7 @@ def test_what_runs_side_by_side_disturbs_nobody() -> None:
         ("", "no tests ran in 3.00s"),
     ],
 )
-def test_both_runs_are_summed_up(tmp_path: Path, suite: str, line: str) -> None:
+def test_all_runs_are_summed_up(tmp_path: Path, suite: str, line: str) -> None:
     """From the reports that pytest writes."""
     report = tmp_path / "report.xml"
     report.write_text(f"<testsuites>{suite}</testsuites>")
