@@ -6,19 +6,23 @@ from rich.console import Console
 from rich.text import Text
 
 from datasmith.cli.common import one_line
-from datasmith.cli.sheet import Column, Sheet, output
+from datasmith.cli.sheet import NOTHING, Column, Sheet, output
+from datasmith.evaluation.board import AgentReport, Board
 from datasmith.evaluation.html import interval, percent, ratio, seconds, signed
-from datasmith.evaluation.report import Report, TrialRow
+from datasmith.evaluation.report import Report
+from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.levels import LEVELS
+from datasmith.metrics.ranking import RULES
 
 
 def print_report(report: Report, page: Path, console: Console | None = None) -> None:
-    """Print agents, levels, trials, control and cost to standard output."""
+    """Print agents, levels, orders, cost, trials, control and measuring to standard output."""
     out = output(console)
-    for sheet in (_agents(report), _levels(report), _trials(report)):
+    for sheet in (_agents(report), _levels(report), *_orders(report.board), *_costs(report.board), _trials(report)):
         sheet.show(out)
     control, cost = report.control, report.cost
     for line in (
+        *warnings(report.board),
         f"A/A false positives: {control.said}; median interval half-width ±{percent(control.half_width, 2)}",
         f"measuring: {cost.launches} launches, {seconds(cost.wall_s)} wall, {seconds(cost.cpu_s)} cpu, "
         f"{percent(cost.overhead_share)} outside timed calls",
@@ -29,12 +33,14 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
 
 
 def _agents(report: Report) -> Sheet:
-    numbers = [Column(name, right=True) for name in ("speedup", "expert", "advantage", "scored")]
-    columns = (Column("agent"), *numbers, Column("outcomes", wraps=True))
-    sheet = Sheet(f"{report.run.run_id}: agents (failed trials: {report.policy})", columns)
-    for agent in report.agents:
+    numbers = [Column(name, right=True) for name in ("speedup", "expert", "advantage")]
+    columns = (Column("rank"), Column("agent"), *numbers, Column("scored", right=True), Column("outcomes", wraps=True))
+    title = f"{report.run.run_id}: agents by Ranked Pairs (failed trials: {report.policy}; a shared letter is a tie)"
+    sheet = Sheet(title, columns, keys=2)
+    for agent in report.board.ranked:
         means = agent.means
         sheet.add(
+            place(agent),
             agent.agent,
             f"{ratio(means.speedup.value)} {interval(agent.intervals.speedup)}",
             ratio(means.expert_speedup.value),
@@ -45,10 +51,61 @@ def _agents(report: Report) -> Sheet:
     return sheet
 
 
+def place(agent: AgentReport) -> str:
+    """Rank and tie group, as in `2 ab`."""
+    return NOTHING if agent.rank is None else f"{agent.rank} {agent.tie_group}"
+
+
+def _orders(board: Board) -> list[Sheet]:
+    """The ranks under every rule, where there is somebody to be ranked against."""
+    if sum(agent.rank is not None for agent in board.agents) < 2:
+        return []
+    agreed = percent(board.stability.agreement, 0)
+    title = f"ranks under {len(RULES)} rules: all agree on {agreed} of the pairs of agents"
+    columns = (Column("agent"), *(Column(rule, right=True) for rule in (*RULES, "ten heaviest tasks")))
+    sheet = Sheet(title, columns)
+    for agent in board.ranked:
+        ranks = [board.stability.ranks[rule].get(agent.agent) for rule in RULES]
+        cells = [NOTHING if rank is None else str(rank) for rank in ranks]
+        sheet.add(agent.agent, *cells, percent(agent.heaviest, 0))
+    return [sheet]
+
+
+def _costs(board: Board) -> list[Sheet]:
+    """What was spent, where that is known of any agent; and pass@k where there were attempts enough."""
+    known = any(agent.cost.mean_usd is not None for agent in board.agents)
+    ks = sorted({k for agent in board.agents for k in agent.pass_at})
+    if not (known or ks):
+        return []
+    names = ("USD per task", "advantage per USD", "Pareto", *(f"pass@{k}" for k in ks))
+    sheet = Sheet("cost", (Column("agent"), *(Column(name, right=True) for name in names)))
+    for agent in board.ranked:
+        passed = [percent(agent.pass_at[k].value) if k in agent.pass_at else NOTHING for k in ks]
+        sheet.add(agent.agent, *cost_cells(agent), *passed)
+    return [sheet]
+
+
+def cost_cells(agent: AgentReport) -> tuple[str, str, str]:
+    """US dollars per task, advantage per dollar with its interval, and whether nobody is cheaper and better."""
+    cost = agent.cost
+    weighted = f"{signed(cost.weighted)} {interval(cost.weighted_interval, 3, sign=True)}".strip()
+    front = {True: "yes", False: "no", None: NOTHING}[cost.pareto]
+    return ("unknown" if cost.mean_usd is None else f"{cost.mean_usd:.4f}"), weighted, front
+
+
+def warnings(board: Board) -> list[str]:
+    """What must be known before the ranks are believed."""
+    return [
+        f"warning: {each.first} and {each.second} have equal times on {each.equal} of {each.shared} tasks"
+        f"{': one is a copy of the other' if each.complete else ''}"
+        for each in board.duplicates
+    ]
+
+
 def _levels(report: Report) -> Sheet:
-    levels = LEVELS[-2::-1]
+    levels = LEVELS[-2:0:-1]  # without `param`: four columns with intervals are wider than most terminals
     sheet = Sheet("advantage per level", (Column("agent"), *(Column(level, right=True) for level in levels)))
-    for agent in report.agents:
+    for agent in report.board.ranked:
         cells = [
             f"{signed(agent.means.by_level[level].value)} {interval(agent.intervals.at(level), 3, sign=True)}"
             for level in levels

@@ -19,7 +19,7 @@ from datasmith.evaluation.outcome import (
     before_timing,
 )
 from datasmith.evaluation.records import SessionRecord, TaskFacts, patch_digest
-from datasmith.evaluation.report import pairs_of
+from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
 from datasmith.metrics.score import Score, score
 from datasmith.tasks.certificate import ArmSummary

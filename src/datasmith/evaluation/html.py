@@ -8,7 +8,8 @@ from importlib.resources import files
 from jinja2 import BaseLoader, Environment, StrictUndefined
 
 from datasmith.evaluation.forest import Dot, Forest, Group, layout
-from datasmith.evaluation.report import Report, TrialRow
+from datasmith.evaluation.report import Report
+from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.score import Interval
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio

@@ -1,30 +1,26 @@
-"""95 % intervals of an agent's means: a bootstrap over tasks, then workloads, then rounds."""
+"""95 % intervals of means over tasks: a bootstrap over tasks, then workloads, then rounds."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from datasmith.metrics.levels import LEVELS, Level, group_key
+from datasmith.metrics.levels import LEVELS, Level, group_keys
 from datasmith.metrics.score import Interval
+from datasmith.stats.nested import RESAMPLES, Resampler, ends, pooled_medians
 
-RESAMPLES = 1000
 Array = npt.NDArray[np.float64]
-Values = Mapping[str, Array]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentIntervals:
-    """Intervals of the run-level means; None where there is nothing to resample."""
-
-    speedup: Interval | None = None
-    expert_speedup: Interval | None = None
-    by_level: Mapping[Level, Interval | None] | None = None
-
-    def at(self, level: Level) -> Interval | None:
-        """The interval of the advantage at a level; `overall` is the advantage itself."""
-        return self.by_level.get(level) if self.by_level else None
+QUANTITIES = ("speedup", "expert_speedup", "worst_speedup", "expert_worst", "log_advantage", *LEVELS)
+"""What each redraw of a task yields; a level's name stands for the advantage at it."""
+FEWEST_REDRAWS = 100
+FEWEST_POOLED = 16
+TASK_REDRAWS = 200_000
+POOLED_AT_ONCE = 500_000
+POOLED = 4_000_000
+"""Redraws of all tasks, and pooled medians of one and of all tasks, that are aimed at: with many tasks each needs
+fewer of its own, as what is drawn is then averaged over them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,66 +28,215 @@ class RoundRatios:
     """One workload's ln(t_base / t_arm) per round, agent and expert in the same rounds."""
 
     workload: str
-    agent: tuple[float, ...]
-    expert: tuple[float, ...]
+    agent: Sequence[float]
+    expert: Sequence[float]
 
 
-def bootstrap(
-    tasks: Sequence[Sequence[Sequence[RoundRatios]]], *, seed: int, resamples: int = RESAMPLES
-) -> AgentIntervals:
-    """Intervals of the means over `tasks`, each a list of attempts, each a list of workloads.
+Attempt = Sequence[RoundRatios]
+"""One attempt's workloads; empty where the attempt has no score."""
 
-    In each resample tasks are drawn with replacement, then workloads within each task, then rounds within each
-    workload (the same rounds for agent and expert: they were measured together).
+
+@dataclass(frozen=True, slots=True)
+class AgentIntervals:
+    """Intervals of one agent's means over tasks by the name of the quantity; nothing where there is nothing to draw."""
+
+    by_name: Mapping[str, Interval] = field(default_factory=dict)
+
+    @property
+    def speedup(self) -> Interval | None:
+        """Of the mean task speedup."""
+        return self.by_name.get("speedup")
+
+    @property
+    def expert_speedup(self) -> Interval | None:
+        """Of the expert's, over the same tasks."""
+        return self.by_name.get("expert_speedup")
+
+    @property
+    def worst_speedup(self) -> Interval | None:
+        """Of the mean of each task's worst workload."""
+        return self.by_name.get("worst_speedup")
+
+    @property
+    def log_advantage(self) -> Interval | None:
+        """Of the mean log advantage."""
+        return self.by_name.get("log_advantage")
+
+    def at(self, level: Level) -> Interval | None:
+        """The interval of the advantage at a level; `overall` is the advantage itself."""
+        return self.by_name.get(level)
+
+
+class TaskDraws:
+    """Redraws of each agent's values on each task, from which means over any tasks get their intervals.
+
+    A task's workloads are redrawn with replacement, and each drawn workload's rounds with them (the same rounds for
+    agent and expert, and for all agents of the task: they were measured together). Of the rounds a pool of redraws
+    is made beforehand, from which every drawn workload takes one at random. An interval then comes from
+    resamples that draw tasks with replacement and, for each drawn task, one of its redraws.
     """
-    rng = np.random.default_rng(seed)
-    values = [_task(attempts, rng, resamples) for attempts in tasks if any(attempts)]
-    if not values:
-        return AgentIntervals()
-    drawn = rng.integers(0, len(values), size=(resamples, len(values)))
-    column = np.arange(resamples)[:, None]
-    ends = {name: _interval(np.stack([value[name] for value in values], 1)[column, drawn]) for name in values[0]}
-    return AgentIntervals(ends["agent"], ends["expert"], {level: ends[level] for level in LEVELS})
+
+    def __init__(self, *, n_tasks: int, seed: int, resamples: int = RESAMPLES) -> None:
+        """Make ready for about `n_tasks` tasks: with many, each needs fewer redraws of its own."""
+        self._n_tasks = max(1, n_tasks)
+        self._seed = seed
+        self._resamples = resamples
+        self._redraws = max(min(FEWEST_REDRAWS, resamples), min(resamples, TASK_REDRAWS // self._n_tasks))
+        self._values: dict[str, dict[str, Array]] = {}
+
+    def add(self, task_id: str, agents: Mapping[str, Sequence[Attempt]]) -> None:
+        """Redraw one task for all its agents, each with its attempts; their mean is the agent's value."""
+        attempts = [(agent, attempt) for agent, mine in agents.items() for attempt in mine if attempt]
+        rng = np.random.default_rng([self._seed, zlib.crc32(task_id.encode())])
+        found: dict[str, list[Array]] = {}
+        same: dict[tuple[str, ...], list[tuple[str, Attempt]]] = {}
+        for agent, attempt in attempts:
+            same.setdefault(tuple(each.workload for each in attempt), []).append((agent, attempt))
+        for group in same.values():
+            drawn = self._redraw([attempt for _, attempt in group], rng)
+            for (agent, _), values in zip(group, drawn, strict=True):
+                found.setdefault(agent, []).append(values)
+        for agent, values_of in found.items():
+            self._values.setdefault(agent, {})[task_id] = np.mean(values_of, axis=0)
+
+    def tasks(self, agent: str) -> tuple[str, ...]:
+        """The tasks on which an agent has a value."""
+        return tuple(self._values.get(agent, ()))
+
+    def intervals(self, agent: str, tasks: Iterable[str] | None = None) -> AgentIntervals:
+        """Of an agent's means over its tasks, or over those of them that are named."""
+        mine = self._chosen(self._values.get(agent, {}), tasks)
+        if not mine:
+            return AgentIntervals()
+        resampler = self._resampler(len(mine))
+        columns = np.stack(mine, axis=1)
+        found = {name: Interval(*resampler.ends(columns[at])) for at, name in enumerate(QUANTITIES)}
+        return AgentIntervals(found)
+
+    def difference(
+        self, first: str, second: str, quantity: str = "overall", tasks: Iterable[str] | None = None
+    ) -> Interval | None:
+        """Of the mean difference between two agents over the tasks that both have; None where they share none."""
+        mine, others = self._values.get(first, {}), self._values.get(second, {})
+        at = QUANTITIES.index(quantity)
+        both = {task: values[at] - others[task][at] for task, values in mine.items() if task in others}
+        chosen = self._chosen(both, tasks)
+        return Interval(*self._resampler(len(chosen)).ends(np.stack(chosen))) if chosen else None
+
+    def cost_weighted(self, agent: str, costs: Mapping[str, float]) -> Interval | None:
+        """Of mean advantage / mean cost over the tasks that have both; None where there is none or nothing was paid."""
+        at = QUANTITIES.index("overall")
+        mine = {task: values[at] for task, values in self._values.get(agent, {}).items() if task in costs}
+        if not mine or not all(costs[task] > 0.0 for task in mine):
+            return None
+        paid = np.array([costs[task] for task in mine])[:, None] + np.zeros(self._redraws)
+        resampler = self._resampler(len(mine))
+        return Interval(*ends(resampler.means(np.stack(list(mine.values()))) / resampler.means(paid)))
+
+    @staticmethod
+    def _chosen(values: Mapping[str, Array], tasks: Iterable[str] | None) -> list[Array]:
+        if tasks is None:
+            return list(values.values())
+        wanted = set(tasks)
+        return [value for task, value in values.items() if task in wanted]
+
+    def _resampler(self, groups: int) -> Resampler:
+        return Resampler(groups, self._redraws, seed=self._seed, resamples=self._resamples)
+
+    def _redraw(self, attempts: Sequence[Attempt], rng: np.random.Generator) -> list[Array]:
+        """(quantities, redraws) of each attempt; all have the same workloads."""
+        layout = _Layout.of([each.workload for each in attempts[0]])
+        sides, agents, experts = _sides(attempts, layout.order)
+        size = len(sides) * len(layout.order)
+        pool = max(
+            FEWEST_POOLED, min(self._redraws, POOLED_AT_ONCE // size, POOLED // (size * self._n_tasks), self._resamples)
+        )
+        medians = pooled_medians([cell for side in sides for cell in side], pool, rng)
+        picks = np.sort(rng.integers(0, len(layout.order) * pool, size=(self._redraws, len(layout.order))), axis=1)
+        logs = np.take(medians.reshape(len(sides), -1), picks, axis=1)
+        return _quantities(logs, picks // pool, layout, agents, experts)
 
 
-def _task(attempts: Sequence[Sequence[RoundRatios]], rng: np.random.Generator, resamples: int) -> Values:
-    each = [_attempt(workloads, rng, resamples) for workloads in attempts if workloads]
-    return {name: np.mean([value[name] for value in each], axis=0) for name in each[0]}
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """`order`: the workloads so that each group of each level stands together; `codes`: their groups, numbered."""
+
+    order: tuple[int, ...]
+    codes: Mapping[Level, npt.NDArray[np.intp]]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> "_Layout":
+        keys = [group_keys(name) for name in names]
+        parts = [(*(part or "" for part in key["function"]), name) for key, name in zip(keys, names, strict=True)]
+        order = tuple(sorted(range(len(names)), key=parts.__getitem__))
+        codes: dict[Level, npt.NDArray[np.intp]] = {}
+        for level in LEVELS:
+            groups = [keys[at][level] for at in order]
+            numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+            codes[level] = np.array([numbers[group] for group in groups])
+        return cls(order, codes)
 
 
-def _attempt(workloads: Sequence[RoundRatios], rng: np.random.Generator, resamples: int) -> Values:
-    pairs = [_medians(workload, rng, resamples) for workload in workloads]
-    agent, expert = (np.stack([pair[side] for pair in pairs], 1) for side in (0, 1))
-    counts = rng.multinomial(len(pairs), [1 / len(pairs)] * len(pairs), size=resamples).astype(np.float64)
-    found: dict[str, Array] = {
-        "agent": np.exp((counts * agent).sum(1) / len(pairs)),
-        "expert": np.exp((counts * expert).sum(1) / len(pairs)),
-    }
+def _sides(
+    attempts: Sequence[Attempt], order: Sequence[int]
+) -> tuple[list[list[Sequence[float]]], list[int], list[int]]:
+    """The different arms, each a list of its workloads' rounds, and which of them are each attempt's two."""
+    sides: list[list[Sequence[float]]] = []
+    agents, experts = [], []
+    known: dict[int, int] = {}
+    for attempt in attempts:
+        agents.append(len(sides))
+        sides.append([attempt[at].agent for at in order])
+        expert = [attempt[at].expert for at in order]
+        key = hash(tuple(map(tuple, expert)))
+        if key not in known:
+            known[key] = len(sides)
+            sides.append(expert)
+        experts.append(known[key])
+    return sides, agents, experts
+
+
+def _quantities(
+    logs: Array, workloads: npt.NDArray[np.intp], layout: _Layout, agents: Sequence[int], experts: Sequence[int]
+) -> list[Array]:
+    """From ln ratios (sides, redraws, drawn workloads) in the order of `workloads` to each attempt's quantities."""
+    mean, worst = logs.mean(axis=2), np.exp(logs.min(axis=2))
+    speedup = np.exp(mean)
+    levels = _by_level(logs, workloads, layout, agents, experts)
+    return [
+        np.stack(
+            [
+                speedup[agent],
+                speedup[expert],
+                worst[agent],
+                worst[expert],
+                mean[agent] - mean[expert],
+                *(values[at] for values in levels),
+            ]
+        )
+        for at, (agent, expert) in enumerate(zip(agents, experts, strict=True))
+    ]
+
+
+def _by_level(
+    logs: Array, workloads: npt.NDArray[np.intp], layout: _Layout, agents: Sequence[int], experts: Sequence[int]
+) -> list[Array]:
+    """Per level, (attempts, redraws): the mean over the groups that were drawn of each group's advantage.
+
+    Groups stand together, so each level's sums come from those of the finer level.
+    """
+    redraws, drawn = workloads.shape
+    rows = np.repeat(np.arange(redraws), drawn)
+    flat, codes = logs.reshape(len(logs), -1), workloads.ravel()
+    sizes = np.ones(len(codes))
+    found = []
     for level in LEVELS:
-        found[level] = _stratified(workloads, level, counts, agent, expert)
+        groups = rows * drawn + layout.codes[level][codes]
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        flat, sizes = np.add.reduceat(flat, starts, axis=1), np.add.reduceat(sizes, starts)
+        rows, codes = rows[starts], codes[starts]
+        ratios = np.exp(flat / sizes)
+        first = np.flatnonzero(np.diff(rows, prepend=-1))
+        counts = np.diff(first, append=len(rows))
+        found.append(np.add.reduceat(ratios[list(agents)] - ratios[list(experts)], first, axis=1) / counts)
     return found
-
-
-def _medians(workload: RoundRatios, rng: np.random.Generator, resamples: int) -> tuple[Array, Array]:
-    n = len(workload.agent)
-    drawn = rng.integers(0, n, size=(resamples, n))
-    return (
-        np.median(np.asarray(workload.agent)[drawn], axis=1),
-        np.median(np.asarray(workload.expert)[drawn], axis=1),
-    )
-
-
-def _stratified(workloads: Sequence[RoundRatios], level: Level, counts: Array, agent: Array, expert: Array) -> Array:
-    keys = [group_key(workload.workload, level) for workload in workloads]
-    member = np.array([[key == group for group in dict.fromkeys(keys)] for key in keys], dtype=np.float64)
-    weight = counts @ member
-    present = weight > 0
-    size = np.where(present, weight, 1.0)
-    difference = np.exp((counts * agent) @ member / size) - np.exp((counts * expert) @ member / size)
-    mean: Array = np.where(present, difference, 0.0).sum(1) / present.sum(1)
-    return mean
-
-
-def _interval(values: Array) -> Interval:
-    low, high = np.quantile(values.mean(axis=1), [0.025, 0.975])
-    return Interval(float(low), float(high))

@@ -6,7 +6,7 @@ from datasmith.errors import TrialError
 from datasmith.evaluation.grading import SHARED_ARMS, guard_verdict
 from datasmith.evaluation.outcome import Ending, after_timing, before_tests, before_timing
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
-from datasmith.evaluation.report import pairs_of
+from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, read_record, write_record
 from datasmith.metrics.score import score
 from datasmith.tasks.certificate import ArmSummary

@@ -1,44 +1,16 @@
 """The report: a pure function of a run folder, a failure policy and nothing else."""
 
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from datasmith.evaluation.intervals import AgentIntervals, RoundRatios, bootstrap
-from datasmith.evaluation.outcome import EXCLUDED, Outcome
-from datasmith.evaluation.records import RunRecord, SessionRecord, TrialRecord
-from datasmith.evaluation.rounds import arm_times, round_ratios
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements
-from datasmith.metrics.aggregate import RunScore, run_score
-from datasmith.metrics.score import FailurePolicy, Score, failed_pairs, score
-from datasmith.metrics.speedup import Pair, valid_pairs
-from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
-from datasmith.workloads.base import agent_arm
+from datasmith.evaluation.board import AgentReport, Board, Scored
+from datasmith.evaluation.records import RunRecord, SessionRecord
+from datasmith.evaluation.rows import TrialRow, rounds_of, trial_rows
+from datasmith.evaluation.run_folder import RunFolder
+from datasmith.metrics.score import FailurePolicy
+from datasmith.tasks.certificate import WorkloadRatio
 from datasmith.workloads.summary import aa_false_positives
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRow:
-    """One trial with its score under the report's policy; `session` is the measurement it is compared within."""
-
-    record: TrialRecord
-    session: SessionRecord | None
-    score: Score | None
-
-
-@dataclass(frozen=True, slots=True)
-class AgentReport:
-    """One agent over all tasks. n_scored counts tasks with a score; n_trials all complete trials."""
-
-    agent: str
-    n_trials: int
-    n_tasks: int
-    n_scored: int
-    outcomes: Mapping[Outcome, int]
-    means: RunScore
-    intervals: AgentIntervals
-    cost_usd: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +61,16 @@ class Report:
     run: RunRecord
     policy: FailurePolicy
     n_expected: int
-    agents: tuple[AgentReport, ...]
+    board: Board
     trials: tuple[TrialRow, ...]
     sessions: tuple[SessionRecord, ...]
     control: ControlReport
     cost: CostReport
+
+    @property
+    def agents(self) -> tuple[AgentReport, ...]:
+        """One entry per agent, in the order of the configuration."""
+        return self.board.agents
 
     @property
     def n_complete(self) -> int:
@@ -101,91 +78,23 @@ class Report:
         return len(self.trials)
 
 
-def pairs_of(agent: ArmSummary | None, expert: ArmSummary) -> tuple[Pair, ...]:
-    """The agent's and the expert's ratios side by side, for every workload of the expert's arm."""
-    ratios = {row.workload: row.ratio for row in agent.workloads} if agent else {}
-    return tuple(Pair(row.workload, ratios.get(row.workload), row.ratio) for row in expert.workloads)
-
-
-def scored_pairs(record: TrialRecord, session: SessionRecord | None, policy: FailurePolicy) -> tuple[Pair, ...]:
-    """What a trial is scored with: what was measured, what the policy puts in its place, or nothing.
-
-    Outages and bad measurements say nothing about the agent: they are left out under every policy.
-    """
-    if session is None or record.outcome in EXCLUDED:
-        return ()
-    pairs = pairs_of(record.ratios, session.expert)
-    return pairs if record.outcome == "measured" else failed_pairs(pairs, policy)
-
-
-def _round_ratios(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> tuple[RoundRatios, ...]:
-    """The rounds behind the pairs that a trial is scored with."""
-    record, session = row.record, row.session
-    pairs = scored_pairs(record, session, policy)
-    if session is None or not pairs:
-        return ()
-    key = TrialKey(record.task_id, record.agent, record.attempt)
-    measured = record.ratios is not None and pairs == pairs_of(record.ratios, session.expert)
-    launches = [*read_measurements(folder.session(record.task_id, session.session) / "measurements.jsonl")]
-    launches += read_measurements(folder.trial(key) / "measurements.jsonl") if measured else ()
-    names = [pair.workload for pair in valid_pairs(pairs)]
-    return round_ratios(arm_times(launches), agent_arm(key.label) if measured else None, names)
-
-
 def build_report(folder: RunFolder, run: RunRecord, policy: FailurePolicy) -> Report:
     """Read the run folder and put the report together."""
-    order = {label: number for number, label in enumerate(run.config.labels)}
-    records = sorted(
-        folder.trials(), key=lambda record: (record.task_id, order.get(record.agent, len(order)), record.attempt)
-    )
-    sessions = _sessions(folder, records)
-    rows = tuple(_row(record, sessions, policy) for record in records)
-    n_expected = len(run.config.task_ids) * len(run.config.agents) * run.config.n_attempts
+    rows = trial_rows(folder, run.config.labels, policy)
+    sessions = tuple({(row.record.task_id, row.session.session): row.session for row in rows if row.session}.values())
+    known = set(run.config.labels)
+    trials = [
+        Scored(row.record.agent, row, rounds_of(folder, row, policy)) for row in rows if row.record.agent in known
+    ]
     return Report(
         run=run,
         policy=policy,
-        n_expected=n_expected,
-        agents=tuple(_agent(folder, run, label, rows, policy) for label in run.config.labels),
+        n_expected=len(run.config.task_ids) * len(run.config.agents) * run.config.n_attempts,
+        board=Board(run.config.labels, trials, seed=run.config.seed),
         trials=rows,
-        sessions=tuple(sessions.values()),
-        control=_control(tuple(sessions.values()), rows),
-        cost=_cost(tuple(sessions.values())),
-    )
-
-
-def _sessions(folder: RunFolder, records: Sequence[TrialRecord]) -> dict[tuple[str, int], SessionRecord]:
-    wanted = {(record.task_id, record.session) for record in records if record.session is not None}
-    found = {(task, number): folder.read_session(task, number) for task, number in sorted(wanted)}
-    return {key: session for key, session in found.items() if session is not None}
-
-
-def _row(record: TrialRecord, sessions: Mapping[tuple[str, int], SessionRecord], policy: FailurePolicy) -> TrialRow:
-    session = sessions.get((record.task_id, record.session)) if record.session is not None else None
-    return TrialRow(record, session, score(scored_pairs(record, session, policy)))
-
-
-def _agent(
-    folder: RunFolder, run: RunRecord, label: str, rows: Sequence[TrialRow], policy: FailurePolicy
-) -> AgentReport:
-    mine = [row for row in rows if row.record.agent == label]
-    tasks: dict[str, list[TrialRow]] = {}
-    for row in mine:
-        tasks.setdefault(row.record.task_id, []).append(row)
-    means = run_score([[row.score for row in attempts] for attempts in tasks.values()])
-    costs = [row.record.cost_usd for row in mine]
-    known = [cost for cost in costs if cost is not None]
-    return AgentReport(
-        agent=label,
-        n_trials=len(mine),
-        n_tasks=len(tasks),
-        n_scored=means.advantage.n,
-        outcomes=Counter(row.record.outcome for row in mine),
-        means=means,
-        intervals=bootstrap(
-            [[_round_ratios(folder, row, policy) for row in attempts] for attempts in tasks.values()],
-            seed=run.config.seed,
-        ),
-        cost_usd=sum(known) if known and len(known) == len(costs) else None,
+        sessions=sessions,
+        control=_control(sessions, rows),
+        cost=_cost(sessions),
     )
 
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from datasmith.evaluation.report import AgentReport, Report, TrialRow
+from datasmith.evaluation.board import AgentReport, Board
+from datasmith.evaluation.report import Report
+from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.score import Interval
 
@@ -16,7 +18,9 @@ def as_json(report: Report, page: Path) -> dict[str, JsonValue]:
         "policy": report.policy,
         "n_expected": report.n_expected,
         "n_complete": report.n_complete,
-        "agents": [_agent(agent) for agent in report.agents],
+        "agents": [agent_as_json(agent) for agent in report.agents],
+        "order": "ranked pairs",
+        **orders_as_json(report.board),
         "trials": [_trial(row) for row in report.trials],
         "control": {
             "workloads": report.control.workloads,
@@ -34,7 +38,8 @@ def as_json(report: Report, page: Path) -> dict[str, JsonValue]:
     }
 
 
-def _agent(agent: AgentReport) -> JsonValue:
+def agent_as_json(agent: AgentReport) -> dict[str, JsonValue]:
+    """One configuration with all its figures."""
     means = agent.means
     outcomes: dict[str, JsonValue] = dict(sorted(agent.outcomes.items()))
     return {
@@ -54,7 +59,30 @@ def _agent(agent: AgentReport) -> JsonValue:
         "expert_speedup": means.expert_speedup.value,
         "worst_speedup": means.worst_speedup.value,
         "log_advantage": means.log_advantage.value,
+        "worst_speedup_interval": _ends(agent.intervals.worst_speedup),
+        "log_advantage_interval": _ends(agent.intervals.log_advantage),
         "cost_usd": agent.cost_usd,
+        "rank": agent.rank,
+        "rank_span": list(agent.span) if agent.span else None,
+        "tie_group": agent.tie_group,
+        "heaviest_share": agent.heaviest,
+        "mean_cost_usd": agent.cost.mean_usd,
+        "cost_weighted": agent.cost.weighted,
+        "cost_weighted_interval": _ends(agent.cost.weighted_interval),
+        "pareto": agent.cost.pareto,
+        "pass_at": {str(k): {"value": found.value, "n": found.n} for k, found in agent.pass_at.items()},
+    }
+
+
+def orders_as_json(board: Board) -> dict[str, JsonValue]:
+    """The ranks under each rule, how far they agree, and the pairs that look like copies."""
+    return {
+        "ranks": {rule: dict(ranks) for rule, ranks in board.stability.ranks.items()},
+        "agreement": board.stability.agreement,
+        "duplicates": [
+            {"first": each.first, "second": each.second, "equal": each.equal, "shared": each.shared}
+            for each in board.duplicates
+        ],
     }
 
 

@@ -31,14 +31,18 @@ def split_name(workload: str) -> BenchmarkName:
     return BenchmarkName(".".join(parents) or None, None, function)
 
 
-def group_key(workload: str, level: Level) -> tuple[str | None, ...]:
-    """What two workloads must share to be in one group at `level`."""
+def group_keys(workload: str) -> dict[Level, tuple[str | None, ...]]:
+    """At each level, what two workloads must share to be in one group."""
     name = split_name(workload)
-    keys: dict[Level, tuple[str | None, ...]] = {
+    return {
         "param": (workload,),
         "function": (name.module, name.cls, name.function),
         "class": (name.module, name.cls),
         "module": (name.module,),
         "overall": (),
     }
-    return keys[level]
+
+
+def group_key(workload: str, level: Level) -> tuple[str | None, ...]:
+    """What two workloads must share to be in one group at `level`."""
+    return group_keys(workload)[level]

@@ -46,5 +46,5 @@ def test_a_terminal_of_any_width_shows_everything(folder: RunFolder, width: int)
     assert max(map(len, lines)) <= width and page.endswith("page: p")
     shown = " ".join(target.getvalue().split())
     assert "…" not in shown
-    for words in ("command-breaks", "1.188×", "[0.887, 2.143]", "failed_tests", "acme_fast_2", "outside timed calls"):
+    for words in ("command-breaks", "1.188×", "[0.940, 2.004]", "failed_tests", "acme_fast_2", "outside timed calls"):
         assert words in shown

@@ -2,11 +2,15 @@
 
 import math
 import random
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pytest
 
-from datasmith.evaluation.intervals import RoundRatios, bootstrap
+from datasmith.evaluation.intervals import RoundRatios, TaskDraws
 from datasmith.evaluation.rounds import arm_times, round_ratios
+from datasmith.metrics.levels import LEVELS
+from datasmith.stats.nested import pooled_medians
 from datasmith.workloads.base import Measurement
 
 
@@ -54,17 +58,26 @@ def noisy(seed: int, agent: float, expert: float, names: int = 4, rounds: int = 
     ]
 
 
+def drawn(tasks: Mapping[str, Sequence[RoundRatios]], seed: int = 0, resamples: int = 1000) -> TaskDraws:
+    """One agent `a` with one attempt at each task."""
+    draws = TaskDraws(n_tasks=len(tasks), seed=seed, resamples=resamples)
+    for name, attempt in tasks.items():
+        draws.add(name, {"a": [attempt]})
+    return draws
+
+
 def test_nothing_has_no_interval() -> None:
     """Missing is not a point at zero."""
-    assert bootstrap([], seed=0).speedup is None
-    assert bootstrap([[]], seed=0).at("overall") is None
-    assert bootstrap([[[]]], seed=0).at("overall") is None
+    assert drawn({}).intervals("a").speedup is None
+    assert drawn({"t": []}).intervals("a").at("overall") is None
+    assert drawn({"t": noisy(1, 0.0, 0.1)}).intervals("a", []).at("overall") is None
+    assert drawn({"t": noisy(1, 0.0, 0.1)}).difference("a", "b") is None
 
 
 def test_the_interval_is_reproducible_and_around_the_value() -> None:
     """The same seed gives the same ends, and they lie around the speedup that went in."""
-    tasks = [[noisy(1, 0.5, 0.7)], [noisy(2, 0.5, 0.7)]]
-    first, second = bootstrap(tasks, seed=3), bootstrap(tasks, seed=3)
+    tasks = {"t1": noisy(1, 0.5, 0.7), "t2": noisy(2, 0.5, 0.7)}
+    first, second = (drawn(tasks, seed=3).intervals("a") for _ in range(2))
     assert first == second
     assert first.speedup is not None
     assert first.speedup.holds(math.exp(0.5))
@@ -78,7 +91,7 @@ def test_intervals_cover_the_truth() -> None:
     """Of 60 simulated single tasks without any effect, at least 50 intervals hold 1 (95 % nominal)."""
     hits = 0
     for seed in range(60):
-        speedup = bootstrap([[noisy(seed, 0.0, 0.1)]], seed=seed, resamples=300).speedup
+        speedup = drawn({"t": noisy(seed, 0.0, 0.1)}, seed, resamples=300).intervals("a").speedup
         assert speedup is not None
         hits += speedup.holds(1.0)
     assert hits >= 50
@@ -87,8 +100,61 @@ def test_intervals_cover_the_truth() -> None:
 def test_an_agent_that_is_the_expert_has_no_advantage() -> None:
     """Rounds are drawn together for both, so equal data gives the interval [0, 0] at every level."""
     same = [RoundRatios(row.workload, row.expert, row.expert) for row in noisy(5, 0.0, 0.3)]
-    found = bootstrap([[same]], seed=0)
-    for level in ("param", "function", "class", "module", "overall"):
+    found = drawn({"t": same}).intervals("a")
+    for level in LEVELS:
         ends = found.at(level)
         assert ends is not None
         assert [ends.low, ends.high] == pytest.approx([0.0, 0.0])
+
+
+def test_two_agents_of_a_task_are_drawn_together() -> None:
+    """The same times twice differ by 0 exactly; a small step is seen through what both share."""
+    draws = TaskDraws(n_tasks=2, seed=1)
+    for number in range(2):
+        first = noisy(number, 0.3, 0.5)
+        ahead = [RoundRatios(row.workload, [value + 0.01 for value in row.agent], row.expert) for row in first]
+        draws.add(f"t{number}", {"a": [first], "b": [first], "c": [ahead]})
+    same, step = draws.difference("a", "b"), draws.difference("c", "a")
+    assert same is not None
+    assert step is not None
+    assert (same.low, same.high) == (0.0, 0.0)
+    assert 0.0 < step.low < math.exp(0.3) * 0.01 < step.high < 0.02
+    alone = draws.intervals("a").at("overall")
+    assert alone is not None
+    assert step.high - step.low < 0.1 * (alone.high - alone.low)
+
+
+def test_levels_are_drawn_as_they_are_defined() -> None:
+    """Without noise and with one workload per group every level is exact, whatever the workloads' order."""
+    logs = {"m.A.time_f(1)": 0.2, "m.A.time_f(2)": 0.2, "m.time_g": 0.2, "n.time_h": 0.2}
+    attempt = [RoundRatios(name, (value,) * 5, (0.1,) * 5) for name, value in reversed(logs.items())]
+    found = drawn({"t": attempt}).intervals("a")
+    for level in LEVELS:
+        ends = found.at(level)
+        assert ends is not None
+        assert [ends.low, ends.high] == pytest.approx([math.exp(0.2) - math.exp(0.1)] * 2)
+
+
+def test_a_level_weighs_its_groups_alike() -> None:
+    """One loud group of many quiet workloads: the middle of the module level is near the mean of both groups."""
+    quiet = [RoundRatios(f"m.time_{at}", (0.0,) * 5, (0.0,) * 5) for at in range(40)]
+    loud = [RoundRatios(f"n.time_{at}", (math.log(2),) * 5, (0.0,) * 5) for at in range(40)]
+    found = drawn({"t": quiet + loud}).intervals("a")
+    module, overall = found.at("module"), found.at("overall")
+    assert module is not None
+    assert overall is not None
+    assert [module.low, module.high] == pytest.approx([0.5, 0.5])
+    assert overall.holds(math.sqrt(2) - 1)
+    assert overall.high - overall.low > 0.1
+
+
+def test_pools_stand_for_all_rounds() -> None:
+    """Medians of few pooled redraws scatter as those of many: what large boards draw from is not narrower."""
+    rng = np.random.default_rng(0)
+    cells = rng.normal(0.0, 0.02, size=(400, 12)).tolist()
+    few, many = (pooled_medians(cells, size, np.random.default_rng(1)) for size in (16, 1000))
+    assert few.shape == (400, 16)
+    assert few.std(axis=1, ddof=1).mean() == pytest.approx(many.std(axis=1).mean(), rel=0.1)
+    assert np.abs(few.mean() - many.mean()) < 0.0005
+    odd = pooled_medians([[1.0, 1.0, 1.0], [2.0]], 4, np.random.default_rng(0))
+    assert odd.tolist() == [[1.0] * 4, [2.0] * 4]

@@ -1,0 +1,214 @@
+"""A board: configurations over tasks, each with means, intervals, rank, tie group and cost."""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from datasmith.evaluation.intervals import AgentIntervals, Attempt, TaskDraws
+from datasmith.evaluation.outcome import Outcome
+from datasmith.evaluation.rows import TrialRow
+from datasmith.metrics.aggregate import Mean, RunScore, mean, run_score
+from datasmith.metrics.attempts import mean_pass_at_k, reported_ks
+from datasmith.metrics.efficiency import cost_weighted, pareto
+from datasmith.metrics.integrity import Duplicate, duplicates
+from datasmith.metrics.ranking import Ballot, heaviest_share, stability, tie_groups
+from datasmith.metrics.score import Interval, Score
+
+Pick = Callable[[Score], float | None]
+
+
+def advantage_of(found: Score) -> float | None:
+    """A trial's advantage."""
+    return found.advantage
+
+
+def log_advantage_of(found: Score) -> float | None:
+    """A trial's log advantage."""
+    return found.log_advantage
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One trial as a board takes it: whose it is, its row, and its rounds."""
+
+    configuration: str
+    row: TrialRow
+    rounds: Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class CostFigures:
+    """mean_usd: per task, attempts averaged; None where one trial's is unknown. weighted: mean advantage / mean_usd.
+
+    pareto: no other configuration is as cheap and as good and better in one; None: not compared.
+    """
+
+    mean_usd: float | None
+    weighted: float | None
+    weighted_interval: Interval | None
+    pareto: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReport:
+    """One configuration over its tasks. n_scored counts tasks with a score; n_trials all complete trials.
+
+    rank: by Ranked Pairs over the tasks' advantages, span: best and worst under the rules of `ranking.RULES`; None
+    where nothing is scored. tie_group: two configurations share a letter exactly where the interval of their
+    difference holds 0. heaviest: share of the sum of |advantage| that its ten heaviest tasks carry. pass_at: for each
+    reported k, the chance that one of k attempts is measured and faster than base beyond its interval.
+    """
+
+    agent: str
+    n_trials: int
+    n_tasks: int
+    n_scored: int
+    outcomes: Mapping[Outcome, int]
+    means: RunScore
+    intervals: AgentIntervals
+    cost_usd: float | None
+    rank: int | None
+    span: tuple[int, int] | None
+    tie_group: str
+    heaviest: float | None
+    cost: CostFigures
+    pass_at: Mapping[int, Mean]
+
+
+class Board:
+    """Works out once what tables show: `agents` in the order given, `ranked` best first."""
+
+    def __init__(self, configurations: Sequence[str], trials: Iterable[Scored], *, seed: int) -> None:
+        self.configurations = tuple(configurations)
+        self.trials = tuple(trials)
+        self.by_task: dict[str, dict[str, list[Scored]]] = {name: {} for name in configurations}
+        for trial in self.trials:
+            self.by_task[trial.configuration].setdefault(trial.row.record.task_id, []).append(trial)
+        self.draws = self._draws(seed)
+        self.stability = stability(self._ballots(advantage_of), self._ballots(log_advantage_of), self.configurations)
+        self.duplicates = self._duplicates()
+        self.agents = self._agents()
+
+    @property
+    def ranked(self) -> tuple[AgentReport, ...]:
+        """By rank, then by mean advantage; those without a score come last."""
+        return tuple(
+            sorted(self.agents, key=lambda agent: (agent.rank or math.inf, -(agent.means.advantage.value or 0)))
+        )
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """All tasks that have a trial."""
+        return tuple(sorted({task for tasks in self.by_task.values() for task in tasks}))
+
+    def scores(self, configuration: str, tasks: Iterable[str] | None = None) -> list[list[Score | None]]:
+        """Per task the scores of its attempts, over all tasks or those named."""
+        mine = self.by_task[configuration]
+        chosen = mine if tasks is None else [task for task in tasks if task in mine]
+        return [[trial.row.score for trial in mine[task]] for task in chosen]
+
+    def values(self, configuration: str, pick: Pick = advantage_of) -> dict[str, float]:
+        """Task -> mean over its attempts of what is picked of their scores; tasks without one are not among them."""
+        found = {}
+        for task, trials in self.by_task[configuration].items():
+            there = mean(pick(trial.row.score) if trial.row.score else None for trial in trials).value
+            if there is not None:
+                found[task] = there
+        return found
+
+    def costs(self, configuration: str) -> dict[str, float] | None:
+        """Task -> mean US dollars of its attempts; None where the cost of a trial is unknown."""
+        found = {}
+        for task, trials in self.by_task[configuration].items():
+            costs = [trial.row.record.cost_usd for trial in trials]
+            known = [cost for cost in costs if cost is not None]
+            if len(known) < len(costs):
+                return None
+            found[task] = statistics.fmean(known)
+        return found or None
+
+    def _draws(self, seed: int) -> TaskDraws:
+        draws = TaskDraws(n_tasks=len(self.tasks), seed=seed)
+        for task in self.tasks:
+            draws.add(
+                task,
+                {name: [trial.rounds for trial in tasks.get(task, ())] for name, tasks in self.by_task.items()},
+            )
+        return draws
+
+    def _ballots(self, pick: Pick) -> list[Ballot]:
+        values = {name: self.values(name, pick) for name in self.configurations}
+        return [{name: mine[task] for name, mine in values.items() if task in mine} for task in self.tasks]
+
+    def _duplicates(self) -> tuple[Duplicate, ...]:
+        measured: dict[str, dict[str, list[float]]] = {}
+        for trial in self.trials:
+            ratios = trial.row.record.ratios
+            if trial.row.measured and ratios is not None:
+                values = [row.ratio for row in ratios.valid if row.ratio is not None]
+                mine = measured.setdefault(trial.configuration, {})
+                mine.setdefault(trial.row.record.task_id, []).extend(values)
+        return duplicates(measured)
+
+    def _agents(self) -> tuple[AgentReport, ...]:
+        means = {name: run_score(self.scores(name)) for name in self.configurations}
+        costs = {name: self.costs(name) for name in self.configurations}
+        mean_cost = {name: statistics.fmean(each.values()) if each else None for name, each in costs.items()}
+        front = pareto({name: (mean_cost[name], means[name].advantage.value) for name in self.configurations})
+        ranks = self.stability.ranks["ranked pairs"]
+        ties = self._ties(sorted(ranks, key=lambda name: (ranks[name], -(means[name].advantage.value or 0.0))))
+        found = []
+        for name in self.configurations:
+            advantage = means[name].advantage.value
+            paid = costs[name]
+            figures = CostFigures(
+                mean_usd=mean_cost[name],
+                weighted=cost_weighted(advantage, mean_cost[name]),
+                weighted_interval=self.draws.cost_weighted(name, paid) if paid else None,
+                pareto=front[name],
+            )
+            found.append(self._agent(name, means[name], figures, ties.get(name, "")))
+        return tuple(found)
+
+    def _ties(self, names: Sequence[str]) -> dict[str, str]:
+        def differ(first: str, second: str) -> bool:
+            ends = self.draws.difference(first, second)
+            return ends is not None and not ends.holds(0.0)
+
+        return tie_groups(names, differ)
+
+    def _agent(self, name: str, means: RunScore, cost: CostFigures, ties: str) -> AgentReport:
+        tasks = self.by_task[name]
+        rows = [trial.row for trials in tasks.values() for trial in trials]
+        costs = [row.record.cost_usd for row in rows]
+        known = [each for each in costs if each is not None]
+        return AgentReport(
+            agent=name,
+            n_trials=len(rows),
+            n_tasks=len(tasks),
+            n_scored=means.advantage.n,
+            outcomes=Counter(row.record.outcome for row in rows),
+            means=means,
+            intervals=self.draws.intervals(name),
+            cost_usd=sum(known) if known and len(known) == len(costs) else None,
+            rank=self.stability.ranks["ranked pairs"].get(name),
+            span=self.stability.span(name),
+            tie_group=ties,
+            heaviest=heaviest_share(self.values(name).values()),
+            cost=cost,
+            pass_at=_pass_at(list(tasks.values())),
+        )
+
+
+def _pass_at(tasks: Sequence[Sequence[Scored]]) -> dict[int, Mean]:
+    counts = [(len(trials), sum(_success(trial.row) for trial in trials)) for trials in tasks]
+    least = min((n for n, _ in counts), default=0)
+    return {k: mean_pass_at_k(counts, k) for k in reported_ks(least)}
+
+
+def _success(row: TrialRow) -> bool:
+    """Measured, and the task's speedup is above 1 with its whole interval."""
+    ratios = row.record.ratios
+    return row.measured and ratios is not None and ratios.low is not None and ratios.low > 1.0

@@ -1,0 +1,74 @@
+"""The trials of a run folder, each with its score under a failure policy and the rounds behind that score."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from datasmith.evaluation.intervals import Attempt
+from datasmith.evaluation.outcome import EXCLUDED
+from datasmith.evaluation.records import SessionRecord, TrialRecord
+from datasmith.evaluation.rounds import arm_times, round_ratios
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements
+from datasmith.metrics.score import FailurePolicy, Score, failed_pairs, score
+from datasmith.metrics.speedup import Pair, valid_pairs
+from datasmith.tasks.certificate import ArmSummary
+from datasmith.workloads.base import agent_arm
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRow:
+    """One trial with its score under the report's policy; `session` is the measurement it is compared within."""
+
+    record: TrialRecord
+    session: SessionRecord | None
+    score: Score | None
+
+    @property
+    def measured(self) -> bool:
+        """True where its score rests on its own times, not on a policy."""
+        return self.record.outcome == "measured" and self.score is not None
+
+
+def pairs_of(agent: ArmSummary | None, expert: ArmSummary) -> tuple[Pair, ...]:
+    """The agent's and the expert's ratios side by side, for every workload of the expert's arm."""
+    ratios = {row.workload: row.ratio for row in agent.workloads} if agent else {}
+    return tuple(Pair(row.workload, ratios.get(row.workload), row.ratio) for row in expert.workloads)
+
+
+def scored_pairs(record: TrialRecord, session: SessionRecord | None, policy: FailurePolicy) -> tuple[Pair, ...]:
+    """What a trial is scored with: what was measured, what the policy puts in its place, or nothing.
+
+    Outages and bad measurements say nothing about the agent: they are left out under every policy.
+    """
+    if session is None or record.outcome in EXCLUDED:
+        return ()
+    pairs = pairs_of(record.ratios, session.expert)
+    return pairs if record.outcome == "measured" else failed_pairs(pairs, policy)
+
+
+def trial_rows(folder: RunFolder, labels: Sequence[str], policy: FailurePolicy) -> tuple[TrialRow, ...]:
+    """All complete trials, by task, by the agents' order in `labels`, and by attempt."""
+    order = {label: number for number, label in enumerate(labels)}
+    records = sorted(
+        folder.trials(), key=lambda record: (record.task_id, order.get(record.agent, len(order)), record.attempt)
+    )
+    wanted = {(record.task_id, record.session) for record in records if record.session is not None}
+    sessions = {(task, number): folder.read_session(task, number) for task, number in sorted(wanted)}
+    rows = []
+    for record in records:
+        session = sessions.get((record.task_id, record.session)) if record.session is not None else None
+        rows.append(TrialRow(record, session, score(scored_pairs(record, session, policy))))
+    return tuple(rows)
+
+
+def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attempt:
+    """The rounds behind the pairs that a trial is scored with; none where it has no score."""
+    record, session = row.record, row.session
+    pairs = scored_pairs(record, session, policy)
+    if session is None or not pairs:
+        return ()
+    key = TrialKey(record.task_id, record.agent, record.attempt)
+    measured = record.ratios is not None and pairs == pairs_of(record.ratios, session.expert)
+    launches = [*read_measurements(folder.session(record.task_id, session.session) / "measurements.jsonl")]
+    launches += read_measurements(folder.trial(key) / "measurements.jsonl") if measured else ()
+    names = [pair.workload for pair in valid_pairs(pairs)]
+    return round_ratios(arm_times(launches), agent_arm(key.label) if measured else None, names)

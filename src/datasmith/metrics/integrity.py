@@ -1,0 +1,40 @@
+"""Results that cannot be two results: configurations whose values agree to the last digit."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+SAME = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Two configurations that agree to 1e-12 on `equal` of their `shared` tasks; times measured twice never do."""
+
+    first: str
+    second: str
+    equal: int
+    shared: int
+
+    @property
+    def complete(self) -> bool:
+        """True where they agree on every task that they share: one of them is a copy."""
+        return self.equal == self.shared
+
+
+def duplicates(values: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[Duplicate, ...]:
+    """The pairs that agree on a task or more, from configuration -> task -> measured values, in the order given.
+
+    Leave out what was not measured: a failure policy gives two failed trials equal values rightly.
+    """
+    found = []
+    for (first, mine), (second, others) in combinations(values.items(), 2):
+        shared = [task for task in mine if task in others]
+        equal = sum(_same(mine[task], others[task]) for task in shared)
+        if equal:
+            found.append(Duplicate(first, second, equal, len(shared)))
+    return tuple(found)
+
+
+def _same(mine: Sequence[float], others: Sequence[float]) -> bool:
+    return len(mine) == len(others) and all(abs(a - b) <= SAME for a, b in zip(mine, others, strict=True))

@@ -1,0 +1,161 @@
+"""Orders of configurations: Ranked Pairs over one ballot per task, tie groups, and how firm an order is."""
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from string import ascii_lowercase
+
+Ballot = Mapping[str, float]
+"""Configuration -> its value on one task; higher is better. Equal values are a tie; who is missing is not compared."""
+RULES = ("ranked pairs", "advantage", "log advantage", "median", "win rate")
+"""The orders that are compared with each other: the first is the one that the tables use."""
+HEAVIEST = 10
+
+
+def margins(ballots: Iterable[Ballot]) -> dict[tuple[str, str], int]:
+    """(better, worse) -> ballots that say so, less those that say the reverse; only pairs where that is above zero."""
+    found: dict[tuple[str, str], int] = {}
+    for ballot in ballots:
+        for first, second in combinations(sorted(ballot), 2):
+            said = (ballot[first] > ballot[second]) - (ballot[first] < ballot[second])
+            found[first, second] = found.get((first, second), 0) + said
+    directed = {pair if margin > 0 else pair[::-1]: abs(margin) for pair, margin in found.items()}
+    return {pair: margin for pair, margin in directed.items() if margin > 0}
+
+
+def ranked_pairs(ballots: Iterable[Ballot], configurations: Iterable[str]) -> dict[str, int]:
+    """Tideman's Ranked Pairs: configuration -> 1 + how many are locked above it; equal ranks are ties.
+
+    Pairs are locked from the largest margin down, unless that would close a cycle. Pairs of one margin are judged
+    together: those that would close a cycle with one another are all left out, so that names and the order of
+    the ballots never decide. In a plain cycle (A>B, B>C, C>A by one ballot each) everybody is tied.
+    """
+    wins = margins(ballots)
+    above: dict[str, frozenset[str]] = {name: frozenset() for name in configurations}
+    above |= {name: frozenset() for pair in wins for name in pair}
+    for margin in sorted(set(wins.values()), reverse=True):
+        group = [pair for pair, value in wins.items() if value == margin]
+        together = _locked(above, group)
+        above = _locked(above, [(better, worse) for better, worse in group if worse not in together[better]])
+    return {name: 1 + len(higher) for name, higher in above.items()}
+
+
+def _locked(above: Mapping[str, frozenset[str]], pairs: Sequence[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """Who stands above whom once `pairs` (better, worse) are locked too, at any number of steps."""
+    closed = dict(above)
+    for better, worse in pairs:
+        higher = closed[better] | {better}
+        for name, present in closed.items():
+            if name == worse or worse in present:
+                closed[name] = present | higher
+    return closed
+
+
+def ranks(values: Mapping[str, float | None]) -> dict[str, int]:
+    """Configuration -> 1 + how many have a higher value; one without a value has no rank."""
+    there = {name: value for name, value in values.items() if value is not None}
+    return {name: 1 + sum(other > value for other in there.values()) for name, value in there.items()}
+
+
+def win_rates(ballots: Sequence[Ballot]) -> dict[str, float | None]:
+    """The share of comparisons on shared tasks that a configuration wins, a tie being half; None: never compared."""
+    won: dict[str, float] = {}
+    met: dict[str, int] = {}
+    for ballot in ballots:
+        for name, value in ballot.items():
+            others = [other for rival, other in ballot.items() if rival != name]
+            met[name] = met.get(name, 0) + len(others)
+            won[name] = won.get(name, 0.0) + sum(0.5 * (value >= other) + 0.5 * (value > other) for other in others)
+    return {name: won[name] / met[name] if met[name] else None for name in met}
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """Ranks of each configuration under each rule of `RULES`.
+
+    agreement: the share of pairs of configurations that all rules put into the same order, ties not counting
+    against it; None for fewer than two.
+    """
+
+    ranks: Mapping[str, Mapping[str, int]]
+    agreement: float | None
+
+    def span(self, name: str) -> tuple[int, int] | None:
+        """A configuration's best and worst rank; None where no rule ranks it."""
+        mine = [rule[name] for rule in self.ranks.values() if name in rule]
+        return (min(mine), max(mine)) if mine else None
+
+
+def stability(advantages: Sequence[Ballot], logs: Sequence[Ballot], configurations: Sequence[str]) -> Stability:
+    """The order under every rule, from one ballot per task of advantages and one of log advantages."""
+    taking_part = {name for ballot in advantages for name in ballot}
+    pairs = ranked_pairs(advantages, configurations)
+    found = {
+        "ranked pairs": {name: rank for name, rank in pairs.items() if name in taking_part},
+        "advantage": ranks(_summed_up(advantages, configurations, statistics.fmean)),
+        "log advantage": ranks(_summed_up(logs, configurations, statistics.fmean)),
+        "median": ranks(_summed_up(advantages, configurations, statistics.median)),
+        "win rate": ranks(win_rates(advantages)),
+    }
+    return Stability(found, _agreement(list(found.values()), sorted(taking_part)))
+
+
+def _summed_up(
+    ballots: Sequence[Ballot], configurations: Sequence[str], rule: Callable[[list[float]], float]
+) -> dict[str, float | None]:
+    values = {name: [ballot[name] for ballot in ballots if name in ballot] for name in configurations}
+    return {name: rule(mine) if mine else None for name, mine in values.items()}
+
+
+def _agreement(orders: Sequence[Mapping[str, int]], names: Sequence[str]) -> float | None:
+    same = []
+    for first, second in combinations(names, 2):
+        said = {_sign(order[first] - order[second]) for order in orders if first in order and second in order}
+        same.append(not {-1, 1} <= said)
+    return sum(same) / len(same) if same else None
+
+
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
+
+
+def heaviest_share(values: Iterable[float], count: int = HEAVIEST) -> float | None:
+    """The share of the sum of |value| that the `count` largest carry: near 1, few tasks decide the mean.
+
+    None where all values are 0 or there is none.
+    """
+    sizes = sorted(map(abs, values), reverse=True)
+    total = math.fsum(sizes)
+    return math.fsum(sizes[:count]) / total if total > 0.0 else None
+
+
+def tie_groups(names: Sequence[str], differ: Callable[[str, str], bool]) -> dict[str, str]:
+    """Letters per name, best name first: two names share a letter exactly where they do not `differ`.
+
+    Differing is not transitive, so a name may have several letters: A "a", B "ab", C "b" reads A and B cannot be told
+    apart, B and C neither, A and C can. (Insert and absorb: a compact letter display.)
+    """
+    groups: list[frozenset[str]] = [frozenset(names)] if names else []
+    for first, second in combinations(names, 2):
+        if differ(first, second):
+            parts = [part for group in groups for part in _without_either(group, first, second)]
+            groups = [part for at, part in enumerate(parts) if not _absorbed(part, at, parts)]
+    place = {name: at for at, name in enumerate(names)}
+    groups.sort(key=lambda group: sorted(place[name] for name in group))
+    return {name: "".join(_letter(at) for at, group in enumerate(groups) if name in group) for name in names}
+
+
+def _without_either(group: frozenset[str], first: str, second: str) -> tuple[frozenset[str], ...]:
+    return (group - {second}, group - {first}) if {first, second} <= group else (group,)
+
+
+def _absorbed(part: frozenset[str], at: int, parts: Sequence[frozenset[str]]) -> bool:
+    return any(part < other or (part == other and place < at) for place, other in enumerate(parts))
+
+
+def _letter(at: int) -> str:
+    """Letter by letter; after z come a1, b1 and so on."""
+    turn, letter = divmod(at, len(ascii_lowercase))
+    return ascii_lowercase[letter] + (str(turn) if turn else "")

@@ -1,0 +1,56 @@
+"""The parts of a bootstrap on three levels: medians of redrawn rounds, and means of redrawn groups."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+RESAMPLES = 1000
+
+
+def pooled_medians(cells: Sequence[Sequence[float]], size: int, rng: np.random.Generator) -> Floats:
+    """`size` medians of each cell's values redrawn with replacement, as (cells, size).
+
+    Cells of equal length share their draws: values that stand at one place belong to one round. The bootstrap is
+    balanced: over all draws each place is drawn equally often.
+    """
+    found = np.empty((len(cells), size))
+    same: dict[int, list[int]] = {}
+    for at, cell in enumerate(cells):
+        same.setdefault(len(cell), []).append(at)
+    for length, mine in sorted(same.items()):
+        places = rng.permutation(np.tile(np.arange(length), size)).reshape(size, length)
+        values = np.array([cells[at] for at in mine], dtype=np.float64)
+        drawn = np.sort(values[:, places], axis=-1)
+        found[mine] = (drawn[..., (length - 1) // 2] + drawn[..., length // 2]) / 2.0
+    return found
+
+
+class Resampler:
+    """Draws groups with replacement, and for each drawn one a redraw of what is inside it.
+
+    It is given, for each of `groups` groups, `redraws` values of the group (rows), each from another redraw of its
+    inside. The same draws serve every column of values, so that ratios and differences of their means are joint.
+    """
+
+    def __init__(self, groups: int, redraws: int, *, seed: int, resamples: int = RESAMPLES) -> None:
+        rng = np.random.default_rng([seed, groups])
+        drawn = rng.integers(0, groups, size=(resamples, groups))
+        self._at = drawn * redraws + rng.integers(0, redraws, size=(resamples, groups))
+
+    def means(self, values: Floats) -> Floats:
+        """The mean over groups in each resample, from values (groups, redraws)."""
+        found: Floats = np.take(values.ravel(), self._at).mean(axis=1)
+        return found
+
+    def ends(self, values: Floats, confidence: float = 0.95) -> tuple[float, float]:
+        """The interval of the mean over groups."""
+        return ends(self.means(values), confidence)
+
+
+def ends(resampled: Floats, confidence: float = 0.95) -> tuple[float, float]:
+    """The percentiles that leave the same share of the resamples out on both sides."""
+    low, high = np.quantile(resampled, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0])
+    return float(low), float(high)
