@@ -19,7 +19,7 @@ def paired_half_width(launches: Launches) -> float | None:
     rounds = log_ratios(launches, CONTROL)[:ROUNDS]
     if len(rounds) < ROUNDS:
         return None
-    low, high = interval(rounds, rng=np.random.default_rng(0))
+    low, high = interval(rounds)
     return (high - low) / 2
 
 

@@ -106,7 +106,7 @@ def claims(
     usable = {name: ratios for name, ratios in rounds.items() if len(ratios) >= 2}
     faster = {name for name, ratios in usable.items() if float(np.median(ratios)) > CLAIM}
     beyond = {name for name in faster if float(np.median(usable[name])) > floors.get(name, 0.0)}
-    certain = {name for name in beyond if interval(usable[name], rng=rng)[0] > 1.0}
+    certain = {name for name in beyond if interval(usable[name])[0] > 1.0}
     large = {name for name in certain if float(np.median(usable[name])) > LARGE_CLAIM}
     others = [ratios for name, ratios in usable.items() if name not in large]
     together = bool(others) and hierarchical(others, rng=rng).low > 1.0

@@ -203,8 +203,7 @@ class _Track:
         rounds = log_ratios(self.launches, arm)
         if len(rounds) < plan.min_rounds:
             return False
-        rng = generator(plan.seed, arm, self.workload.id, str(len(rounds)))
-        low, high = interval(rounds, confidence=plan.confidence, rng=rng)
+        low, high = interval(rounds, confidence=plan.confidence)
         return (high - low) / 2.0 <= plan.target_half_width * float(np.exp(np.median(rounds)))
 
 
@@ -271,7 +270,7 @@ class _Bench:
         if not submissions:
             return frozenset()
         standing = [track for track in tracks if BASE in track.arms]
-        floors = noise_floors({track.workload.id: track.launches for track in standing}, seed=self._plan.seed)
+        floors = noise_floors({track.workload.id: track.launches for track in standing})
         found: set[tuple[str, str]] = set()
         for arm in submissions:
             rounds = {track.workload.id: log_ratios(track.launches, arm) for track in standing if arm in track.arms}

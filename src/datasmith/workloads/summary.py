@@ -98,19 +98,19 @@ def summarise(
     workloads = by_workload(measurements)
     seen = (arm for launches in workloads.values() for arm in launches.by_arm)
     others = [arm for arm in dict.fromkeys((*arms, *seen)) if arm != BASE]
-    control = _estimates(workloads, CONTROL, seed, confidence)
+    control = _estimates(workloads, CONTROL, confidence)
     floors = _floors(control)
     summaries: dict[str, ArmSummary] = {}
     for arm in others:
-        found = control if arm == CONTROL else _estimates(workloads, arm, seed, confidence)
+        found = control if arm == CONTROL else _estimates(workloads, arm, confidence)
         known = {} if arm == CONTROL else floors
         summaries[arm] = _summary(arm, workloads, found, known, generator(seed, arm), confidence)
     return summaries
 
 
-def noise_floors(workloads: Mapping[str, Launches], *, seed: int, confidence: float = 0.95) -> dict[str, float]:
+def noise_floors(workloads: Mapping[str, Launches], *, confidence: float = 0.95) -> dict[str, float]:
     """The noise floor of each workload where base2 has a ratio, as |ln ratio|."""
-    return _floors(_estimates(workloads, CONTROL, seed, confidence))
+    return _floors(_estimates(workloads, CONTROL, confidence))
 
 
 def speedup_over(
@@ -130,9 +130,9 @@ def aa_false_positives(control: ArmSummary) -> tuple[int, int]:
     return len(control.changed), sum(row.changed or row.rounds >= needed for row in control.valid)
 
 
-def _estimates(workloads: Mapping[str, Launches], arm: str, seed: int, confidence: float) -> dict[str, PairedEstimate]:
+def _estimates(workloads: Mapping[str, Launches], arm: str, confidence: float) -> dict[str, PairedEstimate]:
     return {
-        name: estimate(log_ratios(launches, arm), confidence=confidence, rng=generator(seed, arm, name))
+        name: estimate(log_ratios(launches, arm), confidence=confidence)
         for name, launches in workloads.items()
         if arm in launches.by_arm and launches.reason(arm) is None
     }
