@@ -1,8 +1,9 @@
 """How many performance pull requests of some clones become tasks, and where the others are lost.
 
-Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--measure] [--suite own|newest|both]`.
+Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--until built|verified|measured]
+[--suite own|newest|both]`.
 For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
-no model used; without --measure stage 5 ends where measuring would begin. All is kept below WORK, and the same
+no model used, and stage 5 as far as is asked. All is kept below WORK, and the same
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
 those that were refused, minutes per environment and MB per task.
 """
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import get_args
 
 import anyio
 
@@ -23,21 +25,21 @@ from datasmith.github.base import Window
 from datasmith.github.forges import Sources
 from datasmith.github.git import Git
 from datasmith.pipeline import Pipeline
-from datasmith.runners.agenda import SAMPLED_OUT
+from datasmith.runners.agenda import ENDS, SAMPLED_OUT, Until
 from datasmith.runners.request import Request
 from datasmith.runners.suites import NEWEST, SuiteWish
-from datasmith.runners.synthesis import NOT_MEASURED
+from datasmith.runners.testing import TEST_BUDGET_S
 from datasmith.settings import Settings, load_settings
 from datasmith.storage import open_store
-from datasmith.storage.base import STAGES, StageItem
+from datasmith.storage.base import FINAL_STATES, STAGES, StageItem
 from datasmith.workloads.measure import MeasurePlan
 
 DAYS_A_MONTH = 30.44
 STEPS = ("build", "verify", "benchmarks", "tests", "tests with the expert's patch", "measure")
 """What stage 5 says that it does, in order; `measure` also stands for the end where nothing is measured."""
 SHOWN_REASON = 150
-NO_IMAGES = ("uv", "clones")
-"""Parts of the cache directory that hold downloads and clones, not images."""
+NO_IMAGES = ("uv", "clones", "tests")
+"""Parts of the cache directory that hold downloads, clones and reports, not images."""
 HEAD = ("repository", "suite", "candidates", "resolved", "tried", "built", "sealed", "benchmarks", "tests", "expert",
         "valid", "min/env", "min/PR", "MB/task")  # fmt: skip
 
@@ -127,7 +129,8 @@ def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
         tasks_per_repo=options.most,
         plan=MeasurePlan(seed=options.seed).at_most(options.max_rounds),
         suite=SuiteWish(NEWEST) if suite == NEWEST else SuiteWish(),
-        measured=options.measure,
+        until=options.until,
+        test_budget_s=options.test_budget,
     )
 
 
@@ -157,9 +160,9 @@ def summed(
     """A row of the table, and how often each reason was given at stages 4 and 5."""
     found = [row for row in rows if row.kind == "pull_request"]
     at4 = [row for row in found if row.stage == 4]
-    tried = [row for row in found if row.stage == 5 and not row.reason.startswith(SAMPLED_OUT)]
+    tried = [row for row in found if row.stage == 5 and is_tried(row, reached)]
     furthest = {row.item: reached.get(row.item, Reached()).furthest for row in tried}
-    verified = [row for row in tried if row.state == "passed" or row.reason.startswith(NOT_MEASURED)]
+    verified = [row for row in tried if row.state == "passed" or row.reason.startswith(ENDS["verified"])]
 
     def beyond(step: str) -> int:
         return sum(index >= STEPS.index(step) for index in furthest.values())
@@ -177,9 +180,14 @@ def summed(
     ]  # fmt: skip
     reasons: Counter[str] = Counter()
     for row in [*at4, *tried]:
-        if row.state in {"refused", "failed"}:
+        if row.state in {"refused", "failed"} and not row.reason.startswith(tuple(ENDS.values())):
             reasons[f"{row.stage} {row.state}: {' '.join(row.reason.split())[:SHOWN_REASON]}"] += 1
     return name, cells, reasons
+
+
+def is_tried(row: StageItem, reached: Mapping[str, Reached]) -> bool:
+    """True where stage 5 has worked on it: not where it only waits, or was left out of the sample."""
+    return row.item in reached or (row.state in FINAL_STATES and not row.reason.startswith(SAMPLED_OUT))
 
 
 def mean(values: list[float]) -> str:
@@ -202,9 +210,10 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=15, help="pull requests of each clone that stage 5 tries")
     parser.add_argument("--months", type=float, default=24, help="before the clone's newest commit")
     parser.add_argument("--suite", choices=("own", NEWEST, "both"), default="both", help="whose benchmarks")
-    parser.add_argument("--measure", action="store_true", help="measure the expert's patch, too")
+    parser.add_argument("--until", choices=get_args(Until), default="verified", help="how far stage 5 goes")
+    parser.add_argument("--test-budget", type=float, default=TEST_BUDGET_S, help="seconds for the tests at base")
     parser.add_argument("--show", action="store_true", help="print what is known, run nothing")
-    parser.add_argument("--max-rounds", type=int, default=12, help="with --measure: at most so many a workload")
+    parser.add_argument("--max-rounds", type=int, default=12, help="with --until measured: at most so many a workload")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     options = parser.parse_args()
     options.work = options.work.absolute()

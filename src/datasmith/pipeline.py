@@ -41,11 +41,14 @@ from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.runners.suites import SuiteSource
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.synthesize_images import SynthesizeImagesRunner
+from datasmith.runners.testing import TestRuns
 from datasmith.settings import EngineName, Settings, environment, load_settings, secrets_of
 from datasmith.storage import open_store
 from datasmith.storage.base import STAGES, ItemState, StageItem, Store, utc_now
 from datasmith.storage.window_lock import Holder, file_lock
 
+TESTS = "tests"
+"""Part of the cache directory with the reports of test runs."""
 NEEDS = {4: ("docker",), 5: ("docker", "bench")}
 """The stages that may run elsewhere, and the tags of a machine that may run them: it has an engine, it can measure."""
 
@@ -271,7 +274,10 @@ class Pipeline:
         match stage:
             case 1:
                 elsewhere = bool(self._request.suite.repository)
-                return ScrapeReposRunner(store, self._window, options, forge=forge, suite_elsewhere=elsewhere)
+                since = self._request.window.start
+                return ScrapeReposRunner(
+                    store, self._window, options, forge=forge, suite_elsewhere=elsewhere, since=since
+                )
             case 2:
                 return ScrapeCommitsRunner(store, self._request.window, options, forge=forge)
             case 3:
@@ -331,7 +337,10 @@ class Pipeline:
             plan=self._request.plan,
             limits=limits_of(self._settings),
             now=utc_now,
-            measured=self._request.measured,
+            until=self._request.until,
+            tests=TestRuns(
+                self._request.test_budget_s, self._settings.cache_dir.absolute() / TESTS, not self._request.force
+            ),
         )
         return SynthesizeImagesRunner(
             self._store,

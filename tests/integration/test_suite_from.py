@@ -17,9 +17,9 @@ from datasmith.evaluation.suite import show_suite
 from datasmith.github.forges import Sources
 from datasmith.pipeline import Pipeline
 from datasmith.publish.funnel import Funnel
+from datasmith.runners.agenda import ENDS
 from datasmith.runners.request import Request
 from datasmith.runners.suites import SuiteWish
-from datasmith.runners.synthesis import NOT_MEASURED
 from datasmith.settings import Settings
 from datasmith.storage.sql import SqlStore
 from datasmith.tasks.folder import check_task, read_task, write_task
@@ -223,10 +223,10 @@ def test_stage_5_can_end_before_it_measures(cache: Path, tmp_path: Path) -> None
     def show(_stage: str, done: int, _total: int, text: str) -> None:
         steps.extend([text.removeprefix("acme/calc:5 ")] if done < 0 else [])
 
-    with Pipeline.open(settings, replace(window(clone), suite=SuiteWish("newest"), measured=False)) as pipeline:
+    with Pipeline.open(settings, replace(window(clone), suite=SuiteWish("newest"), until="verified")) as pipeline:
         anyio.run(pipeline.run, show)
         found = pipeline.funnel()
     known = ["build", "verify", "benchmarks", "tests", "tests with the expert's patch"]
     assert [step for step in steps if step in known] == known
     ((state, reason, number),) = found.stages[3].reasons
-    assert (state, reason, number) == ("refused", f"{NOT_MEASURED}: 3 workloads, 2 tests", 1)
+    assert (state, reason, number) == ("refused", f"{ENDS['verified']}: 3 workloads, 2 tests", 1)

@@ -58,7 +58,9 @@ class TestReport:
         return frozenset(name for name, state in self.outcomes.items() if state == "passed")
 
 
-def run_tests(container: Container, command: Sequence[str], *, timeout: float) -> TestReport:
+def run_tests(
+    container: Container, command: Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None
+) -> TestReport:
     """Run a test command, `{junit}` in it standing for the report's path, and read the report it wrote.
 
     The report comes back gzipped on standard output in the same call (a frozen container forgets /tmp): what an
@@ -68,7 +70,8 @@ def run_tests(container: Container, command: Sequence[str], *, timeout: float) -
         EngineUnavailable: the engine is gone; says nothing about the tests.
     """
     words = [word.replace("{junit}", REPORT) for word in command]
-    done = container.exec(["sh", "-c", _template("run_tests.sh"), "run_tests", REPORT, *words], timeout=timeout)
+    script = ["sh", "-c", _template("run_tests.sh"), "run_tests", REPORT, *words]
+    done = container.exec(script, timeout=timeout, env=env)
     tail = done.error_text[-TAIL:]
     if done.timed_out or not done.stdout:
         return TestReport({}, done.rc, done.timed_out, done.wall_s, tail)

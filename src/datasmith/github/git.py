@@ -211,9 +211,13 @@ class Git:
         self.tree_id(sha)
         return next(self._commits("--no-walk", sha))
 
-    def log(self, tip: str, most: int | None = None) -> Iterator[Commit]:
-        """The history of `tip` along first parents, newest first; at most `most` commits."""
-        return self._commits("--first-parent", *([] if most is None else [f"-n{most}"]), full_sha(tip))
+    def log(self, tip: str, most: int | None = None, *, touching: str = "") -> Iterator[Commit]:
+        """The history of `tip` along first parents, newest first; at most `most` commits.
+
+        `touching` is a pathspec, globs included: only the commits that change what it names.
+        """
+        limit = [] if most is None else [f"-n{most}"]
+        return self._commits("--first-parent", *limit, full_sha(tip), pathspec=touching)
 
     def commits(self, shas: Iterable[str]) -> dict[str, Commit]:
         """Those of these commits that the clone holds, by id; what is no full commit id is not held."""
@@ -229,9 +233,11 @@ class Git:
         listed = "".join(f"{sha}\n" for sha in held).encode()
         return {commit.sha: commit for commit in self._commits("--no-walk=unsorted", "--stdin", stdin=listed)}
 
-    def _commits(self, *words: str, stdin: bytes = b"") -> Iterator[Commit]:
-        options = ("log", "-z", f"--format={_LOG_FORMAT}", "--no-color", *words)
-        fields = self.output(*options, *(() if stdin else ("--",)), stdin=stdin).split(b"\0")
+    def _commits(self, *words: str, stdin: bytes = b"", pathspec: str = "") -> Iterator[Commit]:
+        glob = ("--no-literal-pathspecs",) if pathspec else ()
+        paths = () if stdin else ("--", *([pathspec] if pathspec else []))
+        options = (*glob, "log", "-z", f"--format={_LOG_FORMAT}", "--no-color", *words, *paths)
+        fields = self.output(*options, stdin=stdin).split(b"\0")
         for start in range(0, len(fields) - _LOG_FIELDS + 1, _LOG_FIELDS):
             yield _commit([field.decode("utf-8", "replace") for field in fields[start : start + _LOG_FIELDS]])
 

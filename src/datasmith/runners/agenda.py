@@ -3,24 +3,37 @@
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from datasmith.storage.base import FINAL_STATES, ItemState, StageItem, Value
 
 SAMPLED_OUT = "not in the sample"
 """How the reason of a pull request begins that was left out by chance: no decision about it."""
+Until = Literal["built", "verified", "measured"]
+"""How far stage 5 takes a pull request, the nearest first."""
+ENDS: Mapping[Until, str] = {
+    "built": "built, and not verified, as asked",
+    "verified": "verified, and not measured, as asked",
+}
+"""How the reason begins of a pull request that would have been taken further: no decision about it."""
+_REACHES: tuple[Until, ...] = ("built", "verified", "measured")
 _COSTLY = 5
 """Building and measuring takes hours: only `force` repeats what this stage has decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How a run goes about its stages; `repositories` ("owner/repo") are those it has, None for any."""
+    """How a run goes about its stages; `repositories` ("owner/repo") are those it has, None for any.
+
+    `until` is how far stage 5 goes.
+    """
 
     resume: bool = False
     force: bool = False
     tasks_per_repo: int | None = None
     seed: int = 0
     repositories: Collection[str] | None = None
+    until: Until = "measured"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +51,8 @@ def agenda(stage: int, rows: Iterable[StageItem], terms: Terms) -> Agenda:
     """What a run on these terms does at a stage that has these rows.
 
     A failure is always tried again. What was decided is decided again by a plain run, not with `resume`; at stage 5
-    only with `force`. A pull request that an earlier sample left out gets its chance in this one.
+    only with `force`. A pull request that an earlier sample left out gets its chance in this one; one of this sample
+    that was not taken as far as is asked now is taken up again.
     """
     mine = [row for row in rows if _is_work(stage, row) and _is_ours(row, terms)]
     again = [row for row in mine if _is_taken_back(stage, row, terms)]
@@ -46,11 +60,13 @@ def agenda(stage: int, rows: Iterable[StageItem], terms: Terms) -> Agenda:
     states: tuple[ItemState, ...] = ("pending", "leased")
     waiting = [replace(row, state="pending") if row.item in names else row for row in mine]
     left_out = _over(waiting, terms) if stage == _COSTLY else []
+    spared = {row.item for row in left_out} & {row.item for row in again if _ended_before(row.reason, terms.until)}
+    again, left_out = ([row for row in part if row.item not in spared] for part in (again, left_out))
     return Agenda(
         again=tuple(again),
         left_out=tuple(left_out),
         reason=f"{SAMPLED_OUT} (--tasks-per-repo {terms.tasks_per_repo}, --seed {terms.seed})",
-        to_do=sum(row.state in states for row in waiting) - len(left_out),
+        to_do=sum(row.state in states for row in waiting) - len(left_out) - len(spared),
         known=len(mine),
     )
 
@@ -88,8 +104,15 @@ def repository_of(item: str) -> str:
 def _is_taken_back(stage: int, row: StageItem, terms: Terms) -> bool:
     if row.state == "failed" or (row.state == "refused" and row.reason.startswith(SAMPLED_OUT)):
         return True
+    if row.state == "refused" and _ended_before(row.reason, terms.until):
+        return True
     repeats = terms.force if stage == _COSTLY else not terms.resume
     return repeats and row.state in FINAL_STATES
+
+
+def _ended_before(reason: str, until: Until) -> bool:
+    """True where a pull request was taken less far than `until`, because it was asked so."""
+    return any(reason.startswith(ENDS[end]) for end in _REACHES[: _REACHES.index(until)])
 
 
 def _over(rows: Sequence[StageItem], terms: Terms) -> list[StageItem]:

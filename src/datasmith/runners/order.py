@@ -67,6 +67,7 @@ class Verified:
     suite: SuiteRecord | None = None
     """Which suite was measured, where that is not base's own; `suite_patch` brings it."""
     suite_patch: str = ""
+    test_command: tuple[str, ...] = ()
 
     @property
     def passing(self) -> tuple[str, ...]:

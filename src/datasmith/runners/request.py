@@ -8,8 +8,9 @@ from datasmith.errors import ConfigError
 from datasmith.executors.executors import check_executor
 from datasmith.github.base import Window
 from datasmith.github.forges import Sources
-from datasmith.runners.agenda import Terms
+from datasmith.runners.agenda import Terms, Until
 from datasmith.runners.suites import SuiteWish
+from datasmith.runners.testing import TEST_BUDGET_S
 from datasmith.settings import AgentName
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage.base import STAGES
@@ -27,7 +28,8 @@ class Request:
     `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
     it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run,
     `agent` who writes build scripts where nothing else helps (empty: as the settings say). `suite` says whose
-    benchmarks are measured, where not base's own; without `measured` stage 5 ends before that.
+    benchmarks are measured, where not base's own; `until` is how far stage 5 goes, `test_budget_s` how
+    long it looks for tests.
     """
 
     window: Window
@@ -42,7 +44,8 @@ class Request:
     tasks_per_repo: int | None = None
     plan: MeasurePlan = field(default_factory=MeasurePlan)
     suite: SuiteWish = field(default_factory=SuiteWish)
-    measured: bool = True
+    until: Until = "measured"
+    test_budget_s: float = TEST_BUDGET_S
 
     @classmethod
     def checked(
@@ -109,4 +112,4 @@ class Request:
         chosen = None if repositories is None else frozenset(repositories)
         # Decisions about another suite are none about this one.
         force = self.force or (bool(self.suite) and not self.resume)
-        return Terms(self.resume, force, self.tasks_per_repo, self.plan.seed, chosen)
+        return Terms(self.resume, force, self.tasks_per_repo, self.plan.seed, chosen, self.until)

@@ -12,27 +12,38 @@ from datasmith.github.models import Repository
 from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.loop import RunOptions
 from datasmith.runners.rows import repository_row
+from datasmith.runners.suites import last_suite
 from datasmith.storage.base import ItemKind, Store
-from datasmith.workloads.config import find_config
 
 NOT_SEEN = "no clone at hand: stage 4 looks for its suite"
 NO_SUITE = "no asv configuration (asv.conf.json) in its tree"
+DROPPED = "its asv configuration was dropped after"
+"""How the reason begins of a repository that had a suite in the window and has none now."""
 
 
 class ScrapeReposRunner(BaseRunner[Repository, Repository]):
-    """Passes the repositories whose newest tree has an asv configuration, and those of which no clone is at hand.
+    """Passes the repositories that have an asv configuration, and those of which no clone is at hand.
 
-    `suite_elsewhere`: the suite is in a repository of its own, and none is asked for here.
+    One that was dropped after `since` counts: the bases of older pull requests have it. `suite_elsewhere`: the suite
+    is in a repository of its own, and none is asked for here.
     """
 
     stage = 1
 
     def __init__(
-        self, store: Store, window: str, options: RunOptions, *, forge: Forge, suite_elsewhere: bool = False
+        self,
+        store: Store,
+        window: str,
+        options: RunOptions,
+        *,
+        forge: Forge,
+        suite_elsewhere: bool = False,
+        since: datetime | None = None,
     ) -> None:
         super().__init__(store, window, options)
         self._forge = forge
         self._suite_elsewhere = suite_elsewhere
+        self._since = since
 
     async def load(self, name: str) -> Repository:
         """See BaseRunner."""
@@ -48,7 +59,24 @@ class ScrapeReposRunner(BaseRunner[Repository, Repository]):
         if clone is None:
             row = repository_row(item, "", "", self.options.now())
             return Outcome("passed", NOT_SEEN, result=item, rows=(row,))
-        return await to_thread.run_sync(_look, item, clone, self.options.now(), self._suite_elsewhere)
+        return await to_thread.run_sync(self._look, item, clone)
+
+    def _look(self, repository: Repository, clone: Path) -> Outcome[Repository]:
+        git = Git(clone)
+        head = git.head()
+        commit, config = last_suite(git, head) or (head, None)
+        if config and commit != head and self._dropped_before(git, commit):
+            config = None
+        if config is None and self._suite_elsewhere:
+            config = ""
+        if config is None:
+            return Outcome("refused", NO_SUITE)
+        note = f"{DROPPED} {commit[:12]}" if config and commit != head else ""
+        row = repository_row(repository, config, head, self.options.now())
+        return Outcome("passed", note, result=repository, rows=(row,))
+
+    def _dropped_before(self, git: Git, commit: str) -> bool:
+        return self._since is None or git.commit(commit).committed_at < self._since
 
 
 async def offered(forge: Forge, name: str) -> Repository:
@@ -61,12 +89,3 @@ async def offered(forge: Forge, name: str) -> Repository:
         if repository.full_name == name:
             return repository
     raise NotFound(f"{name} is not offered here now (example: --repo ./{name.rpartition('/')[2]})")
-
-
-def _look(repository: Repository, clone: Path, now: datetime, suite_elsewhere: bool) -> Outcome[Repository]:
-    git = Git(clone)
-    head = git.head()
-    config = find_config(git.paths(head)) or ("" if suite_elsewhere else None)
-    if config is None:
-        return Outcome("refused", NO_SUITE)
-    return Outcome("passed", result=repository, rows=(repository_row(repository, config, head, now),))

@@ -22,6 +22,9 @@ from datasmith.workloads.config import AsvConfig, find_config, find_configs
 NEWEST = "newest"
 PLACE = ".asv_suite"
 """Where the suite of another repository lies in a task's tree: packages, builds and tests do not look there."""
+_ANY_CONFIG = ":(glob)**/*asv*.json*"
+_LAST_CHANGES = 10
+"""So many changes of asv configurations are looked at for the one that dropped the last of them."""
 NO_SUITE_AT_BASE = "no asv configuration at its base commit"
 
 
@@ -85,14 +88,14 @@ class ForeignSuite:
 def choose(wish: SuiteWish, pr: PR, clone: Path) -> ForeignSuite | str:
     """The wished suite out of the clone that holds it, or why there is none.
 
-    By a ref; else the newest commit of the clone's default branch, for a suite's own repository the newest that is
-    not younger than the merge.
+    By a ref; else the newest commit of the clone's default branch that has a suite, for a suite's own repository the
+    newest that is not younger than the merge.
 
     Raises:
         ConfigError: the clone does not hold the ref.
     """
     git = Git(clone)
-    commit = git.head() if wish.ref == NEWEST else git.commit_named(wish.ref) if wish.ref else _as_of(git, pr.merged_at)
+    commit = _wished(git, wish, pr.merged_at)
     if commit is None:
         return f"the suite's repository has no commit as old as the merge ({pr.merged_at:%Y-%m-%d})"
     paths = git.paths(commit)
@@ -109,6 +112,22 @@ def choose(wish: SuiteWish, pr: PR, clone: Path) -> ForeignSuite | str:
     return read(git, record, pr)
 
 
+def last_suite(git: Git, tip: str) -> tuple[str, str] | None:
+    """The newest commit up to `tip` with an asv configuration, and its path; None where there never was one.
+
+    A project that has dropped its suite had one at the base of older pull requests.
+    """
+    path = find_config(git.paths(tip))
+    if path:
+        return tip, path
+    for change in git.log(tip, _LAST_CHANGES, touching=_ANY_CONFIG):
+        before = next(iter(change.parents), None)
+        path = find_config(git.paths(before)) if before else None
+        if before and path:
+            return before, path
+    return None
+
+
 def read(git: Git, record: SuiteRecord, pr: PR) -> ForeignSuite | str:
     """The suite that a record names, or why it cannot be used."""
     content = git.read(record.commit, record.config) or b""
@@ -122,6 +141,14 @@ def read(git: Git, record: SuiteRecord, pr: PR) -> ForeignSuite | str:
     own = record.repository.lower() == pr.repository.lower()
     place = config.benchmark_dir if own else f"{PLACE}/{basename(config.benchmark_dir)}"
     return ForeignSuite(record.model_copy(update={"benchmark_dir": place}), config, files)
+
+
+def _wished(git: Git, wish: SuiteWish, merged_at: datetime | None) -> str | None:
+    if wish.ref == NEWEST:
+        head = git.head()
+        found = last_suite(git, head)
+        return found[0] if found else head
+    return git.commit_named(wish.ref) if wish.ref else _as_of(git, merged_at)
 
 
 def _as_of(git: Git, moment: datetime | None) -> str | None:

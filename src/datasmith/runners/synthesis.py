@@ -14,19 +14,19 @@ from datasmith.agents.attempts import Attempt, Commit, whole_context
 from datasmith.agents.synthesize import Synthesizer, Wanted
 from datasmith.docker import seal
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import ENV_PREFIX, Container, ContainerEngine, Limits
+from datasmith.docker.engine import Container, ContainerEngine, Limits
 from datasmith.docker.images import ImagePlan
-from datasmith.docker.verifiers import MultiObjVerifier, ProfileVerifier, SmokeVerifier, TestReport, run_tests
+from datasmith.docker.verifiers import MultiObjVerifier, ProfileVerifier, SmokeVerifier, TestReport
 from datasmith.errors import MeasurementFailed
 from datasmith.github.git import Git
 from datasmith.github.render import render_instruction
-from datasmith.redact import redact
+from datasmith.runners.agenda import ENDS, Until
 from datasmith.runners.build_args import build_args
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.runners.solution import fix_of_order, solution
-from datasmith.runners.suite_fit import fitted
+from datasmith.runners.suite_fit import Fitted, fitted
+from datasmith.runners.testing import TEST_COMMAND, TestRuns, compared, last_line, narrowed, no_tests
 from datasmith.tasks.certificate import Certificate
-from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
 from datasmith.tasks.task import BuildInputs, Task
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
@@ -36,17 +36,9 @@ from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.mounts import inside_mounts
 from datasmith.workloads.summary import INVALID
 
-TEST_COMMAND = (
-    f"{ENV_PREFIX}/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors",
-    "--junitxml={junit}",
-)  # fmt: skip
-"""A module that cannot be imported, as where a pull request deletes it with its tests, takes no other tests away."""
 REBUILD_TIMEOUT_S = 3600.0
 CALL_TIMEOUT_S = 900.0
 """Within this time one of the suite's benchmarks must have been called without an error."""
-SHOWN_TESTS = 3
-NOT_MEASURED = "verified, and not measured, as asked"
-"""How the reason begins of an order that would have been measured."""
 MEASURE_ATTEMPTS = 3
 """A measurement that a busy machine made invalid is taken this often before the item fails."""
 
@@ -69,10 +61,12 @@ class Synthesis:
         limits: Limits,
         now: Callable[[], datetime],
         reuse: bool = True,
-        measured: bool = True,
+        until: Until = "measured",
+        tests: TestRuns | None = None,
     ) -> None:
-        """`reuse`: an image may be built as it was for this commit before. Without `measured` it ends before that."""
-        self._measured = measured
+        """`reuse`: an image may be built as it was for this commit before. An order is taken as far as `until`."""
+        self._until = until
+        self._tests = tests or TestRuns()
         self._engine = engine
         self._synthesizer = synthesizer
         self._reuse = reuse
@@ -95,8 +89,9 @@ class Synthesis:
         verified = self._verify(order, sealed, core, progress)
         if isinstance(verified, Refusal):
             return verified
-        if not self._measured:
-            return Refusal(f"{NOT_MEASURED}: {len(verified.workloads)} workloads, {len(verified.passing)} tests")
+        if self._until == "verified":
+            said = f"{len(verified.workloads)} workloads, {len(verified.passing)} tests"
+            return Refusal(f"{ENDS[self._until]}: {said}")
         measured = self._measure(order, sealed, verified, core, progress)
         if isinstance(measured, Refusal):
             return measured
@@ -170,27 +165,50 @@ class Synthesis:
             if not report.ok:
                 return Refusal(f"not sealed: {'; '.join(report.problems)}")
             progress("benchmarks")
-            found = fitted(order, container, partial(self._arm, sealed, "", order, core), fix=fix)
+            found = self._fitted(order, sealed, core, container, fix)
             if isinstance(found, Refusal):
                 return found
+            if self._until == "built":
+                return Refusal(f"{ENDS[self._until]}: {len(found.workloads)} workloads")
             progress("tests")
-            base = run_tests(container, TEST_COMMAND, timeout=TEST_TIMEOUT_S)
+            paths = git.paths(pr.base_sha)
+            base = self._tests.at_base(order, sealed.image, paths, container)
+        command = TEST_COMMAND
+        if self._tests.cut_short(base):
+            base, command = narrowed(base, paths)
         if not base.passed:
-            return Refusal(_no_tests(base))
+            return Refusal(no_tests(base))
         progress("tests with the expert's patch")
-        expert = self._expert_tests(order, sealed, core)
+        expert = self._expert_tests(order, sealed, core, command)
         if isinstance(expert, Refusal):
             return expert
+        return compared(
+            order,
+            Verified(
+                found.workloads,
+                base,
+                expert,
+                suite=found.record,
+                suite_patch=found.patch,
+                test_command=command,
+            ),
+        )
+
+    def _fitted(self, order: Order, sealed: Sealed, core: int, container: Container, fix: seal.Fix) -> Fitted | Refusal:
+        """What of the suite can be measured and is scored."""
+        found = fitted(order, container, partial(self._arm, sealed, "", order, core), fix=fix)
+        if isinstance(found, Refusal):
+            return found
         scored = tuple(workload for workload in found.workloads if workload.kind in SCORED_KINDS)
         if not scored:
             return Refusal("the suite has no timing benchmarks")
         self._plan.check(len(scored))
-        return _compared(order, Verified(scored, base, expert, suite=found.record, suite_patch=found.patch))
+        return replace(found, workloads=scored)
 
-    def _expert_tests(self, order: Order, sealed: Sealed, core: int) -> TestReport | Refusal:
+    def _expert_tests(self, order: Order, sealed: Sealed, core: int, command: tuple[str, ...]) -> TestReport | Refusal:
+        patch = sealed.expert_patch
         try:
-            with self._arm(sealed, sealed.expert_patch, order, core) as container:
-                return run_tests(container, TEST_COMMAND, timeout=TEST_TIMEOUT_S)
+            return self._tests.with_patch(sealed.image, patch, command, lambda: self._arm(sealed, patch, order, core))
         except MeasurementFailed as error:
             return Refusal(f"the expert's patch cannot be used: {error}")
 
@@ -271,28 +289,9 @@ def _does_not_build(failed: Attempt | None) -> Refusal:
     if failed is None:
         return Refusal("does not build: nothing could be tried")
     why = f" ({failed.reason})" if failed.reason else ""
-    said = _last_line(failed.log)
+    said = last_line(failed.log)
     what = "does not build" if failed.image is None else "is built, but does not work"
     return Refusal(f"{what}{why}: stage {failed.stage}, exit code {failed.rc}: {said}")
-
-
-def _no_tests(report: TestReport) -> str:
-    if report.timed_out:
-        return f"its tests at base are not done after {TEST_TIMEOUT_S:g} s"
-    return f"no test passes at base (exit code {report.rc}): {_last_line(report.tail)}"
-
-
-def _compared(order: Order, verified: Verified) -> Verified | Refusal:
-    """The same with its excused tests; a refusal where the expert's patch breaks any other test."""
-    if verified.expert.timed_out or not verified.expert.outcomes:
-        return Refusal(f"the tests do not run with the expert's patch: {_last_line(verified.expert.tail)}")
-    changed = {_module(file.path) for file in order.pr.files if is_test_path(file.path)}
-    lost = verified.base.passed - verified.expert.passed
-    excused = frozenset(name for name in lost if _module_of(name) in changed)
-    broken = sorted(lost - excused)
-    if broken:
-        return Refusal(f"the expert's patch breaks {len(broken)} tests: {', '.join(broken[:SHOWN_TESTS])}")
-    return replace(verified, excused=excused)
 
 
 def _usable(measured: Measured) -> Measured | Refusal:
@@ -308,24 +307,6 @@ def _usable(measured: Measured) -> Measured | Refusal:
     if any((row.reason or "").startswith(INVALID) for row in rows):
         raise MeasurementFailed(f"no workload could be measured on this machine now: {reason}")
     return Refusal(f"no workload could be measured: {reason}")
-
-
-def _module(path: str) -> str:
-    return path.removesuffix(".py").replace("/", ".")
-
-
-def _module_of(test: str) -> str:
-    """The module of `tests.test_x.TestClass::test_y`: class names start with a capital."""
-    parts = test.partition("::")[0].split(".")
-    while len(parts) > 1 and parts[-1][:1].isupper():
-        parts.pop()
-    return ".".join(parts)
-
-
-def _last_line(text: str) -> str:
-    """What a program said last, without secrets and in printable characters: it is shown on terminals."""
-    shown = ("".join(char if char.isprintable() else " " for char in row).strip() for row in redact(text).splitlines())
-    return ([line for line in shown if line] or ["no output"])[-1][:200]
 
 
 def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certificate) -> Task:
@@ -354,7 +335,7 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         image_digest=sealed.image.digest,
         benchmark_dir=order.benchmark_dir,
         workloads=workloads,
-        test_command=TEST_COMMAND,
+        test_command=verified.test_command,
         passing_tests=verified.passing,
         compiled=order.resolution.compiled,
         benchmark_timeout_s=order.benchmark_timeout_s,

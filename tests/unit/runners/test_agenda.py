@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasmith.runners.agenda import SAMPLED_OUT, Terms, abandoned, agenda
+from datasmith.runners.agenda import ENDS, SAMPLED_OUT, Terms, Until, abandoned, agenda
 from datasmith.storage.base import ItemKind, ItemState, StageItem
 
 FINAL = ("failed", "passed", "refused")
@@ -105,6 +105,20 @@ def test_what_is_decided_is_never_left_out() -> None:
     found = agenda(5, known, Terms(tasks_per_repo=1))
     assert all(item.state == "pending" for item in found.left_out)
     assert len(found.left_out) in {4, 5} and "--tasks-per-repo 1, --seed 0" in found.reason
+
+
+def test_what_was_not_taken_far_enough_is_taken_up_again() -> None:
+    """Where more is asked for than before, and only in the sample: the others keep what they have shown."""
+    names = [f"o/r:{number}" for number in range(9)]
+    built = [row(name, "refused", 5, f"{ENDS['built']}: 3 workloads") for name in names]
+    real = row("o/r:99", "refused", 5, "does not build")
+    expected: tuple[tuple[Until, int], ...] = (("built", 0), ("verified", 9), ("measured", 9))
+    for until, taken in expected:
+        found = agenda(5, [*built, real], Terms(resume=True, until=until))
+        assert (len(found.again), found.to_do) == (taken, taken)
+    found = agenda(5, built, Terms(resume=True, until="measured", tasks_per_repo=2))
+    assert {item.item for item in found.again} == sample(names, 2)
+    assert (found.left_out, found.to_do) == ((), 2)
 
 
 def test_the_leases_of_a_dead_process_are_known() -> None:

@@ -26,7 +26,7 @@ from datasmith.runners.order import Order, Refusal
 from datasmith.runners.publish import PublishRunner
 from datasmith.runners.resolve_packages import ResolvePackagesRunner
 from datasmith.runners.scrape_commits import GONE, ScrapeCommitsRunner
-from datasmith.runners.scrape_repos import NO_SUITE, ScrapeReposRunner
+from datasmith.runners.scrape_repos import DROPPED, NO_SUITE, ScrapeReposRunner
 from datasmith.runners.synthesis import Synthesis, source_path
 from datasmith.runners.synthesize_images import MADE, SynthesizeImagesRunner
 from datasmith.storage.sql import SqlStore
@@ -154,6 +154,22 @@ def test_stage_1_passes_repositories_with_a_suite(store: SqlStore, tmp_path: Pat
         "asv.conf.json",
         clone.git("rev-parse", "HEAD"),
     )
+
+
+@pytest.mark.parametrize(("since", "state"), [("2025-12-01", "passed"), ("2026-02-06", "refused"), (None, "refused")])
+def test_stage_1_passes_a_suite_that_was_dropped_in_the_window(
+    store: SqlStore, clone: Clone, since: str | None, state: str
+) -> None:
+    """Its last commit is named; one that was gone before the window begins is no suite."""
+    clone.git("rm", "-q", "asv.conf.json")
+    clone.commit("no benchmarks", {}, "2026-02-03T00:00:00+0000")
+    forge = Clones([clone.path])
+    store.enter(KEY, 1, [(forge_name(clone), "repository")], NOW)
+    start = datetime.fromisoformat(since).replace(tzinfo=UTC) if since else None
+    done(ScrapeReposRunner(store, KEY, OPTIONS, forge=forge, since=start))
+    said = states(store, 1)["acme/calc"]
+    assert said.split()[0] == state
+    assert (DROPPED in said) == (state == "passed")
 
 
 def test_a_repository_that_is_not_given_any_more_fails(store: SqlStore, clone: Clone) -> None:

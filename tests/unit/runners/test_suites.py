@@ -14,7 +14,7 @@ from datasmith.resolution.imports import undeclared
 from datasmith.runners.request import Request
 from datasmith.runners.resolve_packages import read_suite, read_tree
 from datasmith.runners.rows import load_resolution, load_suite, resolution_row
-from datasmith.runners.suites import ForeignSuite, SuiteWish, choose, hints, laid_over
+from datasmith.runners.suites import ForeignSuite, SuiteWish, choose, hints, laid_over, last_suite
 from datasmith.settings import Settings
 from datasmith.storage import open_store
 from datasmith.workloads.config import AsvConfig
@@ -44,6 +44,18 @@ def test_newest_is_the_tip_and_a_ref_is_what_it_names(tmp_path: Path) -> None:
     for ref in ("v2", "--all", "main..v1"):
         with pytest.raises(ConfigError, match="--suite-from"):
             choose(SuiteWish(ref), pull_request(), clone.path)
+
+
+def test_newest_is_the_last_suite_where_the_project_has_none_any_more(tmp_path: Path) -> None:
+    """The commit before the one that dropped it; a branch's name still means what it names."""
+    clone = Clone(tmp_path / "calc")
+    last = clone.commit("later", {"benchmarks/more.py": "x\n"}, "2026-02-01T00:00:00+0000")
+    clone.git("rm", "-rq", "asv.conf.json", "benchmarks")
+    clone.commit("no benchmarks", {}, "2026-02-03T00:00:00+0000")
+    clone.commit("more", {"calc.py": "x\n"}, "2026-03-01T00:00:00+0000")
+    assert last_suite(Git(clone.path), clone.git("rev-parse", "HEAD")) == (last, "asv.conf.json")
+    assert chosen(SuiteWish("newest"), clone).record.commit == last
+    assert "no asv configuration" in str(choose(SuiteWish("main"), pull_request(), clone.path))
 
 
 def test_a_repository_of_suites_is_read_as_of_the_merge(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Stage 5's decisions: which part of a patch counts, which broken tests are excused, how a refusal reads."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,17 +11,16 @@ import pytest
 from datasmith.agents.classification import Classification
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.images import BUILD_ARGS, ImagePlan
-from datasmith.docker.junit import TestState
-from datasmith.docker.verifiers import TestReport
 from datasmith.errors import MeasurementFailed
 from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange
 from datasmith.resolution.base import Resolution
 from datasmith.runners import synthesis
 from datasmith.runners.build_args import build_args
-from datasmith.runners.order import Order, Refusal, Sealed, Verified
+from datasmith.runners.order import Order, Refusal, Sealed
 from datasmith.runners.solution import solution
 from datasmith.runners.synthesis import Synthesis
+from datasmith.runners.testing import TEST_COMMAND
 from datasmith.tasks.certificate import ArmSummary, Cost
 from datasmith.tasks.task import BuildInputs
 from datasmith.workloads.measure import Measured, MeasurePlan
@@ -85,40 +84,6 @@ def test_a_patch_without_a_usable_solution_is_refused(clone: Clone, files: dict[
     assert isinstance(part, Refusal) and says in part.reason
 
 
-def report(states: Mapping[str, TestState], *, timed_out: bool = False) -> TestReport:
-    return TestReport(states, 0, timed_out, 1.0, "the end\x1b[2J\n\n")
-
-
-BASE: dict[str, TestState] = {"tests.test_a::one": "passed", "tests.test_b.TestB::two": "passed"}
-
-
-def compared(clone: Clone, expert: TestReport, files: Sequence[str]) -> Verified | Refusal:
-    clone.merge(12, "Faster")
-    return synthesis._compared(order(clone, files=files), Verified((), report(BASE), expert))
-
-
-def test_a_test_that_the_expert_breaks_is_a_refusal(clone: Clone) -> None:
-    """By name; also one that has vanished."""
-    found = compared(clone, report({**BASE, "tests.test_a::one": "failed"}), ["calc.py"])
-    assert found == Refusal("the expert's patch breaks 1 tests: tests.test_a::one")
-
-
-def test_a_test_whose_file_the_pull_request_rewrites_is_excused(clone: Clone) -> None:
-    """It need not pass afterwards, and it counts on neither side."""
-    found = compared(clone, report({"tests.test_a::one": "passed"}), ["calc.py", "tests/test_b.py"])
-    assert isinstance(found, Verified)
-    assert sorted(found.excused) == ["tests.test_b.TestB::two"]
-    assert found.passing == ("tests.test_a::one",)
-    assert len(found.base.passed - found.excused) == len(found.passing)
-
-
-@pytest.mark.parametrize("expert", [report({}), report(BASE, timed_out=True)])
-def test_tests_that_do_not_run_are_a_refusal(clone: Clone, expert: TestReport) -> None:
-    """No result and a time-out are no pass; the reason can be printed."""
-    found = compared(clone, expert, [])
-    assert isinstance(found, Refusal) and found.reason.endswith("the end [2J") and found.reason.isprintable()
-
-
 def no_log(_plan: ImagePlan) -> str | None:
     return None
 
@@ -166,7 +131,7 @@ def test_a_patch_that_does_not_apply_is_refused(tmp_path: Path, clone: Clone) ->
     clone.merge(12, "Faster")
     container = StubContainer(FAILED)
     sealed = Sealed(IMAGE, BuildInputs(python_version="3.11"), tmp_path, PATCH)
-    found = made_by(tmp_path, container)._expert_tests(order(clone), sealed, 0)
+    found = made_by(tmp_path, container)._expert_tests(order(clone), sealed, 0, TEST_COMMAND)
     assert isinstance(found, Refusal) and container.stopped
     assert found.reason == (
         "the expert's patch cannot be used: the patch does not apply: error: patch failed: calc.py:1"
@@ -241,20 +206,6 @@ def test_an_image_that_does_not_work_is_refused(tmp_path: Path, clone: Clone) ->
     clone.merge(12, "Faster")
     built, _ = built_from(tmp_path, clone, works=False)
     assert isinstance(built, Refusal) and built.reason.startswith("is built, but does not work: stage smoke")
-
-
-@pytest.mark.parametrize(
-    ("test", "module"),
-    [
-        ("tests.test_a::one", "tests.test_a"),
-        ("tests.test_a.TestA.TestInner::one", "tests.test_a"),
-        ("TestA::one", "TestA"),
-        ("", ""),
-    ],
-)
-def test_the_module_of_a_test(test: str, module: str) -> None:
-    """Class names start with a capital."""
-    assert synthesis._module_of(test) == module
 
 
 def test_a_version_from_git_is_given_to_the_build(clone: Clone) -> None:
