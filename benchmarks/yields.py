@@ -31,7 +31,7 @@ from datasmith.runners.suites import NEWEST, SuiteWish
 from datasmith.runners.testing import TEST_BUDGET_S
 from datasmith.settings import Settings, load_settings
 from datasmith.storage import open_store
-from datasmith.storage.base import FINAL_STATES, STAGES, StageItem
+from datasmith.storage.base import FINAL_STATES, STAGES, ItemState, StageItem
 from datasmith.workloads.measure import MeasurePlan
 
 DAYS_A_MONTH = 30.44
@@ -40,6 +40,7 @@ STEPS = ("build", "verify", "benchmarks", "tests", "tests with the expert's patc
 SHOWN_REASON = 150
 NO_IMAGES = ("uv", "clones", "tests")
 """Parts of the cache directory that hold downloads, clones and reports, not images."""
+PENDING: ItemState = "pending"
 HEAD = ("repository", "suite", "candidates", "resolved", "tried", "built", "sealed", "benchmarks", "tests", "expert",
         "valid", "min/env", "min/PR", "MB/task")  # fmt: skip
 
@@ -105,6 +106,7 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
     before = images_mb(settings)
     try:
         if not options.show:
+            take_back(settings, request, options.again)
             with Pipeline.open(settings, request) as pipeline:
                 anyio.run(pipeline.run, journal.show)
     except DatasmithError as error:
@@ -132,6 +134,17 @@ def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
         until=options.until,
         test_budget_s=options.test_budget,
     )
+
+
+def take_back(settings: Settings, request: Request, said: str) -> None:
+    """Let refusals whose reason holds `said` (empty: none) be decided again."""
+    if not said:
+        return
+    with open_store(settings) as store:
+        for stage in (1, 4, 5):
+            rows = [row for row in store.stage_items(request.window.key, stage) if said in row.reason]
+            waiting = [(row.item, row.kind, PENDING, "") for row in rows if row.state == "refused"]
+            store.record(request.window.key, stage, waiting, datetime.now(UTC))
 
 
 def noted(path: Path, more: float) -> float:
@@ -212,6 +225,7 @@ def main() -> None:
     parser.add_argument("--suite", choices=("own", NEWEST, "both"), default="both", help="whose benchmarks")
     parser.add_argument("--until", choices=get_args(Until), default="verified", help="how far stage 5 goes")
     parser.add_argument("--test-budget", type=float, default=TEST_BUDGET_S, help="seconds for the tests at base")
+    parser.add_argument("--again", default="", help="decide again what was refused with a reason that holds this")
     parser.add_argument("--show", action="store_true", help="print what is known, run nothing")
     parser.add_argument("--max-rounds", type=int, default=12, help="with --until measured: at most so many a workload")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")

@@ -1,8 +1,11 @@
 """What the seal looks for in machine code, which has no lines: names that the fix brings."""
 
+import builtins
 import re
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from datasmith.docker.seal_search import is_telling, longest
 
@@ -33,7 +36,15 @@ def _tells(name: str) -> bool:
         and name.isascii()
         and bool(_COMPOSED.search(name))
         and not _OF_THE_INTERPRETER.match(name)
+        and name not in _of_python()
     )
+
+
+@cache
+def _of_python() -> frozenset[str]:
+    """Names of the interpreter's own objects (`co_varnames`): generated code holds them, whatever its source."""
+    kinds = [kind for kind in (*vars(types).values(), *vars(builtins).values()) if isinstance(kind, type)]
+    return frozenset(dir(builtins)).union(*map(dir, kinds))
 
 
 @dataclass(frozen=True, slots=True)

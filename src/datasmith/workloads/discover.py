@@ -21,6 +21,8 @@ MOST_MODULES = 2000
 LONGEST_TIMEOUT_S = 3600.0
 DEFAULT_TIMEOUT_S = 60.0
 """asv's own default for a benchmark."""
+LISTING_TIMEOUT_S = 600.0
+"""Suites that build their graphs and tables while they are imported take minutes where the machine is busy."""
 _NAME = re.compile(r"[^\W\d][\w\-<>]*(\.[^\W\d][\w\-<>]*)*")
 
 
@@ -41,7 +43,7 @@ def discover(
     container: Container,
     benchmark_dir: str,
     *,
-    timeout: float = 120.0,
+    timeout: float = LISTING_TIMEOUT_S,
     default_timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> Discovery:
     """Every workload of the suite in `benchmark_dir` (relative to the tree's root).

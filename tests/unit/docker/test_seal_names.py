@@ -16,6 +16,8 @@ ADDED = {
 def test_only_composed_names_tell() -> None:
     """Words of a language, short names and those of the interpreter's own interface are in any machine code."""
     assert brought(ADDED) == {"core.pyx": frozenset({"build_the_table_once", "keptIndexOf"})}
+    generated = ["code = unwrap(func).__code__", "names = code.co_varnames[: code.co_argcount]", "except ImportError:"]
+    assert brought({"decorators.py": generated}) == {}
     many = {"a.c": [f"int a_function_number_{number}(void);" for number in range(MOST_NAMES + 50)]}
     assert len(brought(many)["a.c"]) == MOST_NAMES
 
