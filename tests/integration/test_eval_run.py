@@ -13,7 +13,7 @@ import pytest
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.evaluation.records import TrialRecord
-from datasmith.evaluation.run_folder import RunFolder, TrialKey
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements
 from datasmith.workloads import launch
 from tests.integration.eval_task import HALF, WRONG, calc_image, calc_task
 from tests.sandboxes import embedded_engine
@@ -25,6 +25,7 @@ SCRIPTS = {
     "wrong.sh": f"cat >calc.py <<'EOF'\n{WRONG}EOF\n",
     "forged.sh": "echo 'raise SystemExit(0)' >tests/run_tests.py",
     "syntax.sh": "echo 'def total(' >calc.py",
+    "large.sh": "printf 'def total(n):\\n    return n * (n - 1) // 2 if n < 100 else 0\\n' >calc.py",
     "idle.sh": "true",
     "slow.sh": "echo '# x' >>calc.py; sleep 30",
 }
@@ -94,6 +95,7 @@ def test_a_run_from_end_to_end(place: Place, capsys: pytest.CaptureFixture[str])
         "command-wrong": "failed_tests",
         "command-forged": "refused_patch",
         "command-syntax": "failed_tests",
+        "command-large": "failed_outputs",
         "command-idle": "no_patch",
         "command-slow": "agent_timeout",
     }
@@ -101,6 +103,7 @@ def test_a_run_from_end_to_end(place: Place, capsys: pytest.CaptureFixture[str])
     assert rows["oracle"]["speedup"] > 10
     assert abs(rows["oracle"]["advantage"]) < 0.5 * rows["oracle"]["speedup"]
     assert 1.2 < rows["command-half"]["speedup"] < rows["oracle"]["speedup"]
+    _only_the_right_outputs_are_timed(place)
     nop = place.trial("whole", "nop").ratios
     assert nop is not None
     assert nop.low is not None
@@ -112,6 +115,24 @@ def test_a_run_from_end_to_end(place: Place, capsys: pytest.CaptureFixture[str])
     _nothing_is_done_twice(place, capsys)
     _regrading_changes_nothing(place, capsys)
     _a_changed_run_is_refused(place, capsys)
+
+
+def _only_the_right_outputs_are_timed(place: Place) -> None:
+    """What no test sees is seen in the benchmark's own outputs: named, stored, and never timed."""
+    wrong = place.trial("whole", "command-large")
+    assert (wrong.reason or "").endswith("bench.time_total: 0 at line 8 instead of 1999000")
+    folder = RunFolder(place.root / "runs" / "whole")
+    for agent, state in (
+        ("command-large", "differs"),
+        ("nop", "equal"),
+        ("oracle", "equal"),
+        ("command-half", "equal"),
+    ):
+        facts = folder.read_outputs(TrialKey("acme_calc_1", agent, 1))
+        assert facts is not None
+        assert dict(facts.counts) == {state: 1}
+    launches = read_measurements(folder.trial(TrialKey("acme_calc_1", "command-large", 1)) / "measurements.jsonl")
+    assert {launch.round for launch in launches} == {-1}
 
 
 def _nothing_is_done_twice(place: Place, capsys: pytest.CaptureFixture[str]) -> None:

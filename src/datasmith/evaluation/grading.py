@@ -13,7 +13,9 @@ from datasmith.evaluation.outcome import (
     EXCLUDED,
     AgentFacts,
     Ending,
+    OutputFacts,
     TestFacts,
+    after_outputs,
     after_timing,
     before_tests,
     before_timing,
@@ -130,8 +132,15 @@ class Grader:
         session = self._store(measured, timed)
         ratios = {submission.key: measured.summaries[submission.arm] for submission in timed}
         for submission in timed:
-            endings[submission.key] = after_timing(ratios[submission.key], session.expert, session.control)
+            ending = self._compared(submission, measured)
+            endings[submission.key] = ending or after_timing(ratios[submission.key], session.expert, session.control)
         return Graded(session, endings, ratios)
+
+    def _compared(self, submission: Submission, measured: Measured) -> Ending | None:
+        facts = OutputFacts(workloads=measured.outputs[submission.arm])
+        self._check()
+        write_record(self._folder.trial(submission.key) / "outputs.json", facts)
+        return after_outputs(facts)
 
     def _before_timing(self, submission: Submission) -> Ending | None:
         verdict = guard_verdict(submission.patch, TaskFacts.of(self._task))
@@ -181,6 +190,7 @@ class Grader:
                 benchmark_dir=self._task.benchmark_dir,
                 sink=lambda _launch: self._check(),
                 progress=self._told,
+                outputs=True,
             )
             return measured, broken
 

@@ -1,6 +1,7 @@
 """How a trial ended: exactly one outcome, decided from recorded evidence by a pure function."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,7 @@ from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict
 from datasmith.workloads.launch import TAMPERED
 from datasmith.workloads.summary import INVALID, UNCHECKED
+from datasmith.workloads.watch import OutputRow, OutputState
 
 Outcome = Literal[
     "measured",
@@ -66,6 +68,17 @@ class TestFacts(_Frozen):
         return self.built and not self.failed and not self.timed_out and self.expected > 0
 
 
+class OutputFacts(_Frozen):
+    """outputs.json: of each workload, whether the patched tree computes what base does."""
+
+    workloads: tuple[OutputRow, ...]
+
+    @property
+    def counts(self) -> Mapping[OutputState, int]:
+        """Workloads by state."""
+        return Counter(row.state for row in self.workloads)
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
     """An outcome and, unless it is `measured`, why."""
@@ -96,6 +109,21 @@ def before_timing(tests: TestFacts) -> Ending | None:
     if tests.expected == 0:
         return Ending("infra_error", "the task expects no test to pass")
     return Ending("failed_tests", f"{len(tests.failed)} of {tests.expected}: {named(tests.failed)}")
+
+
+def after_outputs(outputs: OutputFacts) -> Ending | None:
+    """How the trial ended where it computes something else than base; None where it does not, so far as was seen."""
+    unlike = [row for row in outputs.workloads if row.state == "differs"]
+    if not unlike:
+        return None
+    first = unlike[0]
+    where = f" at {first.path}" if first.path else ""
+    names = named([row.workload for row in unlike])
+    return Ending(
+        "failed_outputs",
+        f"{len(unlike)} of {len(outputs.workloads)} workloads compute something else: {names}:"
+        f" {first.found}{where} instead of {first.expected}",
+    )
 
 
 def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> Ending:

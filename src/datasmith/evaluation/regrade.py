@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from datasmith.errors import TrialError
 from datasmith.evaluation.grading import SHARED_ARMS, guard_verdict
-from datasmith.evaluation.outcome import Ending, after_timing, before_tests, before_timing
+from datasmith.evaluation.outcome import Ending, after_outputs, after_timing, before_tests, before_timing
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, read_record, write_record
@@ -86,6 +86,10 @@ def _ending(folder: RunFolder, key: TrialKey, ratios: ArmSummary | None, summari
     if tests is None:
         raise TrialError(f"{folder.trial(key)}: tests.json is missing")
     ending = before_timing(tests)
+    if ending:
+        return ending
+    outputs = folder.read_outputs(key)
+    ending = after_outputs(outputs) if outputs else None
     if ending:
         return ending
     if ratios is None:

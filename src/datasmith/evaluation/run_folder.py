@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from datasmith.errors import ConfigError, TrialError
-from datasmith.evaluation.outcome import AgentFacts, TestFacts
+from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts
 from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, TrialRecord
 from datasmith.workloads.base import Measurement
 
@@ -115,6 +115,10 @@ class RunFolder:
     def read_facts(self, key: TrialKey) -> AgentFacts | None:
         """trajectory.json: written last of the agent's files, so it exists exactly where the agent's work is over."""
         return read_record(self.trial(key) / "trajectory.json", AgentFacts)
+
+    def read_outputs(self, key: TrialKey) -> OutputFacts | None:
+        """outputs.json; None where outputs were not compared."""
+        return read_record(self.trial(key) / "outputs.json", OutputFacts)
 
     def read_tests(self, key: TrialKey) -> TestFacts | None:
         """tests.json, or None where the tests were not run."""

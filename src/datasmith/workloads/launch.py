@@ -5,30 +5,39 @@ import math
 from dataclasses import dataclass
 from hashlib import sha256
 
+from pydantic import JsonValue
+
 from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ExecResult
 from datasmith.workloads.base import SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize, Pace
 from datasmith.workloads.guard import disturbance, read_core
 from datasmith.workloads.mounts import COMPILED_ENV, COMPILED_HOME, script
+from datasmith.workloads.watch import Capture
 
 START_ALLOWANCE_S = 10.0
 """Added to a benchmark's own time limit: starting the sandbox and the interpreter is not the benchmark's fault."""
 CLOCK_TOLERANCE_S = 0.005
 """A launch may claim this much more timed seconds than passed outside: the clocks are read at different moments."""
 MOST_SAMPLES = 5000
+CAPTURE_FACTOR = 2.0
+"""A launch that says what a call computes makes that call once more, and looks at what came of it."""
 TAMPERED = "tampered_or_unreliable"
 """Every reason that says that inside and outside disagree begins with this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Where and how a launch is made: the suite's directory in the tree, the arm's name, the round, the core."""
+    """Where and how a launch is made: the suite's directory in the tree, the arm's name, the round, the core.
+
+    call: False leaves the timed calls out. capture: a seed, where the launch is also to say what a call computes.
+    """
 
     benchmark_dir: str
     arm: str
     round: int
     cpu: int | None
     call: bool = True
+    capture: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +55,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A launch and, where it succeeded, its reply."""
+    """A launch and, where it succeeded, its reply; and what it said of its outputs, where it was asked."""
 
     measurement: Measurement
     reply: Reply | None
+    capture: Capture | None = None
 
     def pace(self, workload: Workload) -> Pace | None:
         """The speed seen in a successful launch, by its fastest sample (the others were cold); None for any other."""
@@ -58,7 +68,8 @@ class Launched:
         reply = self.reply
         call_s = min(reply.samples)
         setup_s = reply.setup_s if workload.kind == "time" else reply.run_s / len(reply.samples)
-        overhead_s = max(0.0, self.measurement.wall_s - reply.run_s)
+        spent_s = reply.run_s + (self.capture.seconds if self.capture else 0.0)
+        overhead_s = max(0.0, self.measurement.wall_s - spent_s)
         return Pace(call_s, setup_s, overhead_s, reply.own_number, reply.own_repeat, reply.own_warmup_s)
 
 
@@ -79,15 +90,16 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
         EngineUnavailable: the engine is gone; says nothing about the workload.
     """
     before = read_core(order.cpu)
+    limit_s = (workload.timeout_s + START_ALLOWANCE_S) * (1.0 if order.capture is None else CAPTURE_FACTOR)
     result = container.exec(
         script("launch", _request(workload, size, order)),
-        timeout=workload.timeout_s + START_ALLOWANCE_S,
+        timeout=limit_s,
         env=COMPILED_ENV,
         cwd=COMPILED_HOME,
         cpus=() if order.cpu is None else (order.cpu,),
     )
     disturbed = disturbance(before, read_core(order.cpu), result.wall_s, result.cpu_s)
-    reply = _outcome(result, workload)
+    reply, capture = _outcome(result, workload, order, limit_s)
     if isinstance(reply, Reply) and size.number and reply.number * len(reply.samples) != size.calls:
         reply = f"{TAMPERED}: {size.calls} calls were asked for, {reply.number * len(reply.samples)} are reported"
     measurement = Measurement(
@@ -102,7 +114,7 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
         noisy=disturbed is not None,
         reason=reply if isinstance(reply, str) else None,
     )
-    return Launched(measurement, reply if isinstance(reply, Reply) else None)
+    return Launched(measurement, reply if isinstance(reply, Reply) else None, capture)
 
 
 def _request(workload: Workload, size: LaunchSize, order: Order) -> str:
@@ -117,31 +129,63 @@ def _request(workload: Workload, size: LaunchSize, order: Order) -> str:
             "repeat": size.repeat,
             "warmup": size.warmup_s,
             "call": order.call,
+            "capture": order.capture,
         }
     )
 
 
-def _outcome(result: ExecResult, workload: Workload) -> Reply | str:
-    if result.timed_out:
-        return f"timed out after {workload.timeout_s + START_ALLOWANCE_S:g} s"
-    if not result.ok:
-        return f"the process ended with exit code {result.rc}: {_last_line(result.error_text)}"
-    reply = parse_reply(result.stdout)
+def _outcome(
+    result: ExecResult, workload: Workload, order: Order, limit_s: float
+) -> tuple[Reply | str, Capture | None]:
+    """The reply, or why there is none; and the outputs, which are told after it: they may fail by themselves."""
+    times, told, outputs = result.stdout, b"", None
+    if order.capture is not None:
+        times, told, outputs = result.stdout.partition(b"\n")
+    ended = _ended(result, limit_s)
+    if ended and not told:
+        return ended, None
+    reply = parse_reply(times)
     if isinstance(reply, Reply) and workload.kind in SCORED_KINDS:
         claimed = math.fsum(reply.samples) * reply.number
         if claimed > result.wall_s + CLOCK_TOLERANCE_S:
-            return f"{TAMPERED}: {claimed:.3f} s are claimed of {result.wall_s:.3f} s that passed outside"
-    return reply
+            reply = f"{TAMPERED}: {claimed:.3f} s are claimed of {result.wall_s:.3f} s that passed outside"
+    if outputs is None or not isinstance(reply, Reply):
+        return reply, None
+    return reply, Capture(reason=ended) if ended else parse_capture(outputs)
+
+
+def _ended(result: ExecResult, limit_s: float) -> str:
+    """Why a launch ended badly; empty where it did not."""
+    if result.timed_out:
+        return f"timed out after {limit_s:g} s"
+    return "" if result.ok else f"the process ended with exit code {result.rc}: {_last_line(result.error_text)}"
+
+
+def parse_capture(line: bytes) -> Capture:
+    """Read the line in which a launch says what a call computed."""
+    said = _object(line)
+    if said is None:
+        return Capture(reason="the outputs are no line of JSON")
+    seconds = _number(said.get("capture_s")) or 0.0
+    for kind in ("failed", "skipped"):
+        if kind in said:
+            return Capture(reason=f"{kind}: {_line(said[kind])}", seconds=seconds)
+    return Capture(values=said.get("values"), seconds=seconds)
+
+
+def _object(text: bytes) -> dict[str, JsonValue] | None:
+    try:
+        said: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
 
 
 def parse_reply(stdout: bytes) -> Reply | str:
     """Read the one line a launch may say; a string is the reason why there are no samples."""
-    try:
-        said = json.loads(stdout)
-    except (ValueError, RecursionError):
+    said = _object(stdout)
+    if said is None:
         return f"{TAMPERED}: the launch did not reply with one line of JSON"
-    if not isinstance(said, dict):
-        return f"{TAMPERED}: the reply is no object"
     for kind in ("failed", "skipped"):
         if kind in said:
             return f"{kind}: {_line(said[kind])}"

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from datasmith.workloads.summary import (
     noise_floors,
     summarise,
 )
+from datasmith.workloads.watch import OutputRow, OutputWatch
 
 WARM_UP_ROUND = -1
 OUR_ARMS = frozenset({BASE, CONTROL, EXPERT})
@@ -95,11 +96,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Every launch, in order; each arm but base against base; and what it cost."""
+    """Every launch, in order; each arm but base against base; what it cost; and whether outputs were the same."""
 
     measurements: tuple[Measurement, ...]
     summaries: Mapping[str, ArmSummary]
     cost: Cost
+    outputs: Mapping[str, tuple[OutputRow, ...]] = field(default_factory=dict)
+    """Arm -> its workloads; empty where outputs were not asked for."""
 
 
 def measure(
@@ -110,6 +113,7 @@ def measure(
     benchmark_dir: str,
     sink: Callable[[Measurement], None],
     progress: Callable[[Progress], None] | None = None,
+    outputs: bool = False,
 ) -> Measured:
     """Time the scored workloads in every arm; the arms are frozen containers, `BASE` among them.
 
@@ -118,6 +122,9 @@ def measure(
     `sink` gets each launch as soon as it ended. A workload that fails in base is not launched in other arms, an arm
     that fails a workload is not launched with it again; both have their reason.
 
+    With `outputs`, the warm-up launches also say what a call computes. A submission that computes something else than
+    base in some workload is not launched any more, in any.
+
     Raises:
         ConfigError: there is no base arm, or nothing to compare it with.
         EngineUnavailable: the engine is gone; what reached `sink` stays valid.
@@ -125,11 +132,12 @@ def measure(
     if BASE not in arms or len(arms) < 2:
         raise ConfigError(f"arms: needs {BASE!r} and at least one other, got {', '.join(arms) or 'none'}")
     started = time.monotonic()
-    bench = _Bench(arms, plan, benchmark_dir, sink, progress)
+    bench = _Bench(arms, plan, benchmark_dir, sink, progress, OutputWatch() if outputs else None)
     tracks = [_Track(workload, tuple(arms)) for workload in workloads if workload.kind in SCORED_KINDS]
     bench.expect(tracks, plan.max_rounds + 1)
     for track in tracks:
         bench.warm_up(track)
+    bench.compare_outputs(tracks)
     for number in range(plan.max_rounds):
         active = [track for track in tracks if not track.finished(plan, number, len(tracks))]
         if not active:
@@ -217,7 +225,9 @@ class _Bench:
         benchmark_dir: str,
         sink: Callable[[Measurement], None],
         progress: Callable[[Progress], None] | None,
+        watch: OutputWatch | None,
     ) -> None:
+        self._watch = watch
         self._arms = arms
         self._plan = plan
         self._benchmark_dir = benchmark_dir
@@ -226,6 +236,7 @@ class _Bench:
         self._order = generator(plan.seed, "order of arms")
         self._made: list[Measurement] = []
         self._expected = 0
+        self._confirmed: set[str] = set()
 
     def expect(self, tracks: Iterable[_Track], rounds: int) -> None:
         """Say how many launches there will be if no workload stops early."""
@@ -247,12 +258,29 @@ class _Bench:
     def _pace(self, track: _Track, arm: str) -> Pace | None:
         """What a warm-up launch shows; an arm that shows nothing, however often it is tried, leaves the track."""
         for _ in range(1 + self._plan.retries):
-            launched = self._launch(track, arm, CALIBRATING, WARM_UP_ROUND)
+            launched = self._launch(track, arm, CALIBRATING, WARM_UP_ROUND, capture=self._watch is not None)
             if launched.reply is not None or not launched.measurement.noisy:
                 break
         if launched.reply is None:
             track.give_up(arm)
         return launched.pace(track.workload)
+
+    def compare_outputs(self, tracks: Sequence[_Track]) -> None:
+        """Take away the submissions that compute something else than base.
+
+        Where one seems to, base is captured once more: what base itself does not repeat is held against nobody.
+        """
+        if self._watch is None:
+            return
+        by_name = {track.workload.id: track for track in tracks if BASE in track.arms}
+        submissions = [arm for arm in self._arms if arm not in OUR_ARMS]
+        while again := set(self._watch.failing(submissions, by_name).values()) - self._confirmed:
+            for name in sorted(again):
+                self._launch(by_name[name], BASE, CALIBRATING, WARM_UP_ROUND, capture=True)
+            self._confirmed |= again
+        for arm in self._watch.failing(submissions, by_name):
+            for track in tracks:
+                track.give_up(arm)
 
     def play(self, track: _Track, number: int) -> None:
         """One round: every arm once, back to back, in an order drawn at random."""
@@ -306,11 +334,22 @@ class _Bench:
         )
         plan = self._plan
         summaries = summarise(self._made, seed=plan.seed, confidence=plan.confidence, arms=tuple(self._arms))
-        return Measured(tuple(self._made), summaries, cost)
+        return Measured(tuple(self._made), summaries, cost, self._outputs())
 
-    def _launch(self, track: _Track, arm: str, size: LaunchSize, number: int, *, call: bool = True) -> Launched:
-        order = Order(self._benchmark_dir, arm, number, self._plan.cpu, call)
+    def _outputs(self) -> dict[str, tuple[OutputRow, ...]]:
+        if self._watch is None:
+            return {}
+        names = list(dict.fromkeys(launch.workload for launch in self._made))
+        return {arm: self._watch.rows(arm, names) for arm in self._arms if arm not in (BASE, CONTROL)}
+
+    def _launch(
+        self, track: _Track, arm: str, size: LaunchSize, number: int, *, call: bool = True, capture: bool = False
+    ) -> Launched:
+        seed = self._plan.seed if capture else None
+        order = Order(self._benchmark_dir, arm, number, self._plan.cpu, call, seed)
         launched = launch(self._arms[arm], track.workload, size, order)
+        if self._watch is not None:
+            self._watch.add(track.workload.id, arm, launched.capture)
         track.add(launched.measurement)
         self._made.append(launched.measurement)
         self._sink(launched.measurement)

@@ -2,9 +2,19 @@
 
 import pytest
 
-from datasmith.evaluation.outcome import AgentFacts, Outcome, TestFacts, after_timing, before_tests, before_timing
+from datasmith.evaluation.outcome import (
+    AgentFacts,
+    Outcome,
+    OutputFacts,
+    TestFacts,
+    after_outputs,
+    after_timing,
+    before_tests,
+    before_timing,
+)
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.tasks.policy import GuardVerdict
+from datasmith.workloads.watch import OutputRow, OutputState
 
 ALLOWED, REFUSED = GuardVerdict(()), GuardVerdict(("conftest.py: a test",))
 PATCH = "diff --git a/x b/x\n"
@@ -45,6 +55,25 @@ def test_what_ends_a_trial_before_its_timing(tests: TestFacts, outcome: Outcome 
     """One failed test, a time-out or a tree that does not build is never timed."""
     ending = before_timing(tests)
     assert (ending.outcome if ending else None) == outcome
+
+
+@pytest.mark.parametrize(
+    ("states", "outcome"),
+    [
+        (("equal", "as_expert", "unstable", "nothing", "not_captured"), None),
+        (("equal", "differs"), "failed_outputs"),
+        ((), None),
+    ],
+)
+def test_what_ends_a_trial_by_its_outputs(states: tuple[OutputState, ...], outcome: Outcome | None) -> None:
+    """Only a value that is another one than base's and the expert's; what was not compared is counted."""
+    said = {"path": "x", "found": "3", "expected": "2"}
+    rows = [OutputRow.model_validate({"workload": f"w{n}", "state": state, **said}) for n, state in enumerate(states)]
+    facts = OutputFacts(workloads=tuple(rows))
+    ending = after_outputs(facts)
+    assert (ending.outcome if ending else None) == outcome
+    assert ending is None or ending.reason == "1 of 2 workloads compute something else: w1: 3 at x instead of 2"
+    assert sum(facts.counts.values()) == len(states)
 
 
 def arm(**ratios: float | str) -> ArmSummary:

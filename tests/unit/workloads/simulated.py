@@ -19,6 +19,7 @@ class SimulatedContainer:
     seconds: Callable[[Request], float]
     claims: float = 1.0
     reply: Callable[[Request], ExecResult | None] = lambda _request: None
+    computes: Callable[[], object] = lambda: 1.0
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
     frozen: bool = True
@@ -45,7 +46,10 @@ class SimulatedContainer:
         took = seconds * number * repeat
         samples = [seconds * self.claims] * repeat
         said = {"samples": samples, "number": number, "run_s": took, "setup_s": 0.0, "own": own}
-        return ExecResult(0, json.dumps(said).encode(), b"", 0.15 + took, 0.14 + took, timed_out=False)
+        lines = [said]
+        if request["capture"] is not None:
+            lines.append({"values": [["line 1", ["float", repr(self.computes())]]], "capture_s": 0.01})
+        return ExecResult(0, "\n".join(map(json.dumps, lines)).encode(), b"", 0.15 + took, 0.14 + took, timed_out=False)
 
     def read_file(self, path: str, *, max_bytes: int = 1) -> bytes:
         """Nothing is there."""

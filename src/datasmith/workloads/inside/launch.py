@@ -1,7 +1,8 @@
 """One launch: a fresh process that times one workload: `python -m inside.launch '{…}'` prints one line of JSON.
 
 Request: suite, name, index (or null), cache (directory or null); number, repeat, warmup as asv_runner's attributes
-(number 0: calibrate); call (false: everything but the timed call, so that the host sees what set-up costs).
+(number 0: calibrate); call (false: everything but the timed call, so that the host sees what set-up costs);
+capture (null, or a seed: then a second line says what one more call computes).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
 Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
@@ -78,8 +79,17 @@ def run(benchmark: Benchmark, request: dict[str, object]) -> dict[str, object]:
     return {"samples": [float(str(result))], "number": 1, "run_s": elapsed, "own": own}
 
 
-def launch(request: dict[str, object]) -> dict[str, object]:
-    """Load, set up, run and tear down one workload."""
+def outputs(benchmark: Benchmark, seed: int) -> dict[str, object]:
+    """What one more call computes, and the seconds that it took to find out."""
+    started = time.perf_counter()
+    from .capture import capture
+
+    found = capture(benchmark, seed)
+    return dict(found, capture_s=time.perf_counter() - started)
+
+
+def launch(request: dict[str, object], report: Report) -> dict[str, object]:
+    """Load, set up, run and tear down one workload; where outputs are wanted, the times are told before them."""
     cache = request["cache"]
     cache_dir = str(cache) if cache else None
     enter_directory(cache_dir)
@@ -92,7 +102,11 @@ def launch(request: dict[str, object]) -> dict[str, object]:
     try:
         if skipped is not None:
             return {"skipped": skipped}
-        return dict(run(benchmark, request), setup_s=setup_s)
+        said = dict(run(benchmark, request), setup_s=setup_s)
+        if request["capture"] is None:
+            return said
+        report.say(said)
+        return outputs(benchmark, int(str(request["capture"])))
     finally:
         benchmark.do_teardown()
 
@@ -101,7 +115,7 @@ if __name__ == "__main__":
     report = Report()
     leave_script_path()
     try:
-        reply = launch(json.loads(sys.argv[1]))
+        reply = launch(json.loads(sys.argv[1]), report)
     except SetupCacheFailed as error:
         reply = {"failed": f"setup_cache failed: {error}"}
     except NotImplementedError as error:

@@ -21,14 +21,18 @@ class Report:
         os.set_inheritable(self._descriptor, False)
         os.dup2(2, 1)
 
+    def say(self, message: dict[str, object]) -> None:
+        """Write `message` as one line of JSON."""
+        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        while data:
+            data = data[os.write(self._descriptor, data) :]
+
     def send(self, message: dict[str, object]) -> NoReturn:
         """Write `message` as one line of JSON and end the process at once.
 
         Ending at once keeps exit handlers, threads and the tear-down of a large heap out of the launch.
         """
-        data = json.dumps(message, separators=(",", ":")).encode() + b"\n"
-        while data:
-            data = data[os.write(self._descriptor, data) :]
+        self.say(message)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)

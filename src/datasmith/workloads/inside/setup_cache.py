@@ -8,6 +8,7 @@ import pickle
 import sys
 import traceback
 
+from .capture import plant_seed
 from .report import Report, failure, leave_script_path
 from .suite import FAILED, PICKLE, load
 
@@ -16,7 +17,9 @@ def build(root: str, name: str, cache_dir: str) -> None:
     """Run the setup_cache of benchmark `name` in `cache_dir` and leave what it returned there as a pickle."""
     os.makedirs(cache_dir, exist_ok=True)
     os.chdir(cache_dir)
-    cache = load(root, name, None).do_setup_cache()
+    benchmark = load(root, name, None)
+    plant_seed(0)
+    cache = benchmark.do_setup_cache()
     with open(PICKLE + ".part", "wb") as stream:
         pickle.dump(cache, stream, protocol=pickle.HIGHEST_PROTOCOL)
     os.replace(PICKLE + ".part", PICKLE)

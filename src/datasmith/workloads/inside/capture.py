@@ -1,0 +1,195 @@
+"""See what one call of a benchmark computes: what its statements give, what it returns, what it changes.
+
+Most benchmarks drop what they compute. So the function's code is replaced, in this process alone, by a copy of itself
+in which each statement's value goes through `keep`; the file's other code, and every line number, stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import random
+import sys
+import time
+import tokenize
+import types
+
+from .describe import Describer, attributes
+from .foreign import Node
+from .report import TYPE_CHECKING, failure
+
+if TYPE_CHECKING:
+    from .suite import Benchmark
+
+KEEP = "__kept__"
+MOST_RECORDS = 100
+"""All values up to this many, then every 2^k-th: a loop of a million calls is not described a million times."""
+
+
+class Recorder:
+    """Takes the values that a call makes; `seconds` is how long describing them took."""
+
+    def __init__(self) -> None:
+        self._describer = Describer()
+        self._seen = 0
+        self.records: Node = []
+        self.seconds = 0.0
+
+    def keep(self, line: int, value: object) -> object:
+        """Describe a value now, before anything can change it, and give it back."""
+        self._seen += 1
+        if self._seen <= MOST_RECORDS or not self._seen & (self._seen - 1):
+            self.add(f"line {line}", value)
+        return value
+
+    def add(self, label: str, value: object) -> None:
+        """Describe a value under a name."""
+        started = time.perf_counter()
+        self.records.append([label, self._describer.node(value)])
+        self.seconds += time.perf_counter() - started
+
+    def finish(self) -> Node:
+        """Everything that was seen."""
+        self.records.append(["values", ["int", str(self._seen)]])
+        return self.records
+
+
+class _Keep(ast.NodeTransformer):
+    """Sends the values of a function's own statements through `keep`."""
+
+    def _kept(self, value: ast.expr) -> ast.expr:
+        if isinstance(value, (ast.Yield, ast.YieldFrom, ast.Await)):
+            return value
+        line = ast.copy_location(ast.parse(str(value.lineno), mode="eval").body, value)
+        call = ast.Call(func=ast.Name(id=KEEP, ctx=ast.Load()), args=[line, value], keywords=[])
+        return ast.fix_missing_locations(ast.copy_location(call, value))
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """`f(x)` as a statement; texts and `...` stay."""
+        if not isinstance(node.value, ast.Constant) and type(node.value).__name__ not in ("Str", "Num", "Ellipsis"):
+            node.value = self._kept(node.value)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """`y = f(x)`."""
+        node.value = self._kept(node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """`y: int = f(x)`."""
+        node.value = self._kept(node.value) if node.value else None
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """`y += f(x)`."""
+        node.value = self._kept(node.value)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A function in the function is left as it is; so is a class."""
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """See visit_FunctionDef."""
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """See visit_FunctionDef."""
+        return node
+
+
+def plain_function(function: object) -> types.FunctionType | None:
+    """The function behind methods and decorators that say what they wrap; None where that is no Python code."""
+    found = inspect.unwrap(getattr(function, "__func__", function))  # type: ignore[arg-type]
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def first_line(node: ast.FunctionDef) -> int:
+    """Where Python says that a function begins: at its first decorator."""
+    return min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
+
+
+def rewrite(function: types.FunctionType, change: ast.NodeTransformer) -> bool:
+    """Replace a function's code by that of its changed source; False where its source is not to be had."""
+    code = function.__code__
+    try:
+        with tokenize.open(code.co_filename) as stream:
+            tree = ast.parse(stream.read())
+    except (OSError, SyntaxError, ValueError):
+        return False
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name and first_line(node) == code.co_firstlineno:
+            node.body = [change.visit(statement) for statement in node.body]
+            ast.fix_missing_locations(tree)
+            return _take_code(function, compile(tree, code.co_filename, "exec", dont_inherit=True))
+    return False
+
+
+def _take_code(function: types.FunctionType, module: types.CodeType) -> bool:
+    wanted, pending = function.__code__, [module]
+    while pending:
+        code = pending.pop()
+        if (code.co_name, code.co_firstlineno) == (wanted.co_name, wanted.co_firstlineno):
+            if code.co_freevars != wanted.co_freevars:
+                return False
+            function.__code__ = code
+            return True
+        pending += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return False
+
+
+def plant_seed(seed: int) -> None:
+    """Make what is drawn at random from now on the same in every arm."""
+    random.seed(seed)
+    drawn = sys.modules.get("numpy.random")
+    if drawn is not None and hasattr(drawn, "seed"):
+        drawn.seed(seed % 2**32)
+
+
+def watched_call(benchmark: Benchmark, recorder: Recorder) -> float:
+    """Call a benchmark that is set up once, with all that it computes going to `recorder`; the seconds it took."""
+    function = plain_function(benchmark.func)
+    if function is not None and rewrite(function, _Keep()):
+        function.__globals__[KEEP] = recorder.keep
+    given = benchmark._build_params()  # type: ignore[attr-defined]
+    instance = getattr(benchmark.func, "__self__", None)
+    before = _state(instance, given)
+    started = time.perf_counter()
+    returned = benchmark.func(*given)
+    recorder.add("returned value", returned)
+    seconds = time.perf_counter() - started
+    for name, value, text in _named(instance, given):
+        if before.get(name) != text:
+            recorder.add(name, value)
+    return seconds
+
+
+def _state(instance: object, given: tuple[object, ...]) -> dict[str, str]:
+    return {name: text for name, _, text in _named(instance, given)}
+
+
+def _named(instance: object, given: tuple[object, ...]) -> list[tuple[str, object, str]]:
+    """(name, value, description as text) of what a call can change: the benchmark's attributes and its arguments."""
+    own = [] if isinstance(instance, type(sys)) else attributes(instance)
+    parts = [("self." + name, value) for name, value in own]
+    parts += [(f"argument {number}", value) for number, value in enumerate(given)]
+    return [(name, value, json.dumps(Describer().node(value))) for name, value in parts]
+
+
+def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
+    """Set a benchmark up anew, call it once, and say what came of it; a reason where that fails."""
+    recorder = Recorder()
+    try:
+        if type(benchmark).__name__ == "TimerawBenchmark":
+            return {"skipped": "its code runs in a process of its own"}
+        plant_seed(seed)
+        benchmark.do_teardown()
+        if benchmark.do_setup():
+            return {"skipped": "its setup refuses to run again"}
+        watched_call(benchmark, recorder)
+        return {"values": recorder.finish()}
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return {"failed": failure(error)}

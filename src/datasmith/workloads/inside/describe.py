@@ -1,0 +1,183 @@
+"""Say what a value is, as bounded JSON that a host can compare: kinds, types, shapes, numbers, never an address.
+
+A description is a list that begins with its kind; `datasmith.workloads.outputs` on the host reads it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from itertools import islice
+
+from .foreign import Node, as_array, positions, reader
+from .report import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from .foreign import Foreign
+
+MOST_NODES = 20_000
+MOST_BYTES = 200_000
+"""Of one capture: descriptions, and bytes of arrays and texts. What is beyond is not described."""
+DEEPEST = 10
+FULL_SEQUENCE = 1000
+"""A longer sequence is described by its first elements, some in between, and the sum of its numbers."""
+SHOWN_TEXT = 200
+_PLAIN_MODULES = frozenset(("datetime", "decimal", "fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
+
+
+class Describer:
+    """Describes values within one budget; the same values give the same descriptions in every process."""
+
+    def __init__(self) -> None:
+        self._nodes = MOST_NODES
+        self._bytes = MOST_BYTES
+        self._path: list[int] = []
+
+    def spend(self, size: int) -> None:
+        """Count bytes against the budget."""
+        self._bytes -= size
+
+    def node(self, value: object) -> Node:
+        """The description of any value; what raises while it is looked at is skipped with its reason."""
+        self._nodes -= 1
+        if self._nodes < 0 or self._bytes < 0:
+            return ["cut"]
+        if id(value) in self._path or len(self._path) > DEEPEST:
+            return ["skip", "nested too deeply"]
+        self._path.append(id(value))
+        try:
+            return self._node(value)
+        except Exception as error:
+            return ["skip", "it raises " + type(error).__name__]
+        finally:
+            self._path.pop()
+
+    def _node(self, value: object) -> Node:
+        if value is None:
+            return ["none"]
+        scalar = _SCALARS.get(type(value))
+        if scalar is not None:
+            return scalar(value)
+        foreign = reader(value)
+        if foreign is not None:
+            return foreign(self, value)  # type: ignore[arg-type]
+        if isinstance(value, (str, bytes, bytearray, memoryview)):
+            return self._text(value)
+        name = type(value).__qualname__
+        if isinstance(value, (list, tuple)):
+            return self._sequence("" if type(value) in (list, tuple) else name, value)
+        if isinstance(value, (set, frozenset)):
+            return self._set(value)
+        if isinstance(value, dict):
+            return self._mapping("" if type(value) is dict else name, list(value.items()))
+        if isinstance(value, (int, float, complex)):
+            return ["object", name, [["value", self.node(_plain_number(value))]], False]
+        return self._other(name, value)
+
+    def _text(self, value: str | bytes | bytearray | memoryview) -> Node:
+        if isinstance(value, str):
+            data, shown, kind = value.encode("utf-8", "surrogatepass"), ascii(value[:SHOWN_TEXT])[1:-1], "str"
+        else:
+            data, kind = bytes(value), "bytes"
+            shown = ascii(data[:SHOWN_TEXT])[2:-1]
+        self.spend(len(shown))
+        return [kind, len(data), hashlib.sha256(data).hexdigest()[:32], shown]
+
+    def _sequence(self, name: str, value: Sequence[object]) -> Node:
+        at = positions(len(value), FULL_SEQUENCE)
+        whole = len(at) == len(value)
+        items = [self.node(value[i]) for i in at]
+        return ["seq", name, len(value), None if whole else at, items, None if whole else _sums(value)]
+
+    def _set(self, value: Collection[object]) -> Node:
+        if len(value) <= FULL_SEQUENCE:
+            return ["set", len(value), sorted((self.node(item) for item in value), key=repr)]
+        if not all(type(item) in (int, str, bool) for item in value):
+            return ["set", len(value), []]
+        return ["set", len(value), [self._text("\0".join(sorted(repr(item) for item in value)))]]
+
+    def _mapping(self, name: str, items: list[tuple[object, object]]) -> Node:
+        pairs = [(self.node(key), value) for key, value in items[: 10 * FULL_SEQUENCE]]
+        pairs.sort(key=lambda pair: repr(pair[0]))
+        return ["map", name, len(items), [[key, self.node(value)] for key, value in pairs[:FULL_SEQUENCE]]]
+
+    def _other(self, name: str, value: object) -> Node:
+        """Anything else: its items or attributes, or the text that its class has it show; no address, no id."""
+        kind = type(value)
+        if hasattr(kind, "__next__"):
+            return ["skip", "iterator"]
+        if isinstance(value, (type(sys), type)) or (callable(value) and not _has_data(value)):
+            return ["skip", "callable"]
+        if hasattr(kind, "__await__") or hasattr(kind, "fileno"):
+            return ["skip", "a resource"]
+        if kind.__module__ in _PLAIN_MODULES:
+            return ["text", name, str(value)[:SHOWN_TEXT]]
+        if hasattr(kind, "__array__") and "numpy" in sys.modules:
+            return as_array(self, name, value)
+        return self._container(name, value, kind)
+
+    def _container(self, name: str, value: object, kind: type) -> Node:
+        foreign: Foreign = value  # type: ignore[assignment]
+        if hasattr(kind, "keys") and hasattr(kind, "__getitem__"):
+            return self._mapping(name, [(key, foreign[key]) for key in list(foreign.keys())])
+        if hasattr(kind, "__iter__") and hasattr(kind, "__len__"):
+            return self._sequence(name, list(islice(iter(foreign), 100 * FULL_SEQUENCE)))
+        return self._attributes(name, value)
+
+    def _attributes(self, name: str, value: object) -> Node:
+        found = attributes(value)
+        public = [(key, item) for key, item in found if not key.startswith("_")]
+        if public:
+            return ["object", name, [[key, self.node(item)] for key, item in public], False]
+        shown = repr(value) if type(value).__repr__ is not object.__repr__ else ""
+        if shown and " at 0x" not in shown:
+            self.spend(len(shown))
+            return ["text", name, shown[: 10 * SHOWN_TEXT]]
+        return ["object", name, [[key, self.node(item)] for key, item in found], True]
+
+
+def attributes(value: object) -> list[tuple[str, object]]:
+    """Names and values of an object's attributes, slots included; in the order of names."""
+    found = dict(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+                found[name] = getattr(value, name)
+    return sorted(found.items())
+
+
+def _has_data(value: object) -> bool:
+    """True for an object that can be called, and is more than a function."""
+    return type(value).__module__ not in ("builtins", "functools", "operator") and bool(attributes(value))
+
+
+def _sums(value: Sequence[object]) -> Node | None:
+    """Sum, sum of amounts, and how many are not finite, of a long sequence of plain numbers; None of any other."""
+    numbers = [float(item) for item in value if isinstance(item, (int, float))]
+    if len(numbers) < len(value):
+        return None
+    finite = [number for number in numbers if math.isfinite(number)]
+    return [repr(math.fsum(finite)), repr(math.fsum(map(abs, finite))), len(numbers) - len(finite)]
+
+
+def _plain_number(value: complex) -> object:
+    kinds: tuple[type, ...] = (int, float, complex)
+    return next(kind(value) for kind in kinds if isinstance(value, kind))
+
+
+def _int(value: int) -> Node:
+    if value.bit_length() < 4096:
+        return ["int", str(value)]
+    return ["text", "int", hashlib.sha256(hex(value).encode()).hexdigest()[:32]]
+
+
+_SCALARS: dict[type, Callable[..., Node]] = {
+    float: lambda value: ["float", repr(value)],
+    int: _int,
+    bool: lambda value: ["bool", value],
+    complex: lambda value: ["complex", repr(value.real), repr(value.imag)],
+}

@@ -1,0 +1,195 @@
+"""Say what a value of numpy, pandas or scipy is, without importing what the code under test has not imported."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sys
+from itertools import islice
+
+from .report import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Protocol
+
+    Node = list[object]
+
+    class Foreign(Protocol):
+        """An object recognised by what it is; whatever it lacks raises, and the value is skipped."""
+
+        def __getattr__(self, name: str) -> Foreign:
+            """Any attribute."""
+
+        def __call__(self, *given: object, **named: object) -> Foreign:
+            """Any method."""
+
+        def __getitem__(self, at: object) -> Foreign:
+            """Any element."""
+
+        def __iter__(self) -> Iterator[Foreign]:
+            """Its elements."""
+
+        def __int__(self) -> int:
+            """As an integer."""
+
+        def __float__(self) -> float:
+            """As a number."""
+
+        def __complex__(self) -> complex:
+            """As a complex number."""
+
+        def __bytes__(self) -> bytes:
+            """As bytes."""
+
+        def __abs__(self) -> Foreign:
+            """Its amount."""
+
+    class Describer(Protocol):
+        """The part of describe.Describer that is used here."""
+
+        def node(self, value: object) -> Node:
+            """The description of any value."""
+
+        def spend(self, size: int) -> None:
+            """Count bytes against the budget."""
+
+else:
+    Node = list
+
+FULL_ARRAY = 16_384
+"""Bytes of an array that are sent as they are; of a larger one a sample, sums, and for exact kinds a digest."""
+SAMPLED = 512
+LONGEST = 10_000
+MOST_COLUMNS = 200
+SHOWN_TEXT = 200
+
+
+def positions(size: int, most: int) -> list[int]:
+    """All positions of a sequence that is not too long; of a longer one its first, some in between, and the last."""
+    if size <= most:
+        return list(range(size))
+    some = max(2, min(SAMPLED, most))
+    return sorted({*range(some // 2), *(i * (size - 1) // (some - 1) for i in range(some))})
+
+
+def array(describer: Describer, value: Foreign) -> Node:
+    """["array", class, dtype, shape, positions, data as float64 or complex128, sums, digest]."""
+    numpy = module("numpy")
+    plain = numpy.ma.getdata(value) if hasattr(value, "mask") else numpy.asarray(value)
+    name, kind = type(value).__qualname__, str(value.dtype.kind)
+    shape = [int(size) for size in value.shape]
+    if kind == "O":
+        items = list(islice(plain.reshape(-1).tolist(), LONGEST))
+        return ["object", name, [["shape", describer.node(shape)], ["items", describer.node(items)]], False]
+    exact = kind not in "fc"
+    wide = "<c16" if kind == "c" else "<f8"
+    flat = plain.reshape(-1) if exact else plain.astype(wide).reshape(-1)
+    size = int(flat.size)
+    at = positions(size, FULL_ARRAY // 8)
+    whole = len(at) == size
+    picked = flat if whole else flat[numpy.asarray(at)]
+    data = bytes(picked.astype(wide).tobytes()) if kind in "biufc" else b""
+    describer.spend(len(data))
+    encoded = base64.b64encode(data).decode("ascii")
+    return [
+        "array",
+        name,
+        str(value.dtype.name),
+        shape,
+        None if whole else at,
+        encoded,
+        None if exact or whole else array_sums(numpy, flat, kind),
+        digest(plain, kind) if exact else None,
+    ]
+
+
+def array_sums(numpy: Foreign, flat: Foreign, kind: str) -> Node:
+    """Sum, sum of amounts, number of elements that are not finite, imaginary part of the sum."""
+    finite = flat[numpy.isfinite(flat)]
+    total = complex(finite.sum()) if kind == "c" else complex(float(finite.sum()), 0.0)
+    return [repr(total.real), repr(float(abs(finite).sum())), int(flat.size) - int(finite.size), repr(total.imag)]
+
+
+def digest(plain: Foreign, kind: str) -> str:
+    """Of the content of an array of an exact kind, whatever its byte order."""
+    little = plain.astype(plain.dtype.newbyteorder("<")) if kind in "iuUmM" else plain
+    return hashlib.sha256(bytes(little.tobytes())).hexdigest()[:32]
+
+
+def numpy_scalar(describer: Describer, value: Foreign) -> Node:
+    """A scalar is compared as the plain number that it holds."""
+    item = value.item()
+    if type(item) is type(value) or str(value.dtype.kind) in "mM":
+        return ["text", type(value).__qualname__, str(value)[:SHOWN_TEXT]]
+    return describer.node(item)
+
+
+def frame(describer: Describer, value: Foreign) -> Node:
+    """A pandas DataFrame, column by column."""
+    columns = list(value.columns)
+    parts: Node = [["columns", describer.node(columns)], ["index", describer.node(value.index)]]
+    for number, column in enumerate(columns[:MOST_COLUMNS]):
+        parts.append([ascii(column)[:80], data_of(describer, value.iloc[:, number])])
+    return ["object", type(value).__qualname__, parts, False]
+
+
+def series(describer: Describer, value: Foreign) -> Node:
+    """A pandas Series or Index; all classes of the latter count as one."""
+    parts: Node = [["name", describer.node(value.name)], ["values", data_of(describer, value)]]
+    if hasattr(value, "index"):
+        parts.append(["index", describer.node(value.index)])
+    name = type(value).__qualname__
+    return ["object", "Index" if name.endswith("Index") else name, parts, False]
+
+
+def data_of(describer: Describer, value: Foreign) -> Node:
+    """The elements under the name of their dtype."""
+    return ["object", str(value.dtype), [["data", describer.node(value.to_numpy())]], False]
+
+
+def sparse(describer: Describer, value: Foreign) -> Node:
+    """A sparse matrix of scipy, in the one form that any of them has."""
+    rows = value.tocsr().copy()
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    rows.sort_indices()
+    parts: Node = [["data", describer.node(rows.data)], ["indices", describer.node(rows.indices.astype("i8"))]]
+    parts += [["indptr", describer.node(rows.indptr.astype("i8"))], ["shape", describer.node(list(rows.shape))]]
+    return ["object", type(value).__qualname__, parts, False]
+
+
+def as_array(describer: Describer, name: str, value: object) -> Node:
+    """What turns itself into an array."""
+    return ["object", name, [["array", describer.node(module("numpy").asarray(value))]], False]
+
+
+def module(name: str) -> Foreign:
+    """A module that is imported already."""
+    found: Foreign = sys.modules[name]
+    return found
+
+
+def is_of(value: object, library: str, *names: str) -> bool:
+    """True for an instance of one of these classes of a library that is imported."""
+    known = sys.modules.get(library)
+    kinds = [getattr(known, name, None) for name in names] if known is not None else []
+    return isinstance(value, tuple(kind for kind in kinds if isinstance(kind, type)))
+
+
+def is_sparse(value: object) -> bool:
+    """True for the classes of scipy.sparse."""
+    return type(value).__module__.startswith("scipy.sparse") and hasattr(value, "tocsr")
+
+
+def reader(value: object) -> Callable[[Describer, Foreign], Node] | None:
+    """What describes such a value; None where it is none of these libraries'."""
+    if is_of(value, "numpy", "ndarray"):
+        return array
+    if is_of(value, "numpy", "generic"):
+        return numpy_scalar
+    if is_of(value, "pandas", "DataFrame"):
+        return frame
+    if is_of(value, "pandas", "Series", "Index"):
+        return series
+    return sparse if is_sparse(value) else None

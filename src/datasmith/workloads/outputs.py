@@ -1,0 +1,324 @@
+"""Whether two runs of a benchmark computed the same: descriptions made in sandboxes, read as untrusted JSON.
+
+What a description looks like is written where it is made, in `inside/describe.py`. Numbers are compared as numpy's
+allclose does, the second being the expected one; integers, texts, types and shapes exactly.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite, isnan
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+RTOL = 1e-5
+ATOL = 1e-8
+SHOWN = 120
+"""Characters of a value in a message."""
+_NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+NUMBERS = frozenset({"bool", "int", "float", "complex"})
+_EXACT = frozenset({"bool", "int"})
+_MALFORMED = (ValueError, TypeError, IndexError, OverflowError, RecursionError, binascii.Error)
+"""What reading a description may raise that was not made by our script."""
+
+Node = list[JsonValue]
+Numbers = NDArray[np.float64] | NDArray[np.complex128]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two outputs differ: the path inside the value, and what stands there in each."""
+
+    path: str
+    expected: str
+    found: str
+
+
+def difference(expected: JsonValue, found: JsonValue) -> Difference | None:
+    """The first difference between two captures (lists of [label, description]); None where they agree.
+
+    What either could not describe (a generator, a function, what lies beyond the budget) is not compared.
+    """
+    ours, theirs = _records(expected), _records(found)
+    if ours is None:
+        return None
+    if theirs is None:
+        return Difference("", "values", "no list of values")
+    for (label, node), (other_label, other) in zip(ours, theirs, strict=False):
+        if label != other_label:
+            return Difference(label, shown(node), f"{other_label}: {shown(other)}")
+        unlike = _differ(node, other, label)
+        if unlike:
+            return unlike
+    if len(ours) != len(theirs):
+        longer = ours if len(ours) > len(theirs) else theirs
+        label, node = longer[min(len(ours), len(theirs))]
+        told = (shown(node), "nothing") if longer is ours else ("nothing", shown(node))
+        return Difference(label, *told)
+    return None
+
+
+def has_values(records: JsonValue) -> bool:
+    """True where a capture holds anything that can be compared beside None and what was skipped."""
+    return any(_tells(node) for label, node in _records(records) or () if label != "values")
+
+
+def _tells(node: Node) -> bool:
+    return node[0] not in ("none", "skip", "cut")
+
+
+def _records(value: JsonValue) -> list[tuple[str, Node]] | None:
+    if not isinstance(value, list):
+        return None
+    found = []
+    for record in value:
+        if not isinstance(record, list) or len(record) != 2 or not isinstance(record[0], str):
+            return None
+        found.append((record[0][:SHOWN], _node(record[1])))
+    return found
+
+
+def _node(value: JsonValue) -> Node:
+    """A description; what is none is one that nothing equals."""
+    return value if isinstance(value, list) and value and isinstance(value[0], str) else ["malformed"]
+
+
+def _differ(ours: JsonValue, theirs: JsonValue, path: str, *, soft: bool = False) -> Difference | None:
+    """The first difference between two descriptions; with `soft`, one of kind or shape does not count."""
+    one, other = _node(ours), _node(theirs)
+    kind, other_kind = str(one[0]), str(other[0])
+    if kind in ("skip", "cut"):
+        return None
+    if kind in NUMBERS and other_kind in NUMBERS:
+        return None if _close(one, other) else Difference(path, shown(one), shown(other))
+    if other_kind == "cut":
+        return None
+    if kind != other_kind:
+        return None if soft else Difference(path, shown(one), shown(other))
+    compare = _KINDS.get(kind)
+    try:
+        if compare is None:
+            return None if kind == "none" else Difference(path, shown(one), "malformed")
+        return compare(one, other, path, soft)
+    except _MALFORMED:
+        return Difference(path, shown(one), "malformed")
+
+
+def _close(one: Node, other: Node) -> bool:
+    try:
+        if one[0] in _EXACT and other[0] in _EXACT:
+            return int(_text(one[1])) == int(_text(other[1]))
+        return close(_complex(one), _complex(other))
+    except _MALFORMED:
+        return False
+
+
+def close(expected: complex, found: complex) -> bool:
+    """Within rtol 1e-5 and atol 1e-8, complex numbers as a whole; NaN equals NaN, infinity only itself."""
+    if not all(map(isfinite, (expected.real, expected.imag, found.real, found.imag))):
+        return _same_special(expected.real, found.real) and _same_special(expected.imag, found.imag)
+    return abs(found - expected) <= ATOL + RTOL * abs(expected)
+
+
+def _same_special(one: float, other: float) -> bool:
+    if isnan(one) or isnan(other):
+        return isnan(one) and isnan(other)
+    return one == other or (isfinite(one) and isfinite(other) and abs(one - other) <= ATOL + RTOL * abs(one))
+
+
+def _complex(node: Node) -> complex:
+    if node[0] == "complex":
+        return complex(float(_text(node[1])), float(_text(node[2])))
+    return complex(float(_text(node[1])), 0.0)
+
+
+def _text(value: JsonValue) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return str(value)
+
+
+def _same_rest(one: Node, other: Node, path: str, _soft: bool) -> Difference | None:
+    return None if one[1:] == other[1:] else Difference(path, shown(one), shown(other))
+
+
+def _texts(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
+    """text: class, what its instance shows; numbers in it are compared as numbers."""
+    ours, theirs = _text(one[2]), _text(other[2])
+    if one[1] == other[1] and _NUMBER.sub("#", ours) == _NUMBER.sub("#", theirs):
+        pairs = zip(_NUMBER.findall(ours), _NUMBER.findall(theirs), strict=True)
+        if all(one == other or ("." in one and close(float(one), float(other))) for one, other in pairs):
+            return None
+    return None if soft and one[1] != other[1] else Difference(path, shown(one), shown(other))
+
+
+def _sequences(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
+    """seq: name of a class that is no plain list or tuple, length, positions, elements, sums."""
+    if one[1:4] != other[1:4]:
+        return None if soft else Difference(path, shown(one), shown(other))
+    at = one[3] if isinstance(one[3], list) else list(range(len(_list(one[4]))))
+    for position, ours, theirs in zip(at, _list(one[4]), _list(other[4]), strict=True):
+        unlike = _differ(ours, theirs, f"{path}[{position}]", soft=soft)
+        if unlike:
+            return unlike
+    return _sums(one[5], other[5], path)
+
+
+def _sums(ours: JsonValue, theirs: JsonValue, path: str) -> Difference | None:
+    """Sum, sum of amounts, number of values that are not finite, imaginary part of the sum."""
+    if ours is None and theirs is None:
+        return None
+    one, other = [float(_text(part)) for part in _list(ours)], [float(_text(part)) for part in _list(theirs)]
+    scale = max(abs(one[1]), abs(other[1]))
+    far = abs(complex(one[0], (one + [0.0] * 4)[3]) - complex(other[0], (other + [0.0] * 4)[3]))
+    same = one[2] == other[2] and (far <= ATOL + RTOL * scale) and close(one[1], other[1])
+    return None if same else Difference(f"sum of {path}", str(one[0]), str(other[0]))
+
+
+def _sets(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
+    """set: length, elements in an order that says nothing."""
+    if one[1] != other[1]:
+        return None if soft else Difference(path, shown(one), shown(other))
+    left = list(_list(other[2]))
+    for item in _list(one[2]):
+        match = next((at for at, found in enumerate(left) if _differ(item, found, "") is None), None)
+        if match is None:
+            return Difference(path, f"a set with {shown(_node(item))}", "one without it")
+        del left[match]
+    return None
+
+
+def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
+    """map: name of a class that is no dict, length, pairs."""
+    if one[1:3] != other[1:3] and not soft:
+        return Difference(path, shown(one), shown(other))
+    theirs = {repr(_list(pair)[0]): _list(pair)[1] for pair in _list(other[3])}
+    for pair in _list(one[3]):
+        key, value = _list(pair)
+        if repr(key) not in theirs:
+            return None if soft else Difference(f"{path}[{shown(_node(key))}]", shown(_node(value)), "no such key")
+        unlike = _differ(value, theirs[repr(key)], f"{path}[{shown(_node(key))}]", soft=soft)
+        if unlike:
+            return unlike
+    return None
+
+
+def _objects(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
+    """object: class, parts by name, whether they are private (then only numbers of the same shape count)."""
+    if one[1] != other[1]:
+        return None if soft else Difference(path, f"a {one[1]}", f"a {other[1]}"[:SHOWN])
+    soft = soft or one[3] is True
+    theirs = {str(_list(part)[0]): _list(part)[1] for part in _list(other[2])}
+    for part in _list(one[2]):
+        name, value = _list(part)
+        if str(name) not in theirs:
+            if soft:
+                continue
+            return Difference(f"{path}.{name}", shown(_node(value)), "no such attribute")
+        unlike = _differ(value, theirs[str(name)], f"{path}.{name}", soft=soft)
+        if unlike:
+            return unlike
+    return None
+
+
+def _arrays(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
+    """array: class, dtype, shape, positions, data of some or all elements, sums, digest of exact kinds."""
+    if one[1:4] != other[1:4]:
+        return None if soft else Difference(path, _array_kind(one), _array_kind(other))
+    if one[7] is not None or other[7] is not None:
+        if one[7] == other[7]:
+            return None
+        at = _first_unlike(_numbers(one), _numbers(other), exact=True)
+        return Difference(_place(path, one, at), _element(one, at), _element(other, at))
+    if one[4] != other[4]:
+        return Difference(path, _array_kind(one), _array_kind(other))
+    ours, theirs = _numbers(one), _numbers(other)
+    if ours.shape != theirs.shape:
+        return Difference(path, f"{ours.size} numbers", f"{theirs.size} numbers")
+    at = _first_unlike(ours, theirs, exact=False)
+    if at is not None:
+        return Difference(_place(path, one, at), _element(one, at), _element(other, at))
+    return _sums(one[6], other[6], path)
+
+
+def _numbers(
+    node: Node,
+) -> Numbers:
+    data = base64.b64decode(_text(node[5]), validate=True)
+    return np.frombuffer(data, dtype="<c16") if _text(node[2]).startswith("complex") else np.frombuffer(data, "<f8")
+
+
+def _first_unlike(
+    ours: Numbers,
+    theirs: Numbers,
+    *,
+    exact: bool,
+) -> int | None:
+    if ours.shape != theirs.shape:
+        return None
+    rtol, atol = (0.0, 0.0) if exact else (RTOL, ATOL)
+    unlike = np.flatnonzero(~np.isclose(theirs, ours, rtol=rtol, atol=atol, equal_nan=True))
+    return int(unlike[0]) if unlike.size else None
+
+
+def _array_kind(node: Node) -> str:
+    return f"{node[1]} of {node[2]}, shape {node[3]}"[:SHOWN]
+
+
+def _place(path: str, node: Node, at: int | None) -> str:
+    if at is None:
+        return path
+    return f"{path}[{node[4][at] if isinstance(node[4], list) else at}]"
+
+
+def _element(node: Node, at: int | None) -> str:
+    return _array_kind(node) if at is None else str(_numbers(node)[at])
+
+
+def _list(value: JsonValue) -> Node:
+    if not isinstance(value, list):
+        raise TypeError("a list was expected")
+    return value
+
+
+def shown(node: Sequence[JsonValue]) -> str:
+    """A description in a few words."""
+    kind, rest = str(node[0]), list(node[1:])
+    told = _WORDS.get(kind)
+    try:
+        text = told(rest) if told else kind
+    except _MALFORMED:
+        text = kind
+    return "".join(char if char.isprintable() else "?" for char in text)[:SHOWN]
+
+
+_KINDS: dict[str, Callable[[Node, Node, str, bool], Difference | None]] = {
+    "str": _same_rest,
+    "bytes": _same_rest,
+    "text": _texts,
+    "seq": _sequences,
+    "set": _sets,
+    "map": _mappings,
+    "object": _objects,
+    "array": _arrays,
+}
+_WORDS: dict[str, Callable[[Node], str]] = {
+    "none": lambda _rest: "None",
+    "bool": lambda rest: str(rest[0]),
+    "int": lambda rest: str(rest[0]),
+    "float": lambda rest: str(rest[0]),
+    "complex": lambda rest: f"({rest[0]}, {rest[1]}j)",
+    "str": lambda rest: f"'{rest[2]}'",
+    "bytes": lambda rest: f"b'{rest[2]}'",
+    "text": lambda rest: str(rest[1]),
+    "seq": lambda rest: f"a {rest[0] or 'list or tuple'} of {rest[1]}",
+    "set": lambda rest: f"a set of {rest[0]}",
+    "map": lambda rest: f"a {rest[0] or 'dict'} of {rest[1]}",
+    "object": lambda rest: f"a {rest[0]}",
+    "array": lambda rest: f"{rest[0]} of {rest[1]}, shape {rest[2]}",
+    "skip": lambda rest: f"not compared ({rest[0]})",
+}

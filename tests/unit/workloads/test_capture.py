@@ -1,0 +1,130 @@
+"""What a benchmark computes is seen although it throws it away."""
+
+import json
+import random
+import sys
+import textwrap
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from asv_runner.benchmarks.time import TimeBenchmark
+
+from datasmith.workloads.inside.capture import KEEP, capture
+from datasmith.workloads.outputs import difference
+
+SUITE = """
+import functools
+import random
+
+def work(n):
+    return [i * i for i in range(n)]
+
+def time_dropped():
+    "Its value is dropped."
+    work(3)
+    total = 0
+    for i in range(4):
+        total += sum(work(i))
+    kept: int = len(work(5))
+
+def time_returned():
+    return work(2)
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*given):
+        return function(*given)
+    return wrapper
+
+class Suite:
+    params = [3, 5]
+
+    def setup(self, n):
+        self.data = [random.random() for _ in range(n)]
+
+    @logged
+    def time_sorted(self, n):
+        self.data.sort()
+
+    def time_argument(self, n):
+        def inner():
+            return 7
+        inner()
+
+def time_raises():
+    raise ValueError("no")
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A module of benchmarks, with its source in a file."""
+    path = tmp_path / "suite_of_test_capture.py"
+    path.write_text(SUITE)
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    monkeypatch.setitem(sys.modules, path.stem, module)
+    exec(compile(SUITE, str(path), "exec"), vars(module))
+    return module
+
+
+def benchmark(module: ModuleType, name: str, owner: str = "", index: int | None = None) -> TimeBenchmark:
+    instance = getattr(module, owner)() if owner else None
+    function = getattr(instance or module, name)
+    made = TimeBenchmark(name, function, [function, instance, module] if instance else [function, module])
+    if index is not None:
+        made.set_param_idx(index)
+    made.do_setup()
+    return made
+
+
+def values(said: dict[str, object]) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
+    for label, node in said["values"]:  # type: ignore[attr-defined]
+        found.setdefault(label, []).append(node)
+    return found
+
+
+def test_values_that_a_benchmark_drops_are_seen(suite: ModuleType) -> None:
+    """Of statements, assignments and loops, each at its line; the function still does what it did."""
+    found = values(capture(benchmark(suite, "time_dropped"), 1))
+    lines = SUITE.splitlines()
+    at = {text.strip(): f"line {number}" for number, text in enumerate(lines, 1)}
+    assert found[at["work(3)"]] == [["seq", "", 3, None, [["int", "0"], ["int", "1"], ["int", "4"]], None]]
+    assert found[at["total += sum(work(i))"]] == [["int", text] for text in ("0", "0", "1", "5")]
+    assert found[at["kept: int = len(work(5))"]] == [["int", "5"]]
+    assert found["returned value"] == [["none"]]
+    assert KEEP in vars(suite)
+
+
+def test_what_is_returned_and_what_is_changed_is_seen(suite: ModuleType) -> None:
+    """A decorated method sorts its own data in place: the same in each capture with one seed."""
+    assert values(capture(benchmark(suite, "time_returned"), 1))["returned value"][0][2] == 2  # type: ignore[index]
+    state = random.getstate()
+    first = capture(benchmark(suite, "time_sorted", "Suite", 1), 1)
+    again = capture(benchmark(suite, "time_sorted", "Suite", 1), 1)
+    other = capture(benchmark(suite, "time_sorted", "Suite", 1), 2)
+    random.setstate(state)
+    assert len(values(first)["self.data"][0][4]) == 5  # type: ignore[arg-type, index]
+    assert difference(first["values"], again["values"]) is None  # type: ignore[arg-type]
+    assert difference(first["values"], other["values"]) is not None  # type: ignore[arg-type]
+
+
+def test_functions_inside_a_benchmark_stay_as_they_are(suite: ModuleType) -> None:
+    """What they return is seen where they are called."""
+    found = values(capture(benchmark(suite, "time_argument", "Suite", 0), 1))
+    assert [["int", "7"]] in found.values()
+    assert "argument 0" not in found
+
+
+def test_a_call_that_raises_says_so(suite: ModuleType) -> None:
+    """As a reason, not as a value."""
+    assert capture(benchmark(suite, "time_raises"), 1) == {"failed": "ValueError: no"}
+
+
+def test_what_is_sent_is_json(suite: ModuleType) -> None:
+    """One line of it."""
+    text = json.dumps(capture(benchmark(suite, "time_dropped"), 1))
+    assert textwrap.shorten(text, 20)
+    assert "\n" not in text

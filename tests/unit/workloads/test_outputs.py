@@ -1,0 +1,241 @@
+"""Two captures agree exactly where the values that they describe are the same: cases 40-55 of the evaluation."""
+
+import json
+import sys
+from dataclasses import dataclass, field
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from datasmith.workloads.inside.describe import Describer
+from datasmith.workloads.outputs import difference, has_values
+
+
+class Plain:
+    """An object without `__eq__`."""
+
+    def __init__(self, **given: object) -> None:
+        vars(self).update(given)
+
+
+class Slotted:
+    """Attributes that are no dictionary."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: float) -> None:
+        self.x = x
+
+
+@dataclass
+class Point:
+    """An object with `__eq__`."""
+
+    x: float
+    tags: list[str] = field(default_factory=list)
+
+
+class LazyList(list[int]):
+    """A list by name only: what it holds is made when it is asked for."""
+
+
+class Private:
+    """Nothing of it is public."""
+
+    def __init__(self, cells: object, more: object = None) -> None:
+        self._cells = cells
+        if more is not None:
+            self._more = more
+
+
+def captured(value: object) -> object:
+    """What a sandbox sends of one value."""
+    return json.loads(json.dumps([["returned value", Describer().node(value)]]))
+
+
+def differ(expected: object, found: object) -> bool:
+    return difference(captured(expected), captured(found)) is not None  # type: ignore[arg-type]
+
+
+NAN, INF = float("nan"), float("inf")
+EQUAL: dict[str, tuple[object, object]] = {
+    "40 close": (1.0, 1.00001),
+    "41 almost nothing": (0.0, 1e-9),
+    "43 nan": (NAN, NAN),
+    "43 array with nan": (np.array([1.0, NAN]), np.array([1.0, NAN])),
+    "43 dict with nan": ({"a": NAN}, {"a": NAN}),
+    "44 inf": (INF, INF),
+    "45 True and 1": (True, 1),
+    "45 1 and 1.0": (1, 1.0),
+    "45 float32": (np.float32(0.1), 0.1),
+    "46 list and tuple": ([1, 2], (1, 2)),
+    "49 dataclass": (Point(1.0, ["a"]), Point(1.0 + 1e-7, ["a"])),
+    "49 attributes": (Plain(x=1, y=[2.0]), Plain(x=1, y=[2.0])),
+    "49 slots": (Slotted(1.0), Slotted(1.0)),
+    "50 sets": ({3, 1, 2}, {2, 3, 1}),
+    "50 sets of floats": ({0.1 + 0.2, 5.0}, {5.0, 0.3}),
+    "50 strings": ("abc", "abc"),
+    "51 dicts in any order": ({"a": 1, "b": 2}, {"b": 2, "a": 1.0}),
+    "52 generators": ((i for i in range(3)), (i for i in range(4))),
+    "52 functions": (len, max),
+    "54 None": (None, None),
+    "complex": (1 + 2j, 1 + 2.00001j),
+    "long list": ([0.5] * 5000, [0.5] * 5000),
+    "long array": (np.arange(1e5), np.arange(1e5) * (1 + 1e-7)),
+    "byte order": (np.arange(3, dtype=">i4"), np.arange(3, dtype="<i4")),
+    "private parts in another form": (Private([1, 2]), Private("12", more=3)),
+    "object array": (np.array([1, "a", None], dtype=object), np.array([1, "a", None], dtype=object)),
+}
+UNLIKE: dict[str, tuple[object, object]] = {
+    "40 not close": (1.0, 1.0001),
+    "41 something": (0.0, 1e-7),
+    "42 integers are exact": (124750, 124751),
+    "44 inf and -inf": (INF, -INF),
+    "46 lengths": ([1, 2], [1, 2, 3]),
+    "47 int32 and int64": (np.zeros(2, np.int32), np.zeros(2, np.int64)),
+    "47 shape": (np.zeros((2, 1)), np.zeros((1, 2))),
+    "47 text width": (np.array(["abc"]), np.array(["abcd"])),
+    "48 array and list": (np.array([1.0]), [1.0]),
+    "49 other attributes": (Plain(x=1), Plain(x=2)),
+    "49 attribute gone": (Plain(x=1, y=2), Plain(x=1)),
+    "49 dataclass": (Point(1.0), Point(2.0)),
+    "50 sets": ({1, 2}, {1, 3}),
+    "50 strings": ("abc", "abd"),
+    "51 missing key": ({"a": 1}, {"b": 1}),
+    "53 complex": (np.array([1 + 2j]), np.array([1 + 3j])),
+    "53 complex scalar": (1 + 2j, 1 + 3j),
+    "54 None and 1": (None, 1),
+    "float32 and float64": (np.zeros(2, np.float32), np.zeros(2)),
+    "a list by name only": ([1, 2], LazyList([1, 2])),
+    "value and nothing to see": ([1, 2], (i for i in (1, 2))),
+    "one integer of many": (np.arange(10**5), np.where(np.arange(10**5) == 77_777, 0, np.arange(10**5))),
+    "sum of many": (np.ones(10**5), np.where(np.arange(10**5) % 100 == 77, 1.01, 1.0)),
+    "sum of a long list": ([0.5] * 5000, [0.5 if i % 13 else 0.6 for i in range(5000)]),
+    "long text": ("a" * 1000 + "b", "a" * 1000 + "c"),
+    "private parts": (Private([1.0, 2.0]), Private([1.0, 2.5])),
+    "nan and a number": (np.array([NAN, 1.0]), np.array([0.0, 1.0])),
+}
+
+
+@pytest.mark.parametrize("pair", EQUAL.values(), ids=EQUAL)
+def test_the_same_is_the_same(pair: tuple[object, object]) -> None:
+    """In both directions."""
+    assert not differ(*pair)
+    assert not differ(*reversed(pair))
+
+
+@pytest.mark.parametrize("pair", UNLIKE.values(), ids=UNLIKE)
+def test_another_is_another(pair: tuple[object, object]) -> None:
+    """Against what base computes."""
+    assert differ(*pair)
+
+
+def test_a_difference_says_where_and_what() -> None:
+    """The path inside the value, what was expected and what was found."""
+    found = difference(captured({"a": [1, Plain(x=2)]}), captured({"a": [1, Plain(x=3)]}))  # type: ignore[arg-type]
+    assert found is not None
+    assert found.path == "returned value['a'][1].x"
+    assert (found.expected, found.found) == ("2", "3")
+    where = difference(captured(np.arange(3.0)), captured(np.array([0.0, 1.5, 2.0])))  # type: ignore[arg-type]
+    assert where is not None
+    assert (where.path, where.expected, where.found) == ("returned value[1]", "1.0", "1.5")
+
+
+def test_what_cannot_be_described_is_not_compared() -> None:
+    """Case 55: nothing to compare is no difference, and says so."""
+    assert not has_values(captured(i for i in range(3)))  # type: ignore[arg-type]
+    assert not has_values(captured(None))  # type: ignore[arg-type]
+    assert has_values(captured([1]))  # type: ignore[arg-type]
+
+
+def test_an_object_that_cannot_be_looked_at_is_skipped() -> None:
+    """Whatever it raises; and one that holds itself ends."""
+
+    class Angry:
+        @property
+        def __dict__(self) -> dict[str, object]:  # type: ignore[override]
+            raise RuntimeError
+
+    circle: list[object] = []
+    circle.append(circle)
+    assert not differ(Angry(), Angry())
+    assert not differ(circle, circle)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        None,
+        "x",
+        [["returned value", ["array", "ndarray", "float64", [3], None, "!!", None, None]]],
+        [["returned value", ["array", "ndarray", "float64", [3], None, "AAAA", None, None]]],
+        [["returned value", ["seq"]]],
+        [["returned value", ["float", "9" * 6000]]],
+        [["returned value", ["never heard of"]]],
+        [["returned value", 7]],
+        [["other", ["float", "1.0"]]],
+        [],
+    ],
+)
+@pytest.mark.parametrize("value", [np.arange(3.0), [1, 2], 5, {"a": {1, 2}}])
+def test_a_forged_description_equals_nothing(forged: object, value: object) -> None:
+    """Whatever the sandbox says, it is data: it differs, and nothing breaks."""
+    assert difference(captured(value), forged) is not None  # type: ignore[arg-type]
+
+
+def nested(depth: int) -> object:
+    """A list in a list in a list."""
+    value: object = ["none"]
+    for _ in range(depth):
+        value = ["seq", "", 1, None, [value], None]
+    return value
+
+
+def test_a_description_nested_without_end_equals_nothing() -> None:
+    """The depth of what is read is base's, not the submission's."""
+    assert difference(captured([[1]]), [["returned value", nested(400)]]) is not None  # type: ignore[arg-type, list-item]
+
+
+def test_a_description_is_bounded() -> None:
+    """However large the value, what is sent fits the pipe's allowance."""
+    many = {"arrays": [np.random.default_rng(0).random(10**4) for _ in range(100)], "text": ["x" * 300] * 5000}
+    assert len(json.dumps(Describer().node(many))) < 900_000
+
+
+class FakeSeries:
+    """As much of a pandas Series as is looked at."""
+
+    def __init__(self, values: list[float], name: str = "a") -> None:
+        self.name, self._values = name, np.array(values)
+        self.dtype = self._values.dtype
+
+    def to_numpy(self) -> object:
+        return self._values
+
+
+class FakeFrame:
+    """As much of a pandas DataFrame as is looked at."""
+
+    def __init__(self, **columns: list[float]) -> None:
+        self.columns, self.index = list(columns), list(range(2))
+        self._made = [FakeSeries(values, name) for name, values in columns.items()]
+
+    @property
+    def iloc(self) -> "FakeFrame":
+        return self
+
+    def __getitem__(self, at: tuple[slice, int]) -> FakeSeries:
+        return self._made[at[1]]
+
+
+def test_pandas_values_are_compared_column_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values, dtypes and names of columns. A stand-in for pandas, which is no dependency: only its shape matters."""
+    pandas = ModuleType("pandas")
+    vars(pandas).update(DataFrame=FakeFrame, Series=FakeSeries)
+    monkeypatch.setitem(sys.modules, "pandas", pandas)
+    one = FakeFrame(a=[1.0, 2.0], b=[3.0, 4.0])
+    assert not differ(one, FakeFrame(a=[1.0, 2.0], b=[3.0, 4.0 + 1e-9]))
+    assert differ(one, FakeFrame(a=[1.0, 2.1], b=[3.0, 4.0]))
+    assert differ(one, FakeFrame(a=[1.0, 2.0], c=[3.0, 4.0]))
+    assert differ(FakeSeries([1.0]), FakeSeries([1]))

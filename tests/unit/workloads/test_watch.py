@@ -1,0 +1,64 @@
+"""Whose outputs are compared with whose, and what follows for the rounds."""
+
+import itertools
+
+import pytest
+
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload, agent_arm
+from datasmith.workloads.measure import Measured, MeasurePlan, measure
+from datasmith.workloads.watch import OutputRow
+
+from .simulated import SimulatedContainer
+
+X, Y = Workload("m.time_x", "time"), Workload("m.time_y", "time")
+WRONG, FINE = agent_arm("wrong#1"), agent_arm("fine#1")
+
+
+def computing(*values: float) -> SimulatedContainer:
+    """A container that computes these values in turn, and the last one ever after."""
+    given = itertools.chain(values, itertools.repeat(values[-1]))
+    return SimulatedContainer(lambda _request: 1e-3, computes=lambda: next(given))
+
+
+def run(arms: dict[str, SimulatedContainer]) -> Measured:
+    shared = {name: arms.pop(name, computing(1.0)) for name in (BASE, CONTROL, EXPERT)}
+    plan = MeasurePlan(seed=1)
+    return measure({**shared, **arms}, [X], plan, benchmark_dir="benchmarks", sink=lambda _launch: None, outputs=True)
+
+
+def row(measured: Measured, arm: str) -> OutputRow:
+    (found,) = measured.outputs[arm]
+    return found
+
+
+def test_a_submission_with_other_outputs_is_never_timed() -> None:
+    """Both values are named; the other arms go on."""
+    measured = run({WRONG: computing(1.1), FINE: computing(1.0)})
+    found = row(measured, WRONG)
+    assert (found.state, found.path, found.expected, found.found) == ("differs", "line 1", "1.0", "1.1")
+    assert {launch.round for launch in measured.measurements if launch.arm == WRONG} == {-1}
+    assert row(measured, FINE).state == "equal"
+    assert max(launch.round for launch in measured.measurements if launch.arm == FINE) > 5
+
+
+def test_what_the_expert_computes_is_right() -> None:
+    """Where merged code computes something else than base, either is."""
+    measured = run({EXPERT: computing(1.1), WRONG: computing(1.1), FINE: computing(1.0)})
+    assert row(measured, WRONG).state == "as_expert"
+    assert row(measured, FINE).state == "equal"
+
+
+@pytest.mark.parametrize("arms", [{CONTROL: computing(2.0)}, {BASE: computing(1.0, 3.0)}], ids=["base2", "base again"])
+def test_what_base_does_not_repeat_is_not_compared(arms: dict[str, SimulatedContainer]) -> None:
+    """In its copy, or where it is asked once more because a submission differs."""
+    measured = run({**arms, WRONG: computing(1.1)})
+    assert row(measured, WRONG).state == "unstable"
+    assert max(launch.round for launch in measured.measurements if launch.arm == WRONG) > 5
+
+
+def test_outputs_are_only_looked_at_where_they_are_asked_for() -> None:
+    """Certifying merged code costs no capture."""
+    containers = {BASE: computing(1.0), CONTROL: computing(1.0), EXPERT: computing(1.0)}
+    measured = measure(containers, [X, Y], MeasurePlan(seed=1), benchmark_dir="b", sink=lambda _launch: None)
+    assert measured.outputs == {}
+    assert all(request["capture"] is None for made in containers.values() for request in made.requests)
