@@ -40,7 +40,7 @@ from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.runners.suites import SuiteSource
 from datasmith.runners.synthesis import Synthesis
-from datasmith.runners.synthesize_images import SynthesizeImagesRunner
+from datasmith.runners.synthesize_images import MakeTasksRunner
 from datasmith.runners.testing import TestRuns
 from datasmith.settings import EngineName, Settings, environment, load_settings, secrets_of
 from datasmith.storage import open_store
@@ -326,7 +326,7 @@ class Pipeline:
             hook=MetadataHook(self.engine(), namespace=settings.namespace, logs=self._data_dir / "logs"),
         )
 
-    def _synthesis_runner(self, options: RunOptions, show: Show) -> SynthesizeImagesRunner:
+    def _synthesis_runner(self, options: RunOptions, show: Show) -> MakeTasksRunner:
         engine = self.engine()
         tools = SynthesisTools.of(self._settings, engine, self._store, self._request.agent)
         synthesis = Synthesis(
@@ -342,7 +342,7 @@ class Pipeline:
                 self._request.test_budget_s, self._settings.cache_dir.absolute() / TESTS, not self._request.force
             ),
         )
-        return SynthesizeImagesRunner(
+        return MakeTasksRunner(
             self._store,
             self._window,
             options,

@@ -21,7 +21,7 @@ from datasmith.runners.loop import RunOptions, StageSummary
 from datasmith.runners.order import Order, Refusal
 from datasmith.runners.request import Request
 from datasmith.runners.synthesis import Synthesis, source_path
-from datasmith.runners.synthesize_images import SynthesizeImagesRunner
+from datasmith.runners.synthesize_images import MakeTasksRunner
 from datasmith.settings import Settings
 from datasmith.storage.base import Store
 from datasmith.storage.sql import SqlStore
@@ -110,8 +110,8 @@ class QuickPipeline(Pipeline):
     def _resolver(self) -> Resolver:
         return Resolver(("3.11",), uv=self.tools / "uv")
 
-    def _synthesis_runner(self, options: RunOptions, show: Show) -> SynthesizeImagesRunner:
-        return SynthesizeImagesRunner(
+    def _synthesis_runner(self, options: RunOptions, show: Show) -> MakeTasksRunner:
+        return MakeTasksRunner(
             self._store,
             self._window,
             options,

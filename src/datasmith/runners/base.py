@@ -82,7 +82,7 @@ class BaseRunner(ABC, Generic[Item, Result]):
     def identify(self, item: Item) -> tuple[str, ItemKind]:
         """The item's name and kind in the ledger."""
 
-    def next_entries(self, leased: StageItem) -> tuple[Entry, ...]:
+    def next_entries(self, leased: StageItem, /) -> tuple[Entry, ...]:
         """Where an item goes that passed: the next stage, where there is one for its kind."""
         last = 2 if leased.kind == "repository" else max(STAGES)
         return (Entry(self.stage + 1, leased.item, leased.kind),) if self.stage < last else ()

@@ -32,7 +32,7 @@ MADE = "made"
 """Subdirectory of the data directory with the task folders of stage 5, before they are published."""
 
 
-class SynthesizeImagesRunner(BaseRunner[PR, Task]):
+class MakeTasksRunner(BaseRunner[PR, Task]):
     """Passes the pull requests that became certified tasks; each holds one core from build to measurement."""
 
     stage = 5

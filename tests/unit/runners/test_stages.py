@@ -28,7 +28,7 @@ from datasmith.runners.resolve_packages import ResolvePackagesRunner
 from datasmith.runners.scrape_commits import GONE, ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import DROPPED, NO_SUITE, ScrapeReposRunner
 from datasmith.runners.synthesis import Synthesis, source_path
-from datasmith.runners.synthesize_images import MADE, SynthesizeImagesRunner
+from datasmith.runners.synthesize_images import MADE, MakeTasksRunner
 from datasmith.storage.sql import SqlStore
 from datasmith.tasks.task import Task
 from tests.clones import ASV, START, Clone
@@ -306,7 +306,7 @@ def test_a_base_without_a_usable_suite_is_refused(store: SqlStore, tmp_path: Pat
 
 def synthesised(store: SqlStore, forge: Clones, data_dir: Path, end: Callable[[Order], Task | Refusal]) -> StageSummary:
     """Stage 5 with a scripted end."""
-    runner = SynthesizeImagesRunner(
+    runner = MakeTasksRunner(
         store, KEY, OPTIONS, forge=forge, synthesis=OneSynthesis(data_dir, end), cores=CorePool([0]), data_dir=data_dir
     )
     return done(runner)
