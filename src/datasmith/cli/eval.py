@@ -7,6 +7,7 @@ import typer
 
 from datasmith.cli.common import run_app, show_version
 from datasmith.cli.eval_options import help_without_command
+from datasmith.cli.eval_redteam import redteam
 from datasmith.cli.eval_report import regrade, report
 from datasmith.cli.eval_run import run
 from datasmith.cli.eval_tasks import tasks
@@ -20,6 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+app.command()(redteam)
 app.command()(regrade)
 app.command()(report)
 app.command()(run)

@@ -9,6 +9,7 @@ from datasmith.errors import ConfigError
 
 EXAMPLES = {
     "--agent": "claude",
+    "--attack": "'memo-*'",
     "--config": "agents.json",
     "--data-dir": "./work",
     "--dataset": "work/dataset/tasks",
@@ -19,6 +20,7 @@ EXAMPLES = {
     "--from-csv": "repositories.csv",
     "--offline-source": "pull_requests.parquet",
     "--out": "./work",
+    "--patches": "attacks",
     "--policy": "floor",
     "--registry": "datasets.json",
     "--repo": "pypa/packaging",
@@ -29,6 +31,8 @@ EXAMPLES = {
     "--suite-repo": "astropy/astropy-benchmarks",
     "--task": "dataset/formulacode_verified",
     "--task-id": "shapely_shapely_2283",
+    "--workload": "'*'",
+    "TASK": "work/dataset/tasks/shapely_shapely_2283",
     "RUN": "runs/my-run",
 }
 """Of switches, of numbers, and of what has a default, an example follows from what they are."""

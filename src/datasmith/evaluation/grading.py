@@ -94,6 +94,7 @@ class Grader:
         limits: Limits,
         say: Callable[[str, int, int | None], None],
         check: Callable[[], None],
+        guard: Callable[[str, TaskFacts], GuardVerdict] = guard_verdict,
     ) -> None:
         self._engine = engine
         self._image = image
@@ -103,6 +104,7 @@ class Grader:
         self._limits = limits
         self._say = say
         self._check = check
+        self._guard = guard
 
     def grade(self, submissions: Sequence[Submission]) -> Graded:
         """Every submission's ending; what passes its tests is timed together with base, base2 and expert.
@@ -143,7 +145,7 @@ class Grader:
         return after_outputs(facts)
 
     def _before_timing(self, submission: Submission) -> Ending | None:
-        verdict = guard_verdict(submission.patch, TaskFacts.of(self._task))
+        verdict = self._guard(submission.patch, TaskFacts.of(self._task))
         ending = before_tests(submission.facts, submission.patch, verdict)
         if ending:
             return ending

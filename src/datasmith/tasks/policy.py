@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from datasmith.tasks.content import content_reasons
 from datasmith.tasks.folder import is_test_path
 from datasmith.tasks.gitdiff import FileChange, MalformedDiff, parse_diff, split_diff
 
@@ -51,6 +52,7 @@ def check_patch(patch: str, *, benchmark_dir: str) -> GuardVerdict:
     if len(changes) > MAX_FILES:
         return GuardVerdict((f"changes {len(changes)} files, more than {MAX_FILES}",))
     reasons = [reason for change in changes for reason in _reasons(change, benchmark_dir)]
+    reasons += [f"{_shown(change.path)}: {reason}" for change in changes for reason in content_reasons(change)]
     names = [change.path for change in changes]
     reasons += [f"{_shown(name)}: named twice" for name in dict.fromkeys(names) if names.count(name) > 1]
     return GuardVerdict(tuple(dict.fromkeys(reasons)))

@@ -110,9 +110,8 @@ def test_the_configuration_of_the_tests_is_refused(name: str, line: str) -> None
 
 def test_a_large_binary_is_refused() -> None:
     """By the size it says it inflates to."""
-    patch = (
-        "diff --git a/x.so b/x.so\nnew file mode 100644\nindex 0000000..1111111\nGIT binary patch\nliteral {}\nzabc\n\n"
-    )
+    head = "diff --git a/x.npy b/x.npy\nnew file mode 100644\nindex 0000000..1111111\n"
+    patch = head + "GIT binary patch\nliteral {}\nzabc\n\n"
     assert check_patch(patch.format(MAX_BINARY_BYTES), benchmark_dir="b").allowed
     assert not check_patch(patch.format(MAX_BINARY_BYTES + 1), benchmark_dir="b").allowed
 

@@ -1,0 +1,132 @@
+"""fc-eval redteam: attack a task's grading with patches that must not score, and print what became of each."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from datasmith.cli.eval_options import JsonOption
+from datasmith.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from datasmith.evaluation.redteam.attack import Attack
+    from datasmith.evaluation.redteam.session import Siege, Terms
+    from datasmith.settings import Settings
+    from datasmith.tasks.task import Task
+
+
+def redteam(
+    task: Annotated[Path, typer.Argument(metavar="TASK", help="A task folder.")],
+    *,
+    attack: Annotated[
+        list[str] | None, typer.Option("--attack", help="Name or glob of attacks; may be repeated. Default: all.")
+    ] = None,
+    patches: Annotated[
+        Path | None, typer.Option("--patches", help="Directory of .patch files with attacks of your own.")
+    ] = None,
+    workload: Annotated[
+        list[str] | None, typer.Option("--workload", help="Id or glob of the workloads to attack. Default: one.")
+    ] = None,
+    max_rounds: Annotated[int, typer.Option(min=6, help="At most this many rounds per workload.")] = 6,
+    seed: Annotated[int, typer.Option(help="Seed of the rounds' order.")] = 0,
+    past_policy: Annotated[
+        bool, typer.Option("--past-policy", help="Also run what the policy refuses, to see what would hold it then.")
+    ] = False,
+    pin: Annotated[
+        bool, typer.Option("--pin/--no-pin", help="Pin launches to a core and drop those that others disturbed.")
+    ] = True,
+    engine: Annotated[str, typer.Option(help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")] = "",
+    json_output: JsonOption = False,
+) -> None:
+    """Attack a task's grading; exits with 1 where an attack scores above doing nothing."""
+    from datasmith.cli.logs import set_up_logging
+    from datasmith.evaluation.redteam.session import Terms
+    from datasmith.settings import load_settings
+    from datasmith.tasks.folder import read_task
+
+    settings = load_settings(engine=engine)
+    set_up_logging(settings.log_level)
+    found = read_task(task)
+    chosen = _chosen(found, task, patches, attack or [])
+    narrowed = found.model_copy(update={"workloads": _workloads(found, workload or [])})
+    siege = _besieged(narrowed, task, chosen, settings, Terms(max_rounds, seed, past_policy, pin))
+    if json_output:
+        import json
+
+        from datasmith.evaluation.redteam.table import as_json
+
+        print(json.dumps(as_json(siege), indent=1))
+    else:
+        from datasmith.cli.redteam_table import print_siege
+
+        print_siege(siege)
+    if siege.got_through:
+        raise typer.Exit(1)
+
+
+def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[str]") -> "tuple[Attack, ...]":
+    import fnmatch
+
+    from datasmith.evaluation.redteam.attack import read_patches, without_doubles
+    from datasmith.evaluation.redteam.generic import generic_attacks
+    from datasmith.evaluation.redteam.tree import Tree
+
+    own = read_patches(patches) if patches else ()
+    everything = without_doubles([*generic_attacks(Tree.of_task(task, folder)), *own])
+    patterns = wanted or ["*"]
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(attack.name, pattern) for attack in everything):
+            names = ", ".join(attack.name for attack in everything)
+            raise ConfigError(
+                f"--attack {pattern!r}: no attack has this name (example: --attack 'memo-*'; all: {names})"
+            )
+    return tuple(one for one in everything if any(fnmatch.fnmatchcase(one.name, pattern) for pattern in patterns))
+
+
+def _workloads(task: "Task", wanted: "Sequence[str]") -> tuple[str, ...]:
+    """Those named; else the one that the expert's patch makes fastest, as its certificate says, or the first."""
+    import fnmatch
+
+    if wanted:
+        found = tuple(name for name in task.workloads if any(fnmatch.fnmatchcase(name, glob) for glob in wanted))
+        if not found:
+            raise ConfigError(f"--workload {wanted[0]!r}: the task has no such workload (example: --workload '*')")
+        return found
+    rows = task.certificate.expert.valid if task.certificate else ()
+    best = max(rows, key=lambda row: row.ratio or 0.0, default=None)
+    return (best.workload if best else task.workloads[0],)
+
+
+def _besieged(task: "Task", folder: Path, attacks: "Sequence[Attack]", settings: "Settings", terms: "Terms") -> "Siege":
+    import tempfile
+    import time
+
+    from datasmith.docker.engine import Limits
+    from datasmith.docker.engines import open_engine
+    from datasmith.evaluation.images import build_again
+    from datasmith.evaluation.redteam.session import besiege
+    from datasmith.executors.cores import usable_cores
+
+    opened = open_engine(settings)
+    with tempfile.TemporaryDirectory(prefix="fc-redteam-") as logs:
+        image = opened.inspect(task.image_digest)
+        image = image or build_again(opened, settings, task, folder, log=Path(logs) / "build.log")
+    limits = Limits(
+        memory_mb=settings.memory_mb,
+        pids=settings.pids,
+        disk_mb=settings.disk_mb,
+        cpus=(usable_cores()[-1],) if terms.pin else (),
+    )
+    return besiege(
+        opened,
+        image,
+        task,
+        attacks,
+        terms=terms,
+        limits=limits,
+        say=lambda what, done, total: print(f"{what}" + (f" ({done}/{total})" if total else ""), file=sys.stderr),
+        now=time.monotonic,
+    )

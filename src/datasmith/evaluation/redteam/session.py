@@ -1,0 +1,164 @@
+"""One grading session with every attack on a task in it, beside a submission that does nothing."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
+from datasmith.errors import MeasurementFailed
+from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig
+from datasmith.evaluation.grading import Graded, Grader, Submission, guard_verdict
+from datasmith.evaluation.outcome import AgentFacts, Ending
+from datasmith.evaluation.records import TaskFacts
+from datasmith.evaluation.redteam.attack import Attack
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
+from datasmith.tasks.certificate import ArmSummary
+from datasmith.tasks.policy import GuardVerdict
+from datasmith.tasks.task import Task
+
+NOP = "nop"
+LEEWAY = 1.1
+"""An attack whose interval overlaps nop's has still scored where it is faster than nop's upper end by this factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of an attack; `speedup` with its interval, and `advantage`, only where it was measured."""
+
+    attack: Attack
+    outcome: str
+    reason: str
+    speedup: float | None
+    low: float | None
+    high: float | None
+    advantage: float | None
+    got_through: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Siege:
+    """The attacks on one task; `nop` is the interval of the speed-up of doing nothing, None where it has none."""
+
+    task_id: str
+    ended: tuple[Ended, ...]
+    nop: tuple[float, float] | None
+    wall_s: float
+
+    @property
+    def got_through(self) -> tuple[Ended, ...]:
+        """Those that scored above doing nothing."""
+        return tuple(ended for ended in self.ended if ended.got_through)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How attacks are measured.
+
+    past_policy: also run what the policy refuses, to see what would hold it then. pin: on one core, whose disturbed
+    launches are dropped; without it nothing is dropped, and intervals are wider.
+    """
+
+    max_rounds: int = 6
+    seed: int = 0
+    past_policy: bool = False
+    pin: bool = True
+
+
+def _no_policy(_patch: str, _task: TaskFacts) -> GuardVerdict:
+    return GuardVerdict(())
+
+
+def besiege(
+    engine: ContainerEngine,
+    image: ImageRef,
+    task: Task,
+    attacks: Sequence[Attack],
+    *,
+    terms: Terms,
+    limits: Limits,
+    say: Callable[[str, int, int | None], None],
+    now: Callable[[], float],
+) -> Siege:
+    """Grade every attack as a submission, all in one session.
+
+    Raises:
+        MeasurementFailed: nothing could be measured, so nothing is known of those that were to be measured.
+        ContainerError: the sandboxes failed.
+    """
+    started = now()
+    config = RunConfig(
+        dataset="redteam",
+        release="",
+        task_ids=(task.task_id,),
+        agents=(AgentEntry(agent=NOP, model=NO_MODEL),),
+        n_attempts=1,
+        seed=terms.seed,
+        timeout_s=1.0,
+        precise=False,
+        max_rounds=terms.max_rounds,
+        engine=engine.name,
+    )
+    nothing = Submission(TrialKey(task.task_id, NOP, 1), AgentFacts(wall_s=0.0, measure_empty=True), "")
+    submissions = [
+        Submission(TrialKey(task.task_id, attack.name, 1), AgentFacts(wall_s=0.0), attack.patch) for attack in attacks
+    ]
+    with tempfile.TemporaryDirectory(prefix="fc-redteam-") as place:
+        grader = Grader(
+            engine,
+            image,
+            task,
+            folder=RunFolder(Path(place)),
+            config=config,
+            limits=limits,
+            say=say,
+            check=lambda: None,
+            guard=_no_policy if terms.past_policy else guard_verdict,
+        )
+        graded = grader.grade([nothing, *submissions])
+    nop = _interval(graded, nothing)
+    ended = tuple(_ended(attack, graded, one, nop) for attack, one in zip(attacks, submissions, strict=True))
+    if nop is None and any(one.outcome in {"measured", "invalid_measurement"} for one in ended):
+        raise MeasurementFailed(f"{task.task_id}: doing nothing could not be measured: {graded.endings[nothing.key]}")
+    return Siege(task.task_id, ended, nop, now() - started)
+
+
+def refused(attack: Attack, task: Task) -> Ended | None:
+    """The ending of an attack that the policy refuses unseen; None where it would be run."""
+    verdict = guard_verdict(attack.patch, TaskFacts.of(task))
+    return None if verdict.allowed else _unscored(attack, Ending("refused_patch", verdict.text))
+
+
+def _interval(graded: Graded, nothing: Submission) -> tuple[float, float] | None:
+    found = graded.ratios.get(nothing.key)
+    if found is None or found.low is None or found.high is None or graded.endings[nothing.key].outcome != "measured":
+        return None
+    return found.low, found.high
+
+
+def _unscored(attack: Attack, ending: Ending) -> Ended:
+    return Ended(attack, ending.outcome, ending.reason or "", None, None, None, None, got_through=False)
+
+
+def _ended(attack: Attack, graded: Graded, submission: Submission, nop: tuple[float, float] | None) -> Ended:
+    ended = _unscored(attack, graded.endings[submission.key])
+    ratios = graded.ratios.get(submission.key)
+    if ended.outcome != "measured" or ratios is None:
+        return ended
+    score = graded.score(submission.key)
+    return replace(
+        ended,
+        speedup=ratios.speedup,
+        low=ratios.low,
+        high=ratios.high,
+        advantage=score.advantage if score else None,
+        got_through=is_above(ratios, nop),
+    )
+
+
+def is_above(ratios: ArmSummary, nop: tuple[float, float] | None) -> bool:
+    """True where a measured submission is above doing nothing: certainly, or by so much that luck does not matter."""
+    if ratios.speedup is None or ratios.low is None:
+        return False
+    top = max(1.0, nop[1]) if nop else 1.0
+    return ratios.low > top or ratios.speedup > LEEWAY * top

@@ -1,0 +1,97 @@
+"""What the new lines of a patch may not speak of: the grader, its clocks, frames and processes, other programs' code.
+
+A line counts where the patch adds more of a thing than it takes away: code that is moved may keep what it had.
+Words can be hidden from a search like this. It keeps out what is written plainly, and makes the rest look like what it
+is; what holds the rest are the clocks, the outputs and the sandbox.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from datasmith.tasks.gitdiff import FileChange
+
+PYTHON = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".pyx.in", ".pxd.in", ".pxi.in", ".py.in")
+NATIVE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".hxx", ".inc", ".tp", ".rs", ".go", ".s", ".asm")
+BINARY = (".so", ".pyd", ".dll", ".dylib", ".a", ".o", ".lib", ".exe", ".pyc", ".pyo", ".whl", ".egg", ".zip", ".jar")
+"""Files that run, and that nobody can read."""
+
+
+_MODULES = "(?:time|timeit|gc|sys|os|pickle|json|random|atexit|signal|builtins|importlib|subprocess|threading)"
+_IN_PYTHON: Mapping[str, tuple[str, ...]] = {
+    "the tools of benchmarks or tests": (
+        r"\b(asv_runner|asv_bench|_pytest|pluggy|junitxml|airspeed)\b|PYTEST_",
+        r"""["']_?pytest["']|\b(import|from)\s+(pytest|asv)\b""",
+        r"/opt/fc\b|/workspace\b|fc-junit|/logs/(verifier|agent)|\bwall_timer\b",
+    ),
+    "what other modules hold": (
+        rf"(^|;)\s*{_MODULES}(\.\w+)+\s*=[^=]|\bdefault_timer\s*=[^=]",
+        r"\bsys\.modules\.(values|items|copy)\b|[(=]\s*sys\.modules\s*\)|\bfor\b.*\bin\s+sys\.modules\b",
+        r"\bget_(objects|referrers|referents)\s*\(",
+        r"\bmeta_path\b|\bpath_hooks\b|\bMetaPathFinder\b|\bpath_importer_cache\b",
+    ),
+    "its callers": (
+        r"_getframe|_current_frames|\bf_(back|locals|globals|builtins)\b|\btb_frame\b",
+        r"\bcurrentframe\b|\bgetouterframes\b|\binspect\.(stack|trace)\b",
+        r"\bset(trace|profile)(_all_threads)?\s*\(|\bsys\.monitoring\b|\baddaudithook\b",
+    ),
+    "its process": (
+        r"\bos\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|sched_setaffinity|kill|killpg)\s*\(",
+        r"\batexit\b|\bos\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
+        r"/proc/|/dev/(mem|shm)|\bLD_[A-Z_]+\b|\bPYTHON[A-Z]{3,}\b",
+        r"\bctypes\.(pythonapi|PYFUNCTYPE|memmove|memset|string_at)\b|\bfrom_address\s*\(|\bPYFUNCTYPE\b",
+    ),
+    "code made of text": (
+        r"""(?<![\w.])(exec|eval|__import__)\s*\((?!["'][\w.]+["']\))""",
+        r"""\bgetattr\s*\([^,]+,\s*["'][^"']*["']\s*[+%.]|\b__code__\s*=[^=]|\bCodeType\b|\bmarshal\b""",
+    ),
+    "equality with everything": (r"def\s+__eq__\b.*:\s*return\s+True\b",),
+    "git's objects": (r"\bcat-file\b|\.git/|\brev-list\b|\bfor-each-ref\b",),
+}
+"""What is refused, and the expressions that find it in one line."""
+_IN_NATIVE: Mapping[str, tuple[str, ...]] = {
+    "memory": (r"\b(mprotect|process_vm_writev|ptrace|dlsym|dlopen|dl_iterate_phdr)\s*\(",),
+    "a clock": (r"\b(clock_gettime|gettimeofday|clock_settime|_?PyTime_\w*)\s*\([^;]*\)\s*\{",),
+    "its process": (r"\b(fork|vfork|execv[pe]*|_exit|sched_setaffinity|LD_PRELOAD)\b|/proc/",),
+    "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),
+    "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
+}
+_RENAMED = re.compile(r"\b([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
+_FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\s+(.*)")
+
+
+def content_reasons(change: FileChange) -> list[str]:
+    """Why a file's new content is refused; empty where nothing speaks against it."""
+    name = change.path.lower()
+    if name.endswith(BINARY) or ".so." in name.rsplit("/", 1)[-1]:
+        return [] if change.deleted else ["machine code, byte code or an archive, which nobody can read"]
+    words = _IN_PYTHON if name.endswith(PYTHON) else _IN_NATIVE if name.endswith(NATIVE) else {}
+    added, removed = _code(change.lines, "+"), _code(change.lines, "-")
+    return [f"its new lines speak of {what}" for what in _more(words, added, removed)]
+
+
+def _more(words: Mapping[str, tuple[str, ...]], added: Sequence[str], removed: Sequence[str]) -> Iterator[str]:
+    for what, patterns in words.items():
+        pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
+        hits = [found[0] for line in added if (found := pattern.search(line))]
+        if len(hits) > sum(bool(pattern.search(line)) for line in removed):
+            yield f"{what} ({hits[0].strip()[:40]!r})"
+
+
+def _code(lines: Sequence[str], mark: str) -> list[str]:
+    """The lines with a mark, without it, without comments that fill a line, and with other names of modules undone."""
+    texts = [line[1:] for line in lines if line.startswith(mark)]
+    code = [text for text in texts if not text.lstrip().startswith(("#", "//", ">>>"))]
+    renamed = {name: full for text in code for name, full in _names(text) if name != full}
+    if not renamed:
+        return code
+    names = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, renamed))})(?!\w)")
+    return [text if _FROM.match(text) else names.sub(lambda found: renamed[found[1]], text) for text in code]
+
+
+def _names(line: str) -> Iterator[tuple[str, str]]:
+    """(name, what it stands for) of an import."""
+    whole = _FROM.match(line)
+    module = f"{whole[1]}." if whole else ""
+    yield from ((found[2], module + found[1]) for found in _RENAMED.finditer(line))
+    if whole:
+        yield from ((name, module + name) for name in re.split(r"[\s,()]+", whole[2]) if name.isidentifier())
