@@ -19,7 +19,7 @@ mkdir -p "$target"
 rm -f "$target/installed"
 npm install --prefix "$target" --no-package-lock --no-save --ignore-scripts --no-audit --no-fund --loglevel=error \
     "@anthropic-ai/claude-code@$claude" "@openai/codex@$codex" "@google/gemini-cli@$gemini"
-# Sandboxes run it with their own Python, which is that of Debian.
+# Sandboxes run it with their own Python, which is that of Debian, and cannot write byte code beside it.
 .venv/bin/uv venv --quiet --clear --python /usr/bin/python3 "$target/mini"
-.venv/bin/uv pip install --quiet --python "$target/mini/bin/python" "mini-swe-agent==$mini" "mcp==$mcp"
+.venv/bin/uv pip install --quiet --compile-bytecode --python "$target/mini/bin/python" "mini-swe-agent==$mini" "mcp==$mcp"
 printf '%s' "$wanted" >"$target/installed"

@@ -103,7 +103,10 @@ class Settings(BaseSettings):
     agent_timeout_s: float = Field(default=1800.0, gt=0)
     """Seconds that one turn of the coding agent may take."""
     agent_budget_usd: float = Field(default=2.0, gt=0)
-    """Dollars that one turn may cost, kept by claude and mini-swe-agent; the others can only be held to the time."""
+    """Dollars that one turn may cost; all but claude can be held to it only where `FC_PRICES` knows their model."""
+    prices: Path | None = None
+    """JSON file of what models cost, as in `{"gpt-5": {"input": 1.25, "output": 10}}`: dollars for a million tokens. It
+    turns tokens into dollars; without it only claude says what it cost."""
     agents_dir: Path | None = None
     """Where `scripts/install-agents.sh` has put the coding agents; empty means those on the PATH."""
     anthropic_api_key: SecretStr = Field(

@@ -12,7 +12,7 @@ from datasmith.agents.scripting import Brief, Written
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Tier
 from datasmith.docker.images import ImagePlan
-from datasmith.errors import AgentFailed, EngineUnavailable, ModelUnavailable
+from datasmith.errors import EngineUnavailable, ModelUnavailable
 from datasmith.settings import Settings
 from tests.conformance.engines import ENGINES, source_tar
 from tests.loopback.model_server import Model, Read, Run, Step, Write, playing
@@ -138,7 +138,7 @@ ls -a ~ >>/tmp/seen; cat /tmp/seen
 """
 
 
-def test_the_sandbox_has_one_way_out_and_one_secret(
+def test_the_sandbox_has_one_way_out_and_no_secret(
     engine: ContainerEngine, image: ImageRef, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither the machine's loopback nor the network can be reached, and of our environment nothing is there."""
@@ -150,7 +150,7 @@ def test_the_sandbox_has_one_way_out_and_one_secret(
         assert not stranger.asked
     seen = str([message for message in model.asked[-1].body["messages"] if message["role"] == "tool"])
     assert "direct no:" in seen and "outside no:" in seen and "REACHED" not in seen
-    assert "proxied no: HTTP Error 403" in seen and "elsewhere no: HTTP Error 403" in seen and KEY in seen
+    assert "proxied no:" in seen and "elsewhere no: HTTP Error 403" in seen and KEY not in seen
     assert "hunter2" not in seen and "ghp_" not in seen
 
 
@@ -165,11 +165,11 @@ def test_a_model_that_is_gone_is_an_outage(engine: ContainerEngine, image: Image
 
 
 def test_a_model_that_refuses_is_no_attempt_either(engine: ContainerEngine, image: ImageRef, place: Path) -> None:
-    """The agent has written nothing, and says why."""
+    """The agent has written nothing: a model that never answered is out of order, whatever it gives as a reason."""
     with playing(status=404) as model:
         writer = open_writer("claude", settings_for("claude", model, place), engine)
         assert writer is not None
-        with pytest.raises(AgentFailed, match="claude ended with exit code 1"):
+        with pytest.raises(ModelUnavailable, match=r"of \d+ requests to the model failed.*HTTP status 404"):
             writer.write(brief(image, place))
 
 
@@ -182,7 +182,7 @@ class Deaf:
         self._engine = engine
 
     def start(self, image: ImageRef, **given: object) -> Container:
-        mounts = [mount for mount in given.pop("mounts") if "egress" not in mount.target]  # type: ignore[attr-defined]
+        mounts = [mount for mount in given.pop("mounts") if "/fc/model" not in mount.target]  # type: ignore[attr-defined]
         start: Callable[..., Container] = self._engine.start
         return start(image, mounts=mounts, **given)
 
@@ -192,7 +192,7 @@ def test_an_engine_that_cannot_give_a_way_out_says_so(engine: ContainerEngine, i
     with playing() as model:
         writer = open_writer("mini-swe-agent", settings_for("mini-swe-agent", model, place), Deaf(engine))  # type: ignore[arg-type]
         assert writer is not None
-        with pytest.raises(EngineUnavailable, match=r"far cannot show a socket .* --agent none"):
+        with pytest.raises(EngineUnavailable, match=r"cannot show a socket .* --agent none"):
             writer.write(brief(image, place))
         assert not model.asked
 

@@ -5,13 +5,17 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
+from datasmith.agents.coding.base import Agent
 from datasmith.agents.coding.options import AgentOptions
-from datasmith.agents.coding.registry import agent_address
+from datasmith.agents.coding.registry import agent_address, load_agent
 from datasmith.errors import ConfigError
+
+if TYPE_CHECKING:
+    from datasmith.settings import Settings
 
 EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
 NO_MODEL = "none"
@@ -53,9 +57,24 @@ class AgentEntry(BaseModel):
         """The agent's name, or its class's."""
         return self.agent or (self.agent_import_path or "").rpartition(":")[2]
 
-    def options(self, directory: Path) -> AgentOptions:
+    def options(self, directory: Path, settings: "Settings | None" = None) -> AgentOptions:
         """What the agent's constructor gets; relative paths in it start at `directory`."""
-        return AgentOptions(self.short_name, self.model, self.agent_kwargs, self.model_kwargs, directory)
+        return AgentOptions(self.short_name, self.model, self.agent_kwargs, self.model_kwargs, directory, settings)
+
+
+def load_agents(entries: Sequence[AgentEntry], source: str, directory: Path, settings: "Settings") -> tuple[Agent, ...]:
+    """The agents of all entries.
+
+    Raises:
+        ConfigError: names `source`, and the index of the entry whose agent lacks a program, a key or an option.
+    """
+    found = []
+    for index, entry in enumerate(entries):
+        try:
+            found.append(load_agent(entry.address, entry.options(directory, settings)))
+        except ConfigError as error:
+            raise ConfigError(f"--config {source}: entry {index}: {error}") from error
+    return tuple(found)
 
 
 def parse_entries(text: str, source: str) -> tuple[AgentEntry, ...]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from datasmith.agents.coding.trajectory import TrajectoryStep
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict
 from datasmith.workloads.launch import TAMPERED
@@ -36,7 +37,11 @@ class _Frozen(BaseModel):
 
 
 class AgentFacts(_Frozen):
-    """trajectory.json: what is known of an agent's work. Unknown usage is None."""
+    """trajectory.json: what is known of an agent's work. Unknown usage is None.
+
+    `stopped_by` is the budget that ended the work, which counts as far as it went; `outage` is what was wrong with the
+    model where that ended it.
+    """
 
     wall_s: float
     input_tokens: int | None = None
@@ -46,6 +51,9 @@ class AgentFacts(_Frozen):
     timed_out: bool = False
     measure_empty: bool = False
     """The empty patch is this agent's answer, to be measured; any other agent's empty patch is a failure."""
+    stopped_by: str | None = None
+    outage: str | None = None
+    steps: tuple[TrajectoryStep, ...] = ()
 
 
 class TestFacts(_Frozen):
@@ -87,8 +95,18 @@ class Ending:
     reason: str | None = None
 
 
+def with_budget(ending: Ending, facts: AgentFacts | None) -> Ending:
+    """The ending, and where a budget stopped the agent its reason says so first."""
+    if facts is None or facts.stopped_by is None:
+        return ending
+    said = f"stopped by {facts.stopped_by}"
+    return Ending(ending.outcome, f"{said}; {ending.reason}" if ending.reason else said)
+
+
 def before_tests(facts: AgentFacts, patch: str, guard: GuardVerdict) -> Ending | None:
     """How the trial ended where its patch is not even applied; None where it is to be tested."""
+    if facts.outage:
+        return Ending("infra_error", facts.outage)
     if facts.timed_out:
         return Ending("agent_timeout", f"still at work after {facts.wall_s:.0f} s")
     if facts.failure:

@@ -11,9 +11,9 @@ import anyio
 from anyio import to_thread
 
 from datasmith import process
-from datasmith.agents.coding.registry import load_agent
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
+from datasmith.evaluation.config import load_agents
 from datasmith.evaluation.leases import LEASE_S, Holder, claim, holder_of
 from datasmith.evaluation.run_folder import RunFolder, keys
 from datasmith.evaluation.trial import StepObserver, Stopped, StopToken, Surroundings, TaskRun
@@ -157,10 +157,7 @@ def _work(job: TaskJob, stop: StopToken) -> None:
         raise ConfigError(f"{job.task_folder} on {gethostname()} is not the task that the run began with on {job.host}")
     config = record.config
     settings = load_settings(engine=config.engine)
-    agents = {
-        label: load_agent(entry.address, entry.options(job.config_dir))
-        for label, entry in zip(config.labels, config.agents, strict=True)
-    }
+    agents = dict(zip(config.labels, load_agents(config.agents, "run.json", job.config_dir, settings), strict=True))
     around = Surroundings(folder, config, agents, open_engine(settings), settings, _Unseen(), stop)
     TaskWork(around, core_locks(settings)).run(read_task(job.task_folder), job.task_folder)
 

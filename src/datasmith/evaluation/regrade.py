@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from datasmith.errors import TrialError
 from datasmith.evaluation.grading import SHARED_ARMS, guard_verdict
-from datasmith.evaluation.outcome import Ending, after_outputs, after_timing, before_tests, before_timing
+from datasmith.evaluation.outcome import Ending, after_outputs, after_timing, before_tests, before_timing, with_budget
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, read_record, write_record
@@ -61,7 +61,7 @@ def _session(folder: RunFolder, task_id: str, number: int, records: Sequence[Tri
 def _trial(folder: RunFolder, record: TrialRecord, summaries: Summaries) -> TrialRecord:
     key = _key(record)
     ratios = summaries.get(agent_arm(key.label))
-    ending = _ending(folder, key, ratios, summaries)
+    ending = with_budget(_ending(folder, key, ratios, summaries), folder.read_facts(key))
     found = score(pairs_of(ratios, summaries[EXPERT])) if ending.outcome == "measured" else None
     return record.model_copy(
         update={

@@ -13,11 +13,10 @@ import anyio
 
 from datasmith import __version__
 from datasmith.agents.coding.base import Agent
-from datasmith.agents.coding.registry import load_agent
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
-from datasmith.evaluation.config import AgentEntry, RunConfig, parse_entries
+from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents, parse_entries
 from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
@@ -72,7 +71,7 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
         EngineUnavailable: there is no engine to run in.
     """
     entries = _entries(request.config)
-    agents = [load_agent(entry.address, entry.options(request.config.parent)) for entry in entries]
+    agents = load_agents(entries, str(request.config), request.config.parent, settings)
     dataset = load_dataset(request.dataset, registry=request.registry)
     tasks = dataset.select(request.task_ids)
     _check_slots(request, settings)

@@ -8,13 +8,13 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
-from datasmith.agents.coding.base import Agent, AgentResult, Usage
+from datasmith.agents.coding.base import Agent, AgentResult, Usage, equipped
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
-from datasmith.errors import AgentFailed, ContainerError, TrialError
+from datasmith.errors import AgentFailed, ContainerError, ModelUnavailable, TrialError
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.grading import Graded, Grader, Submission
 from datasmith.evaluation.images import sealed_image
-from datasmith.evaluation.outcome import AgentFacts, Ending
+from datasmith.evaluation.outcome import AgentFacts, Ending, with_budget
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, write_record, write_text
 from datasmith.evaluation.suite import show_suite
@@ -125,7 +125,8 @@ class TaskRun:
         self._say("image")
         image = sealed_image(self._around.engine, self._around.settings, self._task, self._task_folder, self._folder)
         for number, key in enumerate(pending):
-            if self._folder.read_facts(key) is None:
+            facts = self._folder.read_facts(key)
+            if facts is None or facts.outage:
                 self._say(f"{key.label} at work", number, len(pending))
                 self._solve(key, image)
         grader = Grader(
@@ -149,22 +150,32 @@ class TaskRun:
     def _solve(self, key: TrialKey, image: ImageRef) -> None:
         """Let the agent work in a fresh sandbox, and store what it hands in; trajectory.json is written last."""
         agent = self._around.agents[key.agent]
-        with self._around.engine.start(image, limits=self._around.limits(self._cores), writable_env=True) as container:
-            show_suite(container, self._task)
-            try:
-                result = agent.solve(self._task, container, timeout_s=self._around.config.timeout_s)
-            except AgentFailed as error:
-                result = AgentResult("", Usage(), 0.0, f"{error}\n", failure=str(error))
+        try:
+            result = self._work(agent, image)
+        except (AgentFailed, ModelUnavailable) as error:
+            outage = str(error) if isinstance(error, ModelUnavailable) else None
+            failure = None if outage else str(error)
+            result = AgentResult("", Usage(), 0.0, f"{error}\n", failure=failure, outage=outage)
         self._around.stop.check()
         where = self._folder.trial(key)
         write_text(where / "agent.log", result.log)
         write_text(where / "patch.diff", result.patch)
         self._write(where / "trajectory.json", _facts(agent, result))
 
+    def _work(self, agent: Agent, image: ImageRef) -> AgentResult:
+        """One agent in a sandbox that nobody has worked in before."""
+        around, limits = self._around, self._around.limits(self._cores)
+        with (
+            equipped(agent) as (worker, mounts),
+            around.engine.start(image, limits=limits, mounts=mounts, writable_env=True) as container,
+        ):
+            show_suite(container, self._task)
+            return worker.solve(self._task, container, timeout_s=around.config.timeout_s)
+
     def _complete(self, done: list[TrialKey], graded: Graded) -> None:
         for key in done:
             facts = self._folder.read_facts(key)
-            ending = graded.endings[key]
+            ending = with_budget(graded.endings[key], facts)
             ratios = graded.ratios.get(key)
             record = TrialRecord(
                 task_id=key.task_id,
@@ -199,4 +210,7 @@ def _facts(agent: Agent, result: AgentResult) -> AgentFacts:
         failure=result.failure,
         timed_out=result.timed_out,
         measure_empty=agent.name == "nop",
+        stopped_by=result.stopped_by,
+        outage=result.outage,
+        steps=result.steps,
     )

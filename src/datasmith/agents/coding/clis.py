@@ -1,10 +1,15 @@
-"""The four coding agents: how each is called, what it is told of its model, and where it says what it spent."""
+"""The four coding agents: how each is called, and what it is told of its model."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from datasmith.agents.coding.base import Usage
+from pydantic import JsonValue, SecretStr
+
+from datasmith.agents.coding.gateway import Upstream
+from datasmith.agents.coding.inside.launch import MODEL_URL
 from datasmith.agents.coding.programs import (
     bundle_of_gemini,
     find_program,
@@ -13,7 +18,7 @@ from datasmith.agents.coding.programs import (
     packages_of_mini,
     shown,
 )
-from datasmith.agents.coding.sandboxed import AGENT_HOME, PLACE, CodingCli
+from datasmith.agents.coding.work import AGENT_HOME, PROMPT_WORD, CodingCli, Told
 from datasmith.docker.egress import Destination
 from datasmith.docker.engine import WORKDIR
 from datasmith.docker.environment import HOME
@@ -22,78 +27,102 @@ from datasmith.errors import ConfigError
 if TYPE_CHECKING:
     from datasmith.settings import Settings
 
-_PROMPT = "{prompt}"
-_TRAJECTORY = f"{PLACE}/.trajectory.json"
+Place = TypeVar("Place")
+NO_KEY = "the-host-holds-the-key"
+"""What a program is given where it insists on a key; the gateway puts the real one in its place."""
+_OUTPUT = "/tmp/fc-trajectory.json"
+"""In the sandbox, which has a /tmp of its own."""
 
 
-def claude(settings: "Settings") -> CodingCli | None:
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked of an agent's model: its name ("" for the agent's own default), a bound, and more parameters."""
+
+    model: str = ""
+    max_cost_usd: float | None = None
+    more: Mapping[str, JsonValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Why an agent cannot be used here: what is missing, and how the setting that gives it is written."""
+
+    what: str
+    example: str
+
+    def __str__(self) -> str:
+        return f"{self.what} (example: {self.example})"
+
+
+def claude(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     """Claude Code; its output is one JSON object with the cost."""
-    key = settings.anthropic_api_key.get_secret_value()
-    program = find_program("claude", settings.agents_dir)
-    native = native_claude(program) if program and key else None
-    if native is None:
-        return None
+    found = _found("claude", settings, native_claude)
+    upstream = _upstream(_ANTHROPIC, settings.anthropic_api_key, settings.anthropic_base_url, settings, ask)
+    if isinstance(found, Lack):
+        return found
+    if isinstance(upstream, Lack):
+        return upstream
     words = [f"{AGENT_HOME}/claude", "-p", "--output-format", "json", "--dangerously-skip-permissions"]
-    words += ["--add-dir", WORKDIR, "--max-budget-usd", f"{settings.agent_budget_usd:g}"]
-    words += ["--model", settings.agent_model] if settings.agent_model else []
+    words += ["--add-dir", WORKDIR, "--disallowedTools", "WebSearch,WebFetch"]
+    words += ["--max-budget-usd", f"{ask.max_cost_usd:g}"] if ask.max_cost_usd else []
+    words += ["--model", ask.model] if ask.model else []
     return CodingCli(
         name="claude",
-        model=settings.agent_model or "claude (its default)",
+        model=ask.model or "claude (its default)",
         argv=tuple(words),
         environment={
-            "ANTHROPIC_API_KEY": key,
-            "ANTHROPIC_BASE_URL": settings.anthropic_base_url,
+            "ANTHROPIC_API_KEY": NO_KEY,
+            "ANTHROPIC_BASE_URL": MODEL_URL,
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_MAX_RETRIES": "4",
         },
-        endpoint=_endpoint("ANTHROPIC_BASE_URL", settings.anthropic_base_url),
-        key=key,
-        mounts=(shown(native, "claude"),),
-        read_usage=_usage_of_claude,
+        upstream=upstream,
+        mounts=(shown(found, "claude"),),
+        read=_told_by_claude,
     )
 
 
-def codex(settings: "Settings") -> CodingCli | None:
-    """OpenAI's codex; its output is a line of JSON for each event, with tokens and without cost."""
-    key = settings.openai_api_key.get_secret_value()
-    program = find_program("codex", settings.agents_dir)
-    native = native_codex(program) if program and key else None
-    if native is None:
-        return None
-    url = json.dumps(settings.openai_base_url)
-    provider = f'{{name="fc",base_url={url},env_key="OPENAI_API_KEY",wire_api="responses"}}'
+def codex(settings: "Settings", ask: Ask) -> CodingCli | Lack:
+    """OpenAI's codex; its output is a line of JSON for each event."""
+    found = _found("codex", settings, native_codex)
+    upstream = _upstream(_OPENAI, settings.openai_api_key, settings.openai_base_url, settings, ask)
+    if isinstance(found, Lack):
+        return found
+    if isinstance(upstream, Lack):
+        return upstream
+    provider = f'{{name="fc",base_url="{MODEL_URL}",env_key="OPENAI_API_KEY",wire_api="responses"}}'
     words = [f"{AGENT_HOME}/codex/bin/codex", "exec", "--json", "--skip-git-repo-check"]
-    words += ["--dangerously-bypass-approvals-and-sandbox"]
+    words += ["--dangerously-bypass-approvals-and-sandbox", "-c", 'web_search="disabled"']
     words += ["-c", "model_provider=fc", "-c", f"model_providers.fc={provider}", "-c", "analytics.enabled=false"]
-    words += ["-m", settings.agent_model] if settings.agent_model else []
+    words += ["-m", ask.model] if ask.model else []
     return CodingCli(
         name="codex",
-        model=settings.agent_model or "codex (its default)",
+        model=ask.model or "codex (its default)",
         argv=(*words, "-"),
-        environment={"OPENAI_API_KEY": key, "CODEX_HOME": f"{HOME}/.codex"},
-        endpoint=_endpoint("OPENAI_BASE_URL", settings.openai_base_url),
-        key=key,
-        mounts=(shown(native, "codex"),),
-        read_usage=_usage_of_codex,
+        environment={"OPENAI_API_KEY": NO_KEY, "CODEX_HOME": f"{HOME}/.codex"},
+        upstream=upstream,
+        mounts=(shown(found, "codex"),),
         files={f"{HOME}/.codex/config.toml": ""},
     )
 
 
-def gemini(settings: "Settings") -> CodingCli | None:
-    """Google's gemini; its output is one JSON object with tokens and without cost."""
-    key = settings.gemini_api_key.get_secret_value()
-    program = find_program("gemini", settings.agents_dir)
-    found = bundle_of_gemini(program) if program and key else None
-    if found is None:
-        return None
+def gemini(settings: "Settings", ask: Ask) -> CodingCli | Lack:
+    """Google's gemini; its output is one JSON object."""
+    found = _found("gemini", settings, bundle_of_gemini)
+    upstream = _upstream(_GEMINI, settings.gemini_api_key, settings.gemini_base_url, settings, ask)
+    if isinstance(found, Lack):
+        return found
+    if isinstance(upstream, Lack):
+        return upstream
     bundle, node = found
-    model = settings.agent_model or "gemini-2.5-pro"
+    model = ask.model or "gemini-2.5-pro"
     chosen = {
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
         "privacy": {"usageStatisticsEnabled": False},
         "telemetry": {"enabled": False},
         "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+        "tools": {"exclude": ["google_web_search", "web_fetch"]},
     }
     words = [f"{AGENT_HOME}/node", f"{AGENT_HOME}/gemini/gemini.js", "-o", "json", "--skip-trust", "--yolo"]
     words += ["-m", model, "--include-directories", WORKDIR]
@@ -101,34 +130,36 @@ def gemini(settings: "Settings") -> CodingCli | None:
         name="gemini",
         model=model,
         argv=tuple(words),
-        environment={"GEMINI_API_KEY": key, "GOOGLE_GEMINI_BASE_URL": settings.gemini_base_url},
-        endpoint=_endpoint("GOOGLE_GEMINI_BASE_URL", settings.gemini_base_url),
-        key=key,
+        environment={"GEMINI_API_KEY": NO_KEY, "GOOGLE_GEMINI_BASE_URL": MODEL_URL},
+        upstream=upstream,
         mounts=(shown(bundle, "gemini"), shown(node, "node")),
-        read_usage=_usage_of_gemini,
         files={f"{HOME}/.gemini/settings.json": json.dumps(chosen)},
     )
 
 
-def mini_swe_agent(settings: "Settings") -> CodingCli | None:
-    """mini-swe-agent on the model of DSPY_MODEL; its output tells no cost, but it stops at its budget."""
-    key = settings.dspy_api_key.get_secret_value()
-    program = find_program("mini", settings.agents_dir)
-    model = settings.agent_model or settings.dspy_model
-    found = packages_of_mini(program) if program and key and model else None
-    if found is None:
-        return None
-    packages, version = found
+def mini_swe_agent(settings: "Settings", ask: Ask) -> CodingCli | Lack:
+    """mini-swe-agent on any OpenAI-compatible model, that of DSPY_MODEL where none is named."""
+    found = _found("mini", settings, packages_of_mini)
     url = settings.dspy_api_base or "https://api.openai.com/v1"
-    words = [f"/usr/bin/python{version}", "-m", "minisweagent.run.mini", "-m", model, "-t", _PROMPT, "-y"]
-    words += ["--exit-immediately", "-l", f"{settings.agent_budget_usd:g}", "-o", _TRAJECTORY]
-    words += ["-c", "mini.yaml", "-c", f"model.model_kwargs.api_base={url}"]
+    upstream = _upstream(_DSPY, settings.dspy_api_key, url, settings, ask)
+    model = ask.model or settings.dspy_model
+    if isinstance(found, Lack):
+        return found
+    if isinstance(upstream, Lack):
+        return upstream
+    if not model:
+        return Lack("its model is not named: DSPY_MODEL is not set", "DSPY_MODEL=openai/gpt-5")
+    packages, version = found
+    words = [f"/usr/bin/python{version}", "-m", "minisweagent.run.mini", "-t", PROMPT_WORD, "-y"]
+    words += ["-m", model if "/" in model else f"openai/{model}"]
+    words += ["--exit-immediately", "-l", f"{ask.max_cost_usd or 0:g}", "-o", _OUTPUT]
+    words += ["-c", "mini.yaml", "-c", f"model.model_kwargs.api_base={MODEL_URL}"]
     return CodingCli(
         name="mini-swe-agent",
         model=model,
         argv=tuple(words),
         environment={
-            "OPENAI_API_KEY": key,
+            "OPENAI_API_KEY": NO_KEY,
             "PYTHONPATH": f"{AGENT_HOME}/mini",
             "PYTHONDONTWRITEBYTECODE": "1",
             "MSWEA_CONFIGURED": "true",
@@ -137,28 +168,63 @@ def mini_swe_agent(settings: "Settings") -> CodingCli | None:
             "MSWEA_COST_TRACKING": "ignore_errors",
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         },
-        endpoint=_endpoint("DSPY_API_BASE", url),
-        key=key,
+        upstream=upstream,
         mounts=(shown(packages, "mini"),),
-        read_usage=lambda _said: Usage(),
-        prompt_word=_PROMPT,
+        read=_told_by_mini,
     )
 
 
-CLIS: Mapping[str, Callable[["Settings"], CodingCli | None]] = {
+CLIS: Mapping[str, Callable[["Settings", Ask], CodingCli | Lack]] = {
     "claude": claude,
     "codex": codex,
     "gemini": gemini,
     "mini-swe-agent": mini_swe_agent,
 }
-"""Name -> the agent as the settings say, or None where its program or its key is missing; in the order of `auto`."""
+"""Name -> the agent as the settings say, or what it lacks; in the order of `auto`."""
+TELL_COST = frozenset({"claude"})
+"""Those that say in dollars what they spent, and stop at a budget of dollars by themselves."""
 
 
-def _endpoint(variable: str, url: str) -> Destination:
+@dataclass(frozen=True, slots=True)
+class _Api:
+    """How a provider's key and address are set, and which header carries the key."""
+
+    key: str
+    key_example: str
+    url: str
+    header: str
+
+
+_ANTHROPIC = _Api("ANTHROPIC_API_KEY", "sk-ant-...", "ANTHROPIC_BASE_URL", "x-api-key")
+_OPENAI = _Api("OPENAI_API_KEY", "sk-...", "OPENAI_BASE_URL", "Authorization")
+_GEMINI = _Api("GEMINI_API_KEY", "AIza...", "GOOGLE_GEMINI_BASE_URL", "x-goog-api-key")
+_DSPY = _Api("DSPY_API_KEY", "sk-...", "DSPY_API_BASE", "Authorization")
+
+
+def _found(program: str, settings: "Settings", read: Callable[[Path], Place | None]) -> Place | Lack:
+    """What is to be shown of an installed program."""
+    path = find_program(program, settings.agents_dir)
+    found = read(path) if path else None
+    if found is not None:
+        return found
+    where = (
+        f"in FC_AGENTS_DIR={settings.agents_dir}" if settings.agents_dir else "on the PATH; FC_AGENTS_DIR is not set"
+    )
+    return Lack(
+        f"its program {program} is not {where}", "scripts/install-agents.sh .agents, then FC_AGENTS_DIR=.agents"
+    )
+
+
+def _upstream(api: _Api, key: SecretStr, url: str, settings: "Settings", ask: Ask) -> Upstream | Lack:
+    secret = key.get_secret_value()
+    if not secret:
+        return Lack(f"its model's key {api.key} is not set", f"{api.key}={api.key_example}, in tokens.env")
+    upstream = Upstream(url, api.header, secret, ask.more, settings.ca_bundle)
     try:
-        return Destination.of_url(url)
+        Destination.of_url(url)
     except ValueError as error:
-        raise ConfigError(f"{variable}={url} is no address of an API (example: https://api.example.org/v1)") from error
+        raise ConfigError(f"{api.url}={url} is no address of an API (example: https://api.example.org/v1)") from error
+    return upstream
 
 
 def _objects(text: str) -> Iterator[Mapping[str, object]]:
@@ -172,36 +238,15 @@ def _objects(text: str) -> Iterator[Mapping[str, object]]:
             yield found
 
 
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _usage_of_claude(text: str) -> Usage:
+def _told_by_claude(text: str) -> Told:
     for found in _objects(text):
-        cost, usage = found.get("total_cost_usd"), found.get("usage")
-        if found.get("type") == "result" and isinstance(usage, dict):
-            dollars = float(cost) if isinstance(cost, int | float) else None
-            return Usage(_count(usage.get("input_tokens")), _count(usage.get("output_tokens")), dollars)
-    return Usage()
-
-
-def _usage_of_codex(text: str) -> Usage:
-    used = [found.get("usage") for found in _objects(text) if found.get("type") == "turn.completed"]
-    last = used[-1] if used else None
-    if not isinstance(last, dict):
-        return Usage()
-    return Usage(_count(last.get("input_tokens")), _count(last.get("output_tokens")))
-
-
-def _usage_of_gemini(text: str) -> Usage:
-    for found in _objects(text):
-        stats = found.get("stats")
-        models = stats.get("models") if isinstance(stats, dict) else None
-        if isinstance(models, dict):
-            tokens = [model.get("tokens") for model in models.values() if isinstance(model, dict)]
-            known = [each for each in tokens if isinstance(each, dict)]
-            return Usage(
-                sum(_count(each.get("prompt")) or 0 for each in known),
-                sum(_count(each.get("candidates")) or 0 for each in known),
+        cost = found.get("total_cost_usd")
+        if found.get("type") == "result":
+            return Told(
+                float(cost) if isinstance(cost, int | float) else None, found.get("subtype") == "error_max_budget_usd"
             )
-    return Usage()
+    return Told()
+
+
+def _told_by_mini(text: str) -> Told:
+    return Told(over_budget="LimitsExceeded" in text[-2000:])

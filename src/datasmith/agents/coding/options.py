@@ -3,21 +3,29 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from datasmith.errors import ConfigError
 
+if TYPE_CHECKING:
+    from datasmith.settings import Settings
+
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    """One entry of the configuration. `directory` is where relative paths in it start: the configuration's own."""
+    """One entry of the configuration. `directory` is where relative paths in it start: the configuration's own.
+
+    `settings` are those of the run; None means that they are read when an agent needs them.
+    """
 
     name: str
     model: str = "none"
     kwargs: Mapping[str, JsonValue] = field(default_factory=dict)
     model_kwargs: Mapping[str, JsonValue] = field(default_factory=dict)
     directory: Path = Path()
+    settings: "Settings | None" = field(default=None, repr=False)
 
     def refuse_unknown(self, known: frozenset[str] = frozenset()) -> None:
         """Raise ConfigError where agent_kwargs holds a key that the agent does not read."""

@@ -5,7 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
-from datasmith.agents.coding.sandboxed import AGENT_HOME
+from datasmith.agents.coding.work import AGENT_HOME
 from datasmith.docker.engine import Mount
 
 _ELF = b"\x7fELF"

@@ -12,6 +12,10 @@ AGENTS = {
     "nop": "datasmith.agents.coding.nop:NopAgent",
     "oracle": "datasmith.agents.coding.oracle:OracleAgent",
     "command": "datasmith.agents.coding.command:CommandAgent",
+    "claude": "datasmith.agents.coding.cli_agents:ClaudeAgent",
+    "codex": "datasmith.agents.coding.cli_agents:CodexAgent",
+    "gemini": "datasmith.agents.coding.cli_agents:GeminiAgent",
+    "mini_swe": "datasmith.agents.coding.cli_agents:MiniSweAgent",
 }
 """Short name -> address of a class that is constructed with one AgentOptions."""
 

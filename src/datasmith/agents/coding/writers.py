@@ -4,8 +4,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from datasmith.agents.coding.clis import CLIS
-from datasmith.agents.coding.sandboxed import CodingCli, SandboxedWriter, Terms
+from datasmith.agents.coding.budget import Budget
+from datasmith.agents.coding.clis import CLIS, Ask, Lack
+from datasmith.agents.coding.prices import price_of, read_prices
+from datasmith.agents.coding.sandboxed import SandboxedWriter
+from datasmith.agents.coding.work import CodingCli, Terms
 from datasmith.agents.scripting import ScriptWriter
 from datasmith.docker.egress import Destination
 from datasmith.docker.engine import ContainerEngine
@@ -16,13 +19,6 @@ if TYPE_CHECKING:
     from datasmith.settings import Settings
 
 PYPI = ("https://pypi.org", "https://files.pythonhosted.org")
-KEYS = {
-    "claude": "ANTHROPIC_API_KEY",
-    "codex": "OPENAI_API_KEY",
-    "gemini": "GEMINI_API_KEY",
-    "mini-swe-agent": "DSPY_MODEL and DSPY_API_KEY",
-}
-"""The variables that say which model an agent asks."""
 
 
 def open_writer(name: str, settings: "Settings", engine: ContainerEngine) -> ScriptWriter | None:
@@ -32,24 +28,27 @@ def open_writer(name: str, settings: "Settings", engine: ContainerEngine) -> Scr
         ConfigError: an agent that was named is not installed, or has no key.
     """
     cli = find_cli(name, settings)
-    return SandboxedWriter(cli, engine, terms_of(settings)) if cli else None
+    if cli is None:
+        return None
+    prices = read_prices(settings.prices)
+    budget = Budget(max_cost_usd=settings.agent_budget_usd, prices=prices, fallback=price_of(prices, cli.model))
+    return SandboxedWriter(cli, engine, terms_of(settings), budget)
 
 
 def find_cli(name: str, settings: "Settings") -> CodingCli | None:
     """See `open_writer`."""
+    ask = Ask(settings.agent_model, max_cost_usd=settings.agent_budget_usd)
     if name == "none":
         return None
     if name == "auto":
-        return next((cli for make in CLIS.values() if (cli := make(settings))), None)
+        found = (make(settings, ask) for make in CLIS.values())
+        return next((cli for cli in found if isinstance(cli, CodingCli)), None)
     if name not in CLIS:
         raise ConfigError(f"--agent {name!r}: must be one of auto, none, {', '.join(CLIS)} (example: --agent claude)")
-    found = CLIS[name](settings)
-    if found is None:
-        raise ConfigError(
-            f"--agent {name} needs its program (scripts/install-agents.sh, then FC_AGENTS_DIR=.agents) and its model"
-            f" (example: {KEYS[name].split(' ', maxsplit=1)[0]}=..., in tokens.env; it reads {KEYS[name]})"
-        )
-    return found
+    cli = CLIS[name](settings, ask)
+    if isinstance(cli, Lack):
+        raise ConfigError(f"--agent {name}: {cli}")
+    return cli
 
 
 def terms_of(settings: "Settings") -> Terms:

@@ -29,5 +29,5 @@ def test_an_address_that_leads_nowhere_is_a_configuration_error(address: str) ->
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
     """All of them."""
-    with pytest.raises(ConfigError, match="command, nop, oracle"):
+    with pytest.raises(ConfigError, match="claude, codex, command, gemini, mini_swe, nop, oracle"):
         agent_address("claud")

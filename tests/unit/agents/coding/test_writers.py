@@ -1,11 +1,10 @@
 """Which coding agent is taken, on what terms, and what its output says of its price."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 
-from datasmith.agents.coding.clis import CLIS, _usage_of_claude, _usage_of_codex, _usage_of_gemini
+from datasmith.agents.coding.clis import CLIS, NO_KEY, _told_by_claude, _told_by_mini
 from datasmith.agents.coding.writers import find_cli, terms_of
 from datasmith.errors import ConfigError
 from datasmith.settings import Settings, known_variables
@@ -60,7 +59,7 @@ def test_without_a_key_nobody_is_asked(tmp_path: Path) -> None:
 
 
 def test_auto_takes_the_first_that_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the order of the table, by program and key; each is given its own key and no other."""
+    """In the order of the table, by program and key; each model is asked by its own key, which no sandbox is given."""
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     install(tmp_path / "agents")
     node = tmp_path / "path/node"
@@ -71,19 +70,25 @@ def test_auto_takes_the_first_that_can(tmp_path: Path, monkeypatch: pytest.Monke
     for name in CLIS:
         cli = find_cli("auto", given(tmp_path / "agents", **everything))
         assert cli is not None and cli.name == name
-        secrets = {value for value in cli.environment.values() if value.startswith("key-")}
-        assert secrets == {cli.key} and cli.key not in repr(cli) and cli.key not in " ".join(cli.argv)
+        own = cli.upstream.key
+        assert own in everything.values() and own not in repr(cli) and NO_KEY in cli.environment.values()
+        assert own not in str([cli.argv, cli.environment, cli.files])
         assert all(mount.source.exists() and mount.target.startswith("/opt/fc/agent/") for mount in cli.mounts)
-        everything = {key: value for key, value in everything.items() if value != cli.key}
+        everything = {key: value for key, value in everything.items() if value != own}
     assert find_cli("auto", given(tmp_path / "agents", **everything)) is None
 
 
 @pytest.mark.parametrize("name", list(CLIS))
 def test_an_agent_that_was_named_must_be_there(tmp_path: Path, name: str) -> None:
-    """The error says how to install it, and which variable it reads."""
-    shutil.rmtree(tmp_path / "agents", ignore_errors=True)
-    with pytest.raises(ConfigError, match=rf"--agent {name} needs its program .*example: \w+_\w+="):
+    """The error says how to install it; and where it is, which variable it reads."""
+    with pytest.raises(ConfigError, match=rf"--agent {name}: its program \w+ is not in FC_AGENTS_DIR=.*example: s"):
         find_cli(name, given(tmp_path / "agents", **KEYS))
+    assert not (tmp_path / "agents").exists()
+    install(tmp_path / "agents")
+    (tmp_path / "path/node").write_bytes(ELF)
+    (tmp_path / "path/node").chmod(0o755)
+    with pytest.raises(ConfigError, match=rf"--agent {name}: its model's key (\w+) is not set \(example: \1="):
+        find_cli(name, given(tmp_path / "agents"))
 
 
 def test_an_address_that_leads_nowhere_is_named(tmp_path: Path) -> None:
@@ -104,15 +109,9 @@ def test_an_index_with_a_password_is_reached_but_not_told() -> None:
 
 
 def test_what_the_agents_say_they_spent() -> None:
-    """Tokens of three, dollars of one; what is not said is unknown, not zero."""
-    claude = '{"type": "result", "total_cost_usd": 0.25, "usage": {"input_tokens": 11, "output_tokens": 7}}'
-    found = _usage_of_claude(f"a warning\n{claude}")
-    assert (found.input_tokens, found.output_tokens, found.cost_usd) == (11, 7, 0.25)
-    codex = (
-        '{"type": "turn.started"}\nnoise\n{"type": "turn.completed", "usage": {"input_tokens": 5, "output_tokens": 3}}'
-    )
-    assert (_usage_of_codex(codex).input_tokens, _usage_of_codex(codex).cost_usd) == (5, None)
-    gemini = '{"response": "x", "stats": {"models": {"m": {"tokens": {"prompt": 4, "candidates": 2}}}}}'
-    assert (_usage_of_gemini(gemini).input_tokens, _usage_of_gemini(gemini).output_tokens) == (4, 2)
-    for read in (_usage_of_claude, _usage_of_codex, _usage_of_gemini):
-        assert read("Killed\n{not json").cost_usd is None and read("").input_tokens is None
+    """Claude says dollars, and two of them that a budget of theirs ended their work; what is not said is unknown."""
+    found = _told_by_claude('a warning\n{"type": "result", "subtype": "success", "total_cost_usd": 0.25, "usage": {}}')
+    assert (found.cost_usd, found.over_budget) == (0.25, False)
+    assert _told_by_claude('{"type": "result", "subtype": "error_max_budget_usd", "total_cost_usd": 2}').over_budget
+    assert _told_by_claude("Killed\n{not json").cost_usd is None and _told_by_claude("").cost_usd is None
+    assert _told_by_mini("...\nExit: LimitsExceeded\n").over_budget and not _told_by_mini("done").over_budget

@@ -1,10 +1,12 @@
-"""Process 1 of a coding agent's turn: give it its files, its environment and one way out, and wait for its end.
+"""Process 1 of a coding agent's turn: give it its files, its environment and its ways out, and wait for its end.
 
-What it shall do comes as JSON on standard input, so that no key stands on a command line.
+What it shall do comes as JSON on standard input. Where a text of the job holds MODEL_URL, the address stands where the
+agent reaches its model.
 """
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -12,7 +14,12 @@ import threading
 from contextlib import suppress
 
 NO_WAY_OUT = 97
-"""Exit code where the host's socket cannot be reached from here."""
+"""Exit code where a socket of the host cannot be reached from here."""
+STOPPED = 98
+"""Exit code where the host stopped the agent."""
+MODEL_URL = "http://model.fc.invalid"
+STOP_PATH = "/.fc/stop"
+"""What is asked here of the host gets an answer when the agent has to stop."""
 _CHUNK = 65536
 
 
@@ -64,24 +71,45 @@ def reachable(path: str) -> str:
     return ""
 
 
+def stop_when_told(path: str, child: "subprocess.Popen[bytes]", stopped: threading.Event) -> None:
+    """Wait for the host's word, and kill the agent's processes when it comes."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as host:
+        host.connect(path)
+        host.sendall(f"GET {STOP_PATH} HTTP/1.1\r\nHost: model\r\n\r\n".encode())
+        if host.recv(1):
+            stopped.set()
+            os.killpg(child.pid, signal.SIGKILL)
+
+
 def main() -> int:
     """Run the job; its exit code is the agent's."""
     job = json.load(sys.stdin)
-    wrong = reachable(job["socket"])
-    if wrong:
-        print("the proxy of the host cannot be reached: " + wrong, file=sys.stderr)
-        return NO_WAY_OUT
-    proxy = "http://127.0.0.1:{}".format(relay(job["socket"]))
+    for name in ("gateway", "egress"):
+        wrong = reachable(job[name]) if job[name] else ""
+        if wrong:
+            print("the proxy of the host cannot be reached: " + wrong, file=sys.stderr)
+            return NO_WAY_OUT
+    model = "http://127.0.0.1:{}".format(relay(job["gateway"]))
     environment = dict(os.environ)
-    environment.update(job["environment"])
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
-        environment[name] = proxy
+    environment.update({name: text.replace(MODEL_URL, model) for name, text in job["environment"].items()})
+    for name in ("NO_PROXY", "no_proxy"):
+        environment[name] = "127.0.0.1,localhost"
+    if job["egress"]:
+        proxy = "http://127.0.0.1:{}".format(relay(job["egress"]))
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+            environment[name] = proxy
     for path, text in job["files"].items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    done = subprocess.run(job["argv"], env=environment, input=job["stdin"].encode("utf-8"), check=False)
-    return done.returncode if done.returncode >= 0 else 128 - done.returncode
+            file.write(text.replace(MODEL_URL, model))
+    words = [word.replace(MODEL_URL, model) for word in job["argv"]]
+    child = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE, start_new_session=True)
+    stopped = threading.Event()
+    threading.Thread(target=stop_when_told, args=(job["gateway"], child, stopped), daemon=True).start()
+    child.communicate(job["stdin"].encode("utf-8"))
+    if stopped.is_set():
+        return STOPPED
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode
 
 
 if __name__ == "__main__":

@@ -1,0 +1,123 @@
+"""What an agent may ask its model: so many questions, for so much money, and nothing that reaches the network."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from datasmith.agents.coding.dialects import Json, Said, dialect_of, fault_in, read_answer
+from datasmith.agents.coding.prices import Price, Prices, price_of
+from datasmith.agents.coding.trajectory import Exchange
+
+_REACHES_OUT = ("search", "fetch", "url_context", "browse", "mcp", "computer", "code_interpreter", "code_execution")
+"""Words in the names of tools that a provider runs by itself, with a network that our sandbox has not."""
+_FUNCTIONS = frozenset({"function", "custom", "functionDeclarations", "local_shell", "namespace"})
+FIXED = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
+"""What model_kwargs must not say: it is the agent's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much an agent may spend; None is without bound. `fallback` prices models that the table does not name."""
+
+    max_steps: int | None = None
+    max_cost_usd: float | None = None
+    prices: Prices = field(default_factory=dict)
+    fallback: Price | None = None
+
+
+class Ledger:
+    """Which requests passed, what they brought and cost, and what stopped the agent. Used by several threads.
+
+    A step is one request that its model answered, or is about to. The budget of dollars is looked at before each
+    request: the one that exceeds it is the last.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._lock = threading.Lock()
+        self._seen: set[str] = set()
+        self._exchanges: list[Exchange] = []
+        self._asked = 0
+        self._spent = 0.0
+        self.stopped_by: str | None = None
+        self.stopped = threading.Event()
+        """Set once `stopped_by` is."""
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """All that came to an end, in the order in which they did."""
+        with self._lock:
+            return tuple(self._exchanges)
+
+    def admit(self, body: Json) -> str:
+        """Why a question must not be asked, or an empty text; what may be asked counts from now on."""
+        hosted = hosted_tools(body)
+        if hosted:
+            return f"no tools that a provider runs on the network: {', '.join(hosted)}"
+        budget = self._budget
+        with self._lock:
+            if self.stopped_by is None and budget.max_steps is not None and self._asked >= budget.max_steps:
+                self._stop(f"max_steps={budget.max_steps}")
+            if self.stopped_by is None and budget.max_cost_usd is not None and self._spent >= budget.max_cost_usd:
+                self._stop(f"max_cost_usd={budget.max_cost_usd:g}")
+            if self.stopped_by is None:
+                self._asked += 1
+            return f"the budget is spent: {self.stopped_by}" if self.stopped_by else ""
+
+    def _stop(self, reason: str) -> None:
+        self.stopped_by = reason
+        self.stopped.set()
+
+    def failed(self, model: str, status: int | None, trouble: str) -> None:
+        """A question that was admitted got no answer."""
+        with self._lock:
+            self._asked -= 1
+            self._exchanges.append(Exchange(model, status, trouble))
+
+    def answered(self, path: str, body: Json, model: str, status: int, answer: bytes) -> None:
+        """A question that was admitted got this answer."""
+        dialect = dialect_of(path)
+        events = read_answer(answer)
+        fault = fault_in(events)
+        if dialect is None or fault:
+            self.failed(model, status, fault or "no answer of a model")
+            return
+        reply = dialect.reply(events)
+        with self._lock:
+            results: list[Said] = []
+            for key, result in dialect.results(body):
+                if key not in self._seen:
+                    self._seen.add(key)
+                    results.append(result)
+            self._exchanges.append(Exchange(model, status, "", tuple(results), reply))
+            price = price_of(self._budget.prices, model) or self._budget.fallback
+            self._spent += (price.of(reply.tokens) if price else None) or 0.0
+
+
+def hosted_tools(body: Json) -> tuple[str, ...]:
+    """The tools of a question that its provider would run: on the network, where an agent has no business."""
+    found = ["mcp_servers"] if body.get("mcp_servers") else []
+    tools = body.get("tools")
+    for tool in tools if isinstance(tools, list) else []:
+        kinds = _kinds(tool) if isinstance(tool, dict) else []
+        found += [kind for kind in kinds if any(word in kind.lower() for word in _REACHES_OUT)]
+    return tuple(dict.fromkeys(found))
+
+
+def _kinds(tool: Mapping[str, JsonValue]) -> list[str]:
+    """What names a tool's kind: its type, or in Gemini's dialect the keys; our own functions have none."""
+    kind = tool.get("type")
+    if isinstance(kind, str):
+        return [] if kind in _FUNCTIONS else [kind]
+    return [] if "input_schema" in tool else [key for key in tool if key not in _FUNCTIONS]
+
+
+def laid_over(body: Json, more: Mapping[str, JsonValue]) -> Json:
+    """A question with more parameters; objects are merged, anything else is replaced."""
+    merged = dict(body)
+    for name, value in more.items():
+        old = merged.get(name)
+        merged[name] = laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return merged

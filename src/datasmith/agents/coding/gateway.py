@@ -1,0 +1,286 @@
+"""The only thing that an agent reaches: its model, through a socket. The host holds the key, counts and listens in."""
+
+import http.client
+import json
+import re
+import shutil
+import socket
+import socketserver
+import ssl
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from pydantic import JsonValue
+
+from datasmith.agents.coding.budget import Ledger, laid_over
+from datasmith.agents.coding.dialects import Json, dialect_of, read_json
+from datasmith.agents.coding.inside.launch import STOP_PATH
+from datasmith.docker.egress import Destination
+
+SOCKET = "model.sock"
+MOST_BODY = 64_000_000
+MOST_HEARD = 16_000_000
+"""Bytes of an answer that are listened to; a longer one passes unread."""
+CONNECT_TIMEOUT_S = 30.0
+ANSWER_TIMEOUT_S = 900.0
+_CHUNK = 65_536
+_SIDE_PATHS = ("/count_tokens", "/models", ":countTokens")
+"""What may be asked beside the model's answers."""
+_KEYS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"})
+_OF_ONE_HOP = frozenset(
+    {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"}
+    | {"upgrade", "host", "content-length", "accept-encoding", "expect"}
+)
+_NOT_RETURNED = _OF_ONE_HOP | {"content-encoding", "set-cookie", "date", "server"}
+Over = Callable[[int | None, bytes, str], None]
+"""Is told how a request ended: its status, what was heard, and what was in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A model's API: its address, the header that carries the key, and parameters for every question."""
+
+    url: str
+    header: str
+    key: str = field(repr=False)
+    more: Mapping[str, JsonValue] = field(default_factory=dict)
+    ca_bundle: Path | None = None
+
+    @property
+    def value(self) -> str:
+        """What the header says."""
+        return f"Bearer {self.key}" if self.header == "Authorization" else self.key
+
+    @property
+    def place(self) -> Destination:
+        """Its host and port.
+
+        Raises:
+            ValueError: the address names none.
+        """
+        return Destination.of_url(self.url)
+
+    def open(self) -> http.client.HTTPConnection:
+        """A connection for one question; nothing is sent yet."""
+        place = self.place
+        if urlsplit(self.url).scheme == "https":
+            context = ssl.create_default_context(cafile=str(self.ca_bundle) if self.ca_bundle else None)
+            return http.client.HTTPSConnection(place.host, place.port, timeout=CONNECT_TIMEOUT_S, context=context)
+        return http.client.HTTPConnection(place.host, place.port, timeout=CONNECT_TIMEOUT_S)
+
+    def path(self, asked: str) -> str:
+        """Where a path of the gateway leads: never out of the directory that the address names."""
+        return urlsplit(self.url).path.rstrip("/") + asked
+
+
+class Gateway:
+    """A reverse proxy on a socket in `directory`, which a sandbox is shown as a mount.
+
+    What is asked there goes to `upstream` with the host's key; what `ledger` does not admit gets a refusal.
+    """
+
+    def __init__(self, upstream: Upstream, ledger: Ledger) -> None:
+        self.upstream = upstream
+        self.ledger = ledger
+        self.refused: list[str] = []
+        self.closed = threading.Event()
+
+    def __enter__(self) -> Self:
+        self.directory = Path(tempfile.mkdtemp(prefix="fc-model-"))
+        self.directory.chmod(0o711)
+        path = self.directory / SOCKET
+        self._server = _Server(str(path), type("_Bound", (_Handler,), {"gateway": self}))
+        path.chmod(0o666)
+        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.closed.set()
+        self.ledger.stopped.set()
+        self._server.shutdown()
+        self._server.server_close()
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def trouble(self) -> str:
+        """What is wrong with the model's address, as seen from here; empty where somebody listens."""
+        place = self.upstream.place
+        try:
+            socket.create_connection((place.host, place.port), timeout=CONNECT_TIMEOUT_S).close()
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 64
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """An agent that hangs up in the middle is no event."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection from a sandbox."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = ANSWER_TIMEOUT_S
+    gateway: Gateway
+
+    def address_string(self) -> str:
+        """A socket has no address."""
+        return "sandbox"
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+    def do_GET(self) -> None:
+        """The launcher's wait for the budget's end, or a side question."""
+        if self.path != STOP_PATH:
+            self._side(b"")
+            return
+        self.gateway.ledger.stopped.wait()
+        self.close_connection = True
+        if not self.gateway.closed.is_set():
+            self._say(200, "stopped")
+
+    do_HEAD = do_GET  # noqa: N815 the name is http.server's
+
+    def do_POST(self) -> None:
+        """A question to the model."""
+        data = self._body()
+        if data is None:
+            self.close_connection = True
+            self._say(413, "too much")
+        elif dialect_of(self.path) is None or ".." in self.path:
+            self._side(data)
+        else:
+            self._ask(read_json(data))
+
+    def _ask(self, body: Json) -> None:
+        ledger = self.gateway.ledger
+        refusal = ledger.admit(body)
+        if refusal:
+            self._refuse(refusal)
+            return
+        question = laid_over(body, self.gateway.upstream.more)
+        model = _model(self.path, question)
+
+        def over(status: int | None, heard: bytes, trouble: str) -> None:
+            if trouble or status is None or status >= 300:
+                ledger.failed(model, status, trouble)
+            else:
+                ledger.answered(self.path, body, model, status, heard)
+
+        self._forward(json.dumps(question).encode(), over)
+
+    def _side(self, data: bytes) -> None:
+        plain = self.path.partition("?")[0]
+        if ".." in plain or not plain.endswith(_SIDE_PATHS):
+            self._refuse(f"only a model can be asked here, not {self.command} {plain[:200]}")
+        else:
+            self._forward(data, lambda _status, _heard, _trouble: None)
+
+    def _forward(self, data: bytes, over: Over) -> None:
+        upstream = self.gateway.upstream
+        with closing(upstream.open()) as connection:
+            try:
+                answer = self._send(connection, data)
+            except (OSError, http.client.HTTPException) as error:
+                said = f"{upstream.place}: {str(error) or type(error).__name__}"
+                over(None, b"", said)
+                self._say(502, f"the model cannot be reached: {said}")
+                return
+            self._pass_on(answer, over)
+
+    def _send(self, connection: http.client.HTTPConnection, data: bytes) -> http.client.HTTPResponse:
+        upstream = self.gateway.upstream
+        dropped = _KEYS | _OF_ONE_HOP
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in dropped}
+        headers |= {upstream.header: upstream.value, "Accept-Encoding": "identity", "Connection": "close"}
+        path, _, query = self.path.partition("?")
+        kept = "&".join(part for part in query.split("&") if part and not part.startswith("key="))
+        connection.connect()
+        connection.sock.settimeout(ANSWER_TIMEOUT_S)
+        target = upstream.path(path) + (f"?{kept}" if kept else "")
+        connection.request(self.command, target, body=data or None, headers=headers)
+        return connection.getresponse()
+
+    def _pass_on(self, answer: http.client.HTTPResponse, over: Over) -> None:
+        """Carry an answer as it comes; `over` is told all of it before its last part leaves."""
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in _NOT_RETURNED:
+                self.send_header(name, value)
+        bare = self.command == "HEAD" or answer.status in {204, 304}
+        self.send_header(*(("Content-Length", "0") if bare else ("Transfer-Encoding", "chunked")))
+        self.end_headers()
+        heard, waiting, trouble = bytearray(), b"", ""
+        try:
+            while not bare and (part := answer.read1(_CHUNK)):
+                heard += part[: MOST_HEARD - len(heard)]
+                self._chunk(waiting)
+                waiting = part
+            if answer.length:
+                trouble = "the answer broke off"
+        except (OSError, http.client.HTTPException) as error:
+            trouble = f"the answer broke off: {str(error) or type(error).__name__}"
+        over(answer.status, bytes(heard), trouble)
+        if trouble:
+            self.close_connection = True
+        elif not bare:
+            self._chunk(waiting)
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _chunk(self, part: bytes) -> None:
+        if part:
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            self.wfile.flush()
+
+    def _body(self) -> bytes | None:
+        """The question; None where it is longer than any, or has no end."""
+        if "chunked" not in self.headers.get("Transfer-Encoding", "").lower():
+            size = self.headers.get("Content-Length", "0")
+            return self.rfile.read(int(size)) if size.isdigit() and int(size) <= MOST_BODY else None
+        data = bytearray()
+        while len(data) <= MOST_BODY:
+            size = self.rfile.readline(100).split(b";")[0].strip().decode("ascii", "replace")
+            length = int(size, 16) if re.fullmatch("[0-9a-fA-F]{1,8}", size) else MOST_BODY
+            if length == 0:
+                while self.rfile.readline(_CHUNK).strip():
+                    pass
+                return bytes(data)
+            data += self.rfile.read(min(length, MOST_BODY))
+            self.rfile.readline(100)
+        return None
+
+    def _refuse(self, why: str) -> None:
+        self.gateway.refused.append(why)
+        self._say(403, why)
+
+    def _say(self, status: int, text: str) -> None:
+        error = {"type": "permission_error", "message": text, "code": status, "status": "PERMISSION_DENIED"}
+        data = json.dumps({"type": "error", "error": error}).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+
+def _model(path: str, body: Json) -> str:
+    """The model that is asked: the question says it, or in Gemini's dialect the path."""
+    named = body.get("model")
+    found = named if isinstance(named, str) else path.rpartition("/")[2].partition(":")[0]
+    return found[:200]
