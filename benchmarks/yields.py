@@ -10,9 +10,11 @@ those that were refused, minutes per environment and MB per task.
 
 import argparse
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,26 +43,32 @@ SHOWN_REASON = 150
 NO_IMAGES = ("uv", "clones", "tests")
 """Parts of the cache directory that hold downloads, clones and reports, not images."""
 PENDING: ItemState = "pending"
-HEAD = ("repository", "suite", "candidates", "resolved", "tried", "built", "sealed", "benchmarks", "tests", "expert",
-        "valid", "min/env", "min/PR", "MB/task")  # fmt: skip
+HEAD = ("repository", "suite", "candidates", "resolved", "tried", "built", "sealed", "listed", "tests run",
+        "tests pass", "verified", "valid", "min/env", "min/PR", "MB/task")  # fmt: skip
 
 
 @dataclass
 class Reached:
-    """The furthest step of one pull request, and when each began (seconds since the epoch)."""
+    """How far one pull request ever came, and when each step of its last run began (seconds since the epoch)."""
 
     began: dict[str, float] = field(default_factory=dict)
-    ended: float = 0.0
+    furthest: int = -1
+    """Index of a step; -1 where none began."""
+    building_s: float | None = None
+    """The longest of its builds: a second run finds the image built already."""
+    whole_s: float | None = None
+    """The longest of its runs."""
 
-    @property
-    def furthest(self) -> int:
-        """Index of a step; -1 where none began."""
-        return max((STEPS.index(step) for step in self.began), default=-1)
-
-    def minutes(self, first: str, last: str | None = None) -> float | None:
-        """From one step's begin to another's, or to the end; None where one is not known."""
-        end = self.began.get(last, 0.0) if last else self.ended
-        return (end - self.began[first]) / 60 if first in self.began and end else None
+    def note(self, step: str, when: float) -> None:
+        """A step begins, or the run ends."""
+        if step == "end":
+            if "build" in self.began:
+                self.whole_s = max(self.whole_s or 0.0, when - self.began["build"])
+            return
+        if step == "verify" and "build" in self.began:
+            self.building_s = max(self.building_s or 0.0, when - self.began["build"])
+        self.began = {step: when} if step == "build" else {**self.began, step: when}
+        self.furthest = max(self.furthest, STEPS.index(step))
 
 
 class Journal:
@@ -88,12 +96,7 @@ class Journal:
         return self.reached.setdefault(item, Reached())
 
     def _take(self, item: str, step: str, when: float) -> None:
-        if step == "build":
-            self.reached[item] = Reached()
-        if step == "end":
-            self._of(item).ended = when
-        else:
-            self._of(item).began[step] = when
+        self._of(item).note(step, when)
 
 
 def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, list[str], Counter[str]]:
@@ -103,7 +106,7 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
     settings = load_settings(data_dir=place).model_copy(update={"cache_dir": options.work / "cache"})
     journal = Journal(place / "steps.jsonl")
     request = asked(clone, suite, options)
-    before = images_mb(settings)
+    before = 0.0 if options.show else images_mb(settings)
     try:
         if not options.show:
             take_back(settings, request, options.again)
@@ -111,7 +114,7 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
                 anyio.run(pipeline.run, journal.show)
     except DatasmithError as error:
         print(f"{place.name}: {error}")
-    grown = noted(place / "images_mb.txt", images_mb(settings) - before)
+    grown = noted(place / "images_mb.txt", 0.0 if options.show else images_mb(settings) - before)
     with open_store(settings) as store:
         rows = store.stage_items(request.window.key)
     return summed(place.name, suite, rows, journal.reached, grown)
@@ -159,11 +162,12 @@ def images_mb(settings: Settings) -> float:
     root = settings.cache_dir
     parts = [part for part in root.iterdir() if part.name not in NO_IMAGES] if root.is_dir() else []
     seen: dict[tuple[int, int], int] = {}
-    for part in parts:
-        for path in part.rglob("*"):
-            if path.is_file() and not path.is_symlink():
-                facts = path.stat()
-                seen[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
+    paths = (f"{at}/{name}" for part in parts for at, _, names in os.walk(part) for name in names)
+    for path in paths:
+        # Drafts of a build that is under way come and go.
+        with suppress(FileNotFoundError):
+            facts = os.lstat(path)
+            seen[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
     return sum(seen.values()) / 1e6
 
 
@@ -181,12 +185,15 @@ def summed(
         return sum(index >= STEPS.index(step) for index in furthest.values())
 
     done = [reached[row.item] for row in tried if row.item in reached]
-    to_build = [spent for one in done if (spent := one.minutes("build", "verify")) is not None]
-    whole = [spent for one in done if (spent := one.minutes("build")) is not None]
+    to_build = [one.building_s / 60 for one in done if one.building_s is not None]
+    whole = [one.whole_s / 60 for one in done if one.whole_s is not None]
     built, measured = beyond("verify"), beyond("measure")
+    listed = [
+        row for row in tried if row.reason.startswith(ENDS["built"]) or furthest[row.item] >= STEPS.index("tests")
+    ]
     cells = [
         name, suite, str(len(at4)), str(sum(row.state == "passed" for row in at4)), str(len(tried)), str(built),
-        str(beyond("benchmarks")), str(beyond("tests")), str(beyond("tests with the expert's patch")),
+        str(beyond("benchmarks")), str(len(listed)), str(beyond("tests")), str(beyond("tests with the expert's patch")),
         str(max(measured, len(verified))),
         str(sum(row.state == "passed" for row in tried)) if measured else "-",
         mean(to_build), mean(whole), f"{grown_mb / built:.0f}" if built and grown_mb else "-",

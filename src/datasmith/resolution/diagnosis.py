@@ -147,7 +147,12 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("missing program", r"\b([\w+-]+-config)[^\n]{0,40}(?:not found|No such file|could not be found)", _program),
     ("missing program", r"(?:Could not find|Unable to find)[^\n]{0,30} ([\w+-]+-config)\b", _program),
     ("missing library", rf"Dependency {_NAME} not found|Run-time dependency {_NAME} found: NO \(tried", _library),
-    ("missing library", r"No package '([\w+.-]+)' found|Could NOT find ([\w+.-]+) \(missing", _library),
+    (
+        "missing library",
+        r"No package '([\w+.-]+)' found|Package '([\w+.-]+)', required by '.*', not found"
+        r"|Could NOT find ([\w+.-]+) \(missing",
+        _library,
+    ),
     (
         "missing compiler",
         rf"error: command {_NAME} failed: No such file|Unknown compiler\(s\): \[\['([\w+]+)'|"
@@ -178,7 +183,7 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ),
     (
         "numpy API",
-        r"module 'numpy' has no attribute '(float|int|bool|object|str|complex|long|typeDict)'"
+        r"module 'numpy' has no attribute '(float|int|bool|object|str|complex|long|typeDict|bool8)'"
         r"|`np\.(\w+_?)` was removed in the NumPy 2\.0",
         _nothing,
     ),

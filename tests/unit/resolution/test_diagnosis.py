@@ -131,6 +131,96 @@ def test_an_excerpt_of_a_log_leads_to_a_recipe(log: str) -> None:
     assert (found.kind, found.requirements) == EXCERPTS[log]
 
 
+PRINTED: dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
+    """
+    header.c:3:10: fatal error: hdf5.h: No such file or directory
+        3 | #include <hdf5.h>
+          |          ^~~~~~~~
+    compilation terminated.
+    error: Command '['gcc', '-Wsign-compare', '-O3', '-c', 'header.c']' returned non-zero exit status 1.
+    """: ("missing header", "hdf5.h", ("libhdf5-dev",), ()),
+    """
+    /usr/bin/ld: cannot find -lopenblas: No such file or directory
+    collect2: error: ld returned 1 exit status
+    error: Command '['gcc', '-shared', '-lopenblas']' returned non-zero exit status 1.
+    """: ("missing library", "openblas", ("libopenblas-dev",), ()),
+    """
+    Run-time dependency gsl found: NO  (tried pkg-config)
+
+    m3/meson.build:2:0: ERROR: Dependency "gsl" not found (tried pkg-config)
+    """: ("missing library", "gsl", ("libgsl-dev",), ()),
+    """
+    -- Checking for module 'gsl'
+    --   Package 'gsl', required by 'virtual:world', not found
+    CMake Error at /usr/share/cmake-3.25/Modules/FindPkgConfig.cmake:607 (message):
+      A required package was not found
+    Call Stack (most recent call first):
+      /usr/share/cmake-3.25/Modules/FindPkgConfig.cmake:829 (_pkg_check_modules_internal)
+      CMakeLists.txt:4 (pkg_check_modules)
+    """: ("missing library", "gsl", ("libgsl-dev",), ()),
+    """
+    CMake Error at /usr/share/cmake-3.25/Modules/FindPackageHandleStandardArgs.cmake:230 (message):
+      Could NOT find HDF5 (missing: HDF5_LIBRARIES HDF5_INCLUDE_DIRS) (found
+      version "")
+    """: ("missing library", "HDF5", ("libhdf5-dev",), ()),
+    """
+    m3/meson.build:2:0: ERROR: Program 'swig' not found or not executable
+    """: ("missing program", "swig", ("swig",), ()),
+    """
+    m2/meson.build:1:0: ERROR: Unknown compiler(s): [['gfortran'], ['flang-new'], ['flang'], ['nvfortran'], ['g95']]
+    The following exception(s) were encountered:
+    Running `gfortran --help` gave "[Errno 2] No such file or directory: 'gfortran'"
+    """: ("missing compiler", "gfortran", ("gfortran",), ()),
+    """
+    Error compiling Cython file:
+    ------------------------------------------------------------
+    ...
+    cpdef total(key):
+        if isinstance(key, (int, long)):
+                                 ^
+    ------------------------------------------------------------
+    core.pyx:2:29: undeclared name not builtin: long
+    """: ("Cython 3", "", (), ("cython<3",)),
+    """
+      File "/workspace/repo/setup.py", line 1, in <module>
+        import pkg_resources
+    ModuleNotFoundError: No module named 'pkg_resources'
+    """: ("pkg_resources gone", "", (), ("setuptools<81",)),
+    """
+        raise AttributeError(f"module {__name__!r} has no attribute {attr!r}")
+    AttributeError: module 'numpy' has no attribute 'bool8'. Did you mean: 'bool'?
+    """: ("numpy API", "bool8", (), ("numpy<2",)),
+    """
+    AttributeError: module 'numpy' has no attribute 'float'.
+    `np.float` was a deprecated alias for the builtin `float`. To avoid this error in existing code, use `float` by
+    """: ("numpy API", "float", (), ("numpy<1.24",)),
+    """
+             LookupError: setuptools-scm was unable to detect version for /workspace/repo.
+
+             Make sure you're either building from a fully intact git repository or PyPI tarballs. Most other sources
+    """: ("version from git", "", (), ()),
+    """
+             [stderr]
+             Traceback (most recent call last):
+               File "<string>", line 8, in <module>
+             ModuleNotFoundError: No module named 'hatchling'
+
+    hint: This error likely indicates that `calc@1` depends on `hatchling`, but doesn't declare it as a build dependency
+    """: ("missing module", "hatchling", (), ("hatchling",)),
+    """
+    urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>
+    """: ("network in build", "", (), ()),
+}
+"""What gcc 12, ld 2.40, Meson 1, CMake 3.25, Cython 3, numpy 2, setuptools 84, setuptools-scm and uv really printed."""
+
+
+@pytest.mark.parametrize("log", PRINTED, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(PRINTED.values())])
+def test_what_tools_print_is_read(log: str) -> None:
+    """Of builds that were made to fail; only command lines and lists are shortened."""
+    found = diagnose(textwrap.dedent(log))
+    assert (found.kind, found.what, found.apt_packages, found.requirements) == PRINTED[log]
+
+
 def test_a_library_that_a_wheel_loads_comes_from_debian() -> None:
     """Its run-time package, whichever version the file has; a strange one is only named."""
     said = "OSError: {}: cannot open shared object file: No such file or directory"
