@@ -1,5 +1,6 @@
 """What every engine promises about images and about the commands that run in them."""
 
+import re
 import tarfile
 import time
 
@@ -38,6 +39,13 @@ def test_a_changed_tier_is_another_image(built: Built) -> None:
         found = built.engine.inspect(reference)
         assert found and found.digest == other.digest
     assert built.engine.inspect("fc-conformance/nosuch:1") is None
+
+
+def test_every_tier_names_what_it_stands_on(built: Built) -> None:
+    """By digest, and the same for all tiers of an image."""
+    base = built.engine.base_of(built.env)
+    assert re.fullmatch(r"[^@]+@sha256:[0-9a-f]{64}", base)
+    assert built.engine.base_of(built.pr) == base
 
 
 def test_neither_broken_builds_nor_frozen_containers_are_taken_for_images(built: Built) -> None:

@@ -94,6 +94,10 @@ class AtOnce(Synthesis):
         self._source = source
         self._data_dir = data_dir
 
+    def base_image(self, task: Task) -> str:
+        """See Synthesis."""
+        return f"debian@{task.image_digest}"
+
     def make(self, order: Order, core: int, progress: Callable[[str], None]) -> Task | Refusal:
         """See Synthesis."""
         target = source_path(self._data_dir, order.task_id)

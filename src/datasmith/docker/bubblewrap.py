@@ -205,11 +205,9 @@ class BubblewrapEngine:
 
     def _root(self, layer: Layer | None) -> Root:
         """The root file system to show: that of the base layer below, else the host's own /usr."""
-        base = layer
-        while base and (below := self._layers.below(base)):
-            base = below
-        if base is None:
+        if layer is None:
             raise ContainerError("this tier needs a parent (example: an image of the base tier)")
+        base = self._layers.lowest(layer)
         top = base.path / "root" if base.facts["root"] == "debian" else Path("/")
         make_etc(base.path / "etc", top)
         return Root(top, base.path / "etc")
@@ -305,6 +303,11 @@ class BubblewrapEngine:
         """See ContainerEngine."""
         found = self._layers.find(reference)
         return found.ref() if found else None
+
+    def base_of(self, image: ImageRef) -> str:
+        """See ContainerEngine; the digest covers the versions of the host's packages where its /usr is shown."""
+        base = self._layers.lowest(self._layer(image))
+        return f"{base.facts.get('os', base.facts['root'])}@{base.digest}"
 
     def export(self, image: ImageRef, path: str, target: Path) -> None:
         """See ContainerEngine."""

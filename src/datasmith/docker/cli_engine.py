@@ -266,6 +266,15 @@ class CliEngine:
         digest = self._digest(reference)
         return ImageRef(self.name, reference, digest) if digest else None
 
+    def base_of(self, image: ImageRef) -> str:
+        """See ContainerEngine; tiers inherit the label of the base tier, a Dockerfile of its own may have none."""
+        labels = self._cli.json(["image", "inspect", "--format", "{{json .Config.Labels}}", image.digest])
+        if labels is not None and not isinstance(labels, dict):
+            raise ContainerError(f"{self.name} holds no image {image.digest}")
+        told = labels or {}
+        name, digest = str(told.get(_BASE_NAME, "unknown")), str(told.get(_BASE_DIGEST, image.digest))
+        return f"{name.partition('@')[0]}@{digest}"
+
     def export(self, image: ImageRef, path: str, target: Path) -> None:
         """See ContainerEngine."""
         labels = ["--label", LABEL, "--label", self._owner]

@@ -229,6 +229,13 @@ class ContainerEngine(Protocol):
     def inspect(self, reference: str) -> ImageRef | None:
         """The image with this name or digest, or None where this engine does not hold it."""
 
+    def base_of(self, image: ImageRef) -> str:
+        """The operating system that the image's tiers stand on, by its digest: debian:12@sha256:1f2e.
+
+        Raises:
+            ContainerError: this engine does not hold the image.
+        """
+
     def export(self, image: ImageRef, path: str, target: Path) -> None:
         """Write the directory `path` of the image's file system to `target` on the host as an uncompressed tar.
 

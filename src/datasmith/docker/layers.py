@@ -108,6 +108,12 @@ class LayerStore:
         """The layer that this one stands on."""
         return self.get(layer.parent) if layer.parent else None
 
+    def lowest(self, layer: Layer) -> Layer:
+        """The base layer that a layer stands on; itself where it is one."""
+        while below := self.below(layer):
+            layer = below
+        return layer
+
     def tree(self, layer: Layer | None, name: str) -> Path | None:
         """The subdirectory `name` of a layer or of the nearest one below that has it."""
         while layer:

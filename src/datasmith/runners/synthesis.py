@@ -14,7 +14,7 @@ from datasmith.agents.attempts import Attempt, Commit, whole_context
 from datasmith.agents.synthesize import Synthesizer, Wanted
 from datasmith.docker import seal
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import Container, ContainerEngine, Limits
+from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
 from datasmith.docker.images import ImagePlan
 from datasmith.docker.verifiers import MultiObjVerifier, ProfileVerifier, SmokeVerifier, TestReport
 from datasmith.errors import MeasurementFailed
@@ -74,6 +74,10 @@ class Synthesis:
         self._plan = plan
         self._limits = limits
         self._now = now
+
+    def base_image(self, task: Task) -> str:
+        """What the image of a task that was made here stands on: name@sha256:… of the operating system."""
+        return self._engine.base_of(ImageRef(self._engine.name, task.image_name, task.image_digest))
 
     def make(self, order: Order, core: int, progress: Callable[[str], None]) -> Task | Refusal:
         """The certified task of an order, or why there is none.

@@ -93,7 +93,8 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
             return order
         made = self._synthesis.make(order, core, functools.partial(self._note, pr.cache_key))
         if isinstance(made, Task):
-            write_task(made, self._data_dir / MADE, source=source, provenance=_provenance(pr, order, made))
+            base = self._synthesis.base_image(made)
+            write_task(made, self._data_dir / MADE, source=source, provenance=_provenance(pr, order, made, base))
         return made
 
     def _order(self, pr: PR, clone: Path, suites: Path) -> Order | Refusal:
@@ -199,13 +200,14 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
         return tuple(rows)
 
 
-def _provenance(pr: PR, order: Order, task: Task) -> dict[str, object]:
+def _provenance(pr: PR, order: Order, task: Task, base_image: str) -> dict[str, object]:
     other = {"suite": task.suite.model_dump(mode="json")} if task.suite else {}
     return {
         **other,
         "repository": f"https://github.com/{pr.repository}",
         "pull_request": f"https://github.com/{pr.repository}/pull/{pr.issue_number}",
         "base_commit": pr.base_sha,
+        "base_image": base_image,
         "merge_commit": pr.merge_commit_sha,
         "merged_at": pr.merged_at.isoformat() if pr.merged_at else None,
         "resolution_cutoff": order.resolution.cutoff.isoformat(),

@@ -81,6 +81,9 @@ class OneSynthesis(Synthesis):
         self.data_dir = data_dir
         self.end = end
 
+    def base_image(self, task: Task) -> str:
+        return f"debian@{task.image_digest}"
+
     def make(self, order: Order, core: int, progress: Callable[[str], None]) -> Task | Refusal:
         source = source_path(self.data_dir, order.task_id)
         source.parent.mkdir(parents=True, exist_ok=True)
@@ -329,6 +332,7 @@ def test_stages_5_and_6_write_tasks_table_and_funnel(store: SqlStore, clone: Clo
     done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
     assert states(store, 6) == {"5": "passed"}
     assert tasks_of(tmp_path / "dataset/tasks") == ["acme_calc_5"]
+    assert '"base_image": "debian@' in (tmp_path / "dataset/tasks/acme_calc_5/provenance.json").read_text()
     assert numbers(pl.read_parquet(tmp_path / "dataset/tasks.parquet").to_dicts()) == [5]
     assert '"window": "2026-02-01..2026-03-01"' in (tmp_path / f"dataset/funnel-{KEY}.json").read_text()
     (row,) = store.select("pull_requests", {"issue_number": 5})
