@@ -147,6 +147,27 @@ def run(
     return Completed(words, child.returncode, out, err, wall, usage.ru_utime + usage.ru_stime, timed_out)
 
 
+def attach(argv: Sequence[str | Path], *, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> int:
+    """Run one program on a new terminal, with ours joined to it, until it ends; returns its exit code.
+
+    The program has no way to our own terminal: what it would type there it types into its own.
+
+    Raises:
+        ConfigError: standard input or output is no terminal.
+    """
+    import pty  # nobody else needs it
+
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigError("there is no terminal to join: give a command instead (example: --command 'git status')")
+    size = os.get_terminal_size(sys.stdout.fileno())
+    for descriptor in pass_fds:
+        os.set_inheritable(descriptor, True)
+    sized = ("/bin/sh", "-c", 'stty rows "$1" cols "$2"; shift 2; exec "$@"', "sh", str(size.lines), str(size.columns))
+    settings = [f"{name}={value}" for name, value in env.items()]
+    status = pty.spawn(["/usr/bin/env", "-i", *settings, *sized, *map(str, argv)])
+    return os.waitstatus_to_exitcode(status)
+
+
 class _Streams:
     """The three pipes of a child: feeds one, drains two."""
 

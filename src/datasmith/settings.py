@@ -41,6 +41,8 @@ class Settings(BaseSettings):
     """Where the store, logs, task folders and per-window artefacts go."""
     cache_dir: Path = Field(default_factory=lambda: Path.home() / ".cache" / "fc-data")
     """Image layers of the bubblewrap engine and caches that can be rebuilt at any time."""
+    datasets_file: Path = Field(default_factory=lambda: Path.home() / ".config" / "fc-data" / "datasets.json")
+    """Your own names of datasets, after those of `--registry` and before the one that is built in."""
     clones_dir: Path | None = None
     """Clones that the pipeline makes, as <owner>/<repo>.git; yours may lie there as <owner>/<repo>. Empty means
     `<cache_dir>/clones`."""
@@ -173,6 +175,26 @@ class Settings(BaseSettings):
         parts = urlsplit(self.github_url)
         server = "https://github.com" if parts.netloc == "api.github.com" else f"{parts.scheme}://{parts.netloc}"
         return f"{server}/{{owner}}/{{repo}}.git"
+
+    @property
+    def hub_token(self) -> str:
+        """The Hugging Face token, from its variable or its file; empty where there is none.
+
+        Raises:
+            ConfigError: the file cannot be read, or does not hold one token.
+        """
+        given, path = self.hf_token.get_secret_value(), self.hf_token_path
+        if given or path is None:
+            return given
+        try:
+            token = path.expanduser().read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(
+                f"HF_TOKEN_PATH {path} cannot be read: {error} (example: HF_TOKEN_PATH=~/hf-token)"
+            ) from error
+        if not token or "\n" in token:
+            raise ConfigError(f"HF_TOKEN_PATH {path} does not hold one token (example of its text: hf_...)")
+        return token
 
     @property
     def github_tokens(self) -> tuple[str, ...]:

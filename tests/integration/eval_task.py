@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import ImageRef, Tier
 from datasmith.tasks.folder import write_task
 from datasmith.tasks.task import BuildInputs, Task
@@ -68,12 +69,14 @@ def calc_image(engine: BubblewrapEngine, where: Path) -> ImageRef:
     return engine.build(base, Tier("pr", "test-calc", ("make_env.sh",), files), log=log)
 
 
-def calc_task(image: ImageRef, root: Path, source: Path, number: int = 1) -> Task:
-    """Write the task folder of acme/calc#number below `root`."""
+def calc_task(
+    image: ImageRef, root: Path, source: Path, number: int = 1, *, owner: str = "acme", repo: str = "calc"
+) -> Task:
+    """Write the task folder of owner/repo#number below `root`."""
     task = Task(
-        task_id=f"acme_calc_{number}",
-        owner="acme",
-        repo="calc",
+        task_id=f"{owner}_{repo}_{number}",
+        owner=owner,
+        repo=repo,
         pr_number=number,
         base_commit="a" * 40,
         merge_commit="b" * 40,
@@ -90,7 +93,7 @@ def calc_task(image: ImageRef, root: Path, source: Path, number: int = 1) -> Tas
         compiled=False,
         build=BuildInputs(
             python_version="3.11",
-            files={"Dockerfile": "FROM scratch\n", "lock.txt": "", "docker_build_pkg.sh": "true\n"},
+            files={"Dockerfile": "FROM scratch\n", "lock.txt": "", **dict.fromkeys(SCRIPTS, "true\n")},
         ),
     )
     write_task(task, root, source=source, provenance={})

@@ -49,16 +49,13 @@ def seal_check(
 
 def _task(engine: "ContainerEngine", settings: "Settings", folder: Path) -> "tuple[ImageRef, SealReport]":
     from datasmith.docker import seal
-    from datasmith.evaluation.images import build_again
+    from datasmith.evaluation.images import image_of
     from datasmith.tasks.folder import read_task
     from datasmith.tasks.telltale import fix_of
 
     task = read_task(folder)
-    image = engine.inspect(task.image_digest)
-    if image is None:
-        log = settings.data_dir / "logs" / f"{task.task_id}.build.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        image = build_again(engine, settings, task, folder, log=log)
+    log = settings.data_dir / "logs" / f"{task.task_id}.build.log"
+    image = image_of(engine, settings, task, folder, log=log)
     fix = fix_of(task.expert_patch, {task.merge_commit})
     with engine.start(image) as container:
         return image, seal.check(container, fix=fix, import_names=_import_names(task))

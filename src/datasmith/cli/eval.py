@@ -6,10 +6,13 @@ from typing import Annotated
 import typer
 
 from datasmith.cli.common import run_app, show_version
+from datasmith.cli.eval_certify import certify
 from datasmith.cli.eval_options import help_without_command
 from datasmith.cli.eval_redteam import redteam
 from datasmith.cli.eval_report import regrade, report
 from datasmith.cli.eval_run import run
+from datasmith.cli.eval_runs import runs
+from datasmith.cli.eval_submit import submit
 from datasmith.cli.eval_tasks import tasks
 
 app = typer.Typer(
@@ -21,10 +24,13 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+app.command()(certify)
 app.command()(redteam)
 app.command()(regrade)
 app.command()(report)
 app.command()(run)
+app.command()(submit)
+app.add_typer(runs)
 app.add_typer(tasks)
 
 

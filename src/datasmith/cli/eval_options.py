@@ -10,7 +10,12 @@ from datasmith.errors import ConfigError
 if TYPE_CHECKING:
     from datasmith.metrics.score import FailurePolicy
 
-DatasetOption = Annotated[str, typer.Option("--dataset", "-d", help="Directory of task folders, or a registered name.")]
+DatasetOption = Annotated[
+    str,
+    typer.Option(
+        "--dataset", "-d", help="Directory of tasks, or a name[@YYYY-MM], registered or hf://datasets/OWNER/NAME."
+    ),
+]
 TaskOption = Annotated[
     list[str] | None, typer.Option("--task-id", "-t", help="Id or glob of tasks; may be repeated. Default: all.")
 ]
@@ -19,6 +24,22 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JS
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or the id of a run in --runs-dir.")]
 PolicyOption = Annotated[str, typer.Option("--policy", help="How failed trials count: floor, baseline or exclude.")]
 RegistryOption = Annotated[Path, typer.Option("--registry", help="JSON file of dataset names.")]
+AtOnceOption = Annotated[
+    int | None,
+    typer.Option(
+        "--n-concurrent", min=1, help="Tasks at once. Default: one here, as many as there are slots elsewhere."
+    ),
+]
+ExecutorOption = Annotated[
+    str, typer.Option("--executor", help="Where tasks are worked on: local, or ray (FC_RAY_ADDRESS).")
+]
+EngineOption = Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")]
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost", min=0.0, help="Begin no trial once those whose cost is known have cost so many dollars."
+    ),
+]
 RUNS = Path("runs")
 REGISTRY = Path("datasets.json")
 

@@ -1,15 +1,19 @@
 """fc-eval run: agents at work on tasks."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from datasmith.cli.eval_options import (
     REGISTRY,
     RUNS,
+    AtOnceOption,
     DatasetOption,
+    EngineOption,
+    ExecutorOption,
     JsonOption,
+    MaxCostOption,
     PolicyOption,
     RegistryOption,
     RunsOption,
@@ -18,53 +22,100 @@ from datasmith.cli.eval_options import (
 )
 from datasmith.cli.eval_report import show_report
 from datasmith.cli.logs import set_up_logging
+from datasmith.errors import BudgetSpent
+
+if TYPE_CHECKING:
+    from datasmith.evaluation.run import RunRequest
+    from datasmith.metrics.score import FailurePolicy
+    from datasmith.settings import Settings
+
+_Config = Annotated[Path | None, typer.Option("--config", "-c", help="JSON list of agents; instead of -a and -m.")]
+_Agents = Annotated[
+    list[str] | None, typer.Option("--agent", "-a", help="An agent's name, or module:Class; repeatable.")
+]
+_Models = Annotated[
+    list[str] | None, typer.Option("--model", "-m", help="The model of each --agent, in their order; repeatable.")
+]
+_Exclude = Annotated[list[str] | None, typer.Option("--exclude", help="Id or glob of tasks to leave out; repeatable.")]
+_Timeout = Annotated[
+    float, typer.Option("--timeout", "--agent-timeout", min=1.0, help="Seconds an agent may work on a task.")
+]
+_TestTimeout = Annotated[float, typer.Option(min=1.0, help="Seconds the tests of a patched tree may take.")]
+_BenchmarkTimeout = Annotated[
+    float | None, typer.Option(min=1.0, help="Seconds one launch of a benchmark may take; default: its own limit.")
+]
 
 
 def run(
     *,
     dataset: DatasetOption,
-    config: Annotated[Path, typer.Option("--config", "-c", help="JSON list of agents.")],
+    config: _Config = None,
+    agent: _Agents = None,
+    model: _Models = None,
     task_id: TaskOption = None,
+    exclude: _Exclude = None,
     runs_dir: RunsOption = RUNS,
     run_id: Annotated[str, typer.Option(help="Name of the run; the default follows from its configuration.")] = "",
     n_attempts: Annotated[int, typer.Option(min=1, help="Attempts of each agent at each task.")] = 1,
-    n_concurrent: Annotated[
-        int | None, typer.Option(min=1, help="Tasks at once. Default: one here, as many as there are slots elsewhere.")
-    ] = None,
-    executor: Annotated[str, typer.Option(help="Where tasks are worked on: local, or ray (FC_RAY_ADDRESS).")] = "local",
-    engine: Annotated[str, typer.Option(help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")] = "",
+    n_concurrent: AtOnceOption = None,
+    executor: ExecutorOption = "local",
+    engine: EngineOption = "",
     precise: Annotated[bool, typer.Option("--precise", help="Intervals of ±1 % within 96 rounds.")] = False,
     max_rounds: Annotated[int | None, typer.Option(min=6, help="At most this many rounds per workload.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the rounds' order.")] = 0,
-    timeout: Annotated[float, typer.Option(min=1.0, help="Seconds an agent may work on a task.")] = 3600.0,
+    timeout: _Timeout = 3600.0,
+    test_timeout: _TestTimeout = 1800.0,
+    benchmark_timeout: _BenchmarkTimeout = None,
+    max_cost: MaxCostOption = None,
     policy: PolicyOption = "floor",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run; without it the same.")] = True,  # noqa: ARG001
     registry: RegistryOption = REGISTRY,
     json_output: JsonOption = False,
 ) -> None:
     """Run agents on tasks; the same command goes on with a run that was stopped."""
-    from datasmith.cli.trial_progress import TrialBars
-    from datasmith.evaluation.run import RunRequest, run_evaluation
+    from datasmith.evaluation.entries import asked_entries
+    from datasmith.evaluation.run import RunRequest
     from datasmith.settings import load_settings
 
     settings = load_settings(engine=engine)
-    set_up_logging(settings.log_level)
     chosen = policy_of(policy)
+    entries, directory = asked_entries(config, agent or (), model or ())
     request = RunRequest(
         dataset=dataset,
         task_ids=tuple(task_id or ()),
-        config=config,
+        entries=entries,
+        directory=directory,
+        source=str(config or ""),
         runs_dir=runs_dir,
+        exclude=tuple(exclude or ()),
         run_id=run_id,
         n_attempts=n_attempts,
         n_concurrent=n_concurrent,
-        executor=executor,
         precise=precise,
         max_rounds=max_rounds,
         seed=seed,
         timeout_s=timeout,
+        test_timeout_s=test_timeout,
+        benchmark_timeout_s=benchmark_timeout,
+        max_cost_usd=max_cost,
+        executor=executor,
         registry=registry,
     )
+    carry_out(request, settings, chosen, json_output)
+
+
+def carry_out(request: "RunRequest", settings: "Settings", policy: "FailurePolicy", json_output: bool) -> None:
+    """Run what is asked, show how far it goes, and then its report.
+
+    Raises:
+        BudgetSpent: not all trials were begun, for what they cost.
+    """
+    from datasmith.cli.trial_progress import TrialBars
+    from datasmith.evaluation.run import run_evaluation
+
+    set_up_logging(settings.log_level)
     with TrialBars() as progress:
-        folder = run_evaluation(request, settings, progress)
-    show_report(folder.root, chosen, json_output)
+        end = run_evaluation(request, settings, progress)
+    show_report(end.folder.root, policy, json_output)
+    if end.unbegun:
+        raise BudgetSpent(end.unbegun)

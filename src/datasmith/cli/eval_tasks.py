@@ -1,9 +1,13 @@
 """fc-eval tasks: look at task folders."""
 
-from typing import TYPE_CHECKING
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.common import one_line
+from datasmith.cli.eval_interact import interact
 from datasmith.cli.eval_options import (
     REGISTRY,
     DatasetOption,
@@ -12,13 +16,17 @@ from datasmith.cli.eval_options import (
     TaskOption,
     help_without_command,
 )
+from datasmith.cli.trial_progress import ratio_of
+from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from datasmith.tasks.certificate import Certificate
     from datasmith.tasks.task import Task
 
 tasks = typer.Typer(help="Look at task folders.", name="tasks")
+tasks.command("interact")(interact)
 
 
 @tasks.callback(invoke_without_command=True)
@@ -36,17 +44,93 @@ def list_tasks(
 ) -> None:
     """List the tasks of a dataset; the exit code is that of an invalid task where one cannot be read."""
     from datasmith.errors import InvalidTask
-    from datasmith.tasks.dataset import load_dataset
+    from datasmith.settings import load_settings
+    from datasmith.tasks.dataset import Places, load_dataset
 
-    rows, problems = load_dataset(dataset, registry=registry).readable(tuple(task_id or ()))
+    rows, problems = load_dataset(dataset, Places.of(load_settings(), registry)).readable(tuple(task_id or ()))
     _print_tasks(rows, json_output)
     if problems:
         raise InvalidTask(problems)
 
 
-def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
-    import json
+@tasks.command("show")
+def show_task(
+    task: Annotated[str, typer.Argument(metavar="ID", help="Id or glob of tasks, in any spelling.")],
+    *,
+    dataset: DatasetOption,
+    registry: RegistryOption = REGISTRY,
+    json_output: JsonOption = False,
+) -> None:
+    """Print what a task is: its problem, its workloads, and what each machine found of it; never its solution."""
+    from datasmith.settings import load_settings
+    from datasmith.tasks.certificates import read_certificates
+    from datasmith.tasks.dataset import Places, load_dataset
 
+    opened = load_dataset(dataset, Places.of(load_settings(), registry))
+    found = [(one, read_certificates(opened.folders[one.task_id])) for one in opened.select([task])]
+    if json_output:
+        hidden = {"expert_patch", "build", "suite_patch"}
+        rows = [
+            {
+                **one.model_dump(mode="json", exclude=hidden),
+                "certificates": [certificate.model_dump(mode="json") for certificate in certificates],
+            }
+            for one, certificates in found
+        ]
+        print(json.dumps(rows, indent=1))
+        return
+    for one, certificates in found:
+        print("\n".join(_card(one, certificates)))
+
+
+def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
+    status = task.certificate.status if task.certificate else "no certificate"
+    expert = task.certificate.expert if task.certificate else None
+    lines = [
+        f"{task.task_id}: {task.title}",
+        f"  {task.repository} at {task.base_commit[:12]}, merged {task.merged_at:%Y-%m-%d}, Python "
+        f"{task.build.python_version}, licence {task.licence or 'unknown'}",
+        f"  {task.difficulty}, {task.category}; {len(task.workloads)} workloads in {task.benchmark_dir}, "
+        f"{len(task.passing_tests)} tests{', compiled' if task.compiled else ''}",
+        f"  image {task.image_name} {task.image_digest}",
+        f"  certificate: {status}" + (f", expert {ratio_of(expert)}" if expert else ""),
+    ]
+    lines += [
+        f"    {one.issued_at:%Y-%m-%d} {one.machine.cpu_model}, {one.engine}: {one.status}: {one.reason}"
+        for one in certificates
+    ]
+    return [one_line(line) if not line.startswith(" ") else f"  {one_line(line)}" for line in lines] + [
+        "",
+        *(one_line(line) for line in task.instruction.splitlines()),
+    ]
+
+
+@tasks.command("pack")
+def pack(
+    *,
+    dataset: DatasetOption,
+    to: Annotated[Path, typer.Option("--to", help="Directory of the release; it is replaced.")],
+    name: Annotated[str, typer.Option("--name", help="The dataset's name.")],
+    release: Annotated[str, typer.Option("--release", help="The release's name, as in 2026-03.")],
+    task_id: TaskOption = None,
+    registry: RegistryOption = REGISTRY,
+) -> None:
+    """Pack tasks into a release: an archive for each, and release.json; the same tasks give the same bytes."""
+    from datasmith.settings import load_settings
+    from datasmith.tasks.dataset import Places, load_dataset
+    from datasmith.tasks.release import RELEASE_NAME, write_release
+
+    for flag, value, example in (("--name", name, "formulacode"), ("--release", release, "2026-03")):
+        if not RELEASE_NAME.fullmatch(value):
+            raise ConfigError(f"{flag} {value!r}: letters, digits, '.', '_' and '-' only (example: {flag} {example})")
+    opened = load_dataset(dataset, Places.of(load_settings(), registry))
+    chosen = {task.task_id: opened.folders[task.task_id] for task in opened.select(tuple(task_id or ()))}
+    index = write_release(chosen, to, name=name, release=release)
+    size = sum(packed.bytes for packed in index.tasks.values())
+    print(f"{name}@{release}: {len(index.tasks)} tasks, {size} bytes in {to}")
+
+
+def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
     if json_output:
         fields = {"task_id", "owner", "repo", "pr_number", "base_commit", "difficulty", "category"}
         print(json.dumps([task.model_dump(mode="json", include=fields) for task in rows], indent=1))
@@ -60,10 +144,11 @@ def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
 def check_tasks(dataset: DatasetOption, registry: RegistryOption = REGISTRY) -> None:
     """Check task folders without running them; the exit code is that of an invalid task where one is."""
     from datasmith.errors import InvalidTask
-    from datasmith.tasks.dataset import load_dataset
+    from datasmith.settings import load_settings
+    from datasmith.tasks.dataset import Places, load_dataset
     from datasmith.tasks.folder import check_task
 
-    folders = load_dataset(dataset, registry=registry).folders
+    folders = load_dataset(dataset, Places.of(load_settings(), registry)).folders
     problems = [problem for folder in folders.values() for problem in check_task(folder)]
     if problems:
         raise InvalidTask(problems)

@@ -2,10 +2,14 @@
 
 import threading
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from datasmith.evaluation.records import TrialRecord
+    from datasmith.tasks.certificate import ArmSummary
 
 
 class TrialBars:
@@ -25,6 +29,7 @@ class TrialBars:
         self._whole: TaskID | None = None
         self._tasks: dict[str, TaskID] = {}
         self._said: dict[str, str] = {}
+        self._best: tuple[float, str] | None = None
 
     def __enter__(self) -> Self:
         self._bars.start()
@@ -58,9 +63,37 @@ class TrialBars:
             if self._whole is not None:
                 self._bars.advance(self._whole, n_trials)
 
+    def ended(self, trial: "TrialRecord") -> None:
+        """Say how a trial ended, and keep the best ratio against base in sight."""
+        name = f"{trial.agent}#{trial.attempt}"
+        measured = trial.ratios if trial.outcome == "measured" else None
+        with self._lock:
+            if measured and measured.speedup is not None:
+                self._best = max(self._best or (0.0, ""), (measured.speedup, f"{name} on {trial.task_id}"))
+            if not self._console.is_terminal:
+                said = trial.outcome if not measured else f"{ratio_of(measured)}; {self._best_so_far}"
+                self._console.print(f"{trial.task_id}: {name}: {said}", soft_wrap=True)
+            elif self._whole is not None and self._best:
+                self._bars.update(self._whole, description=f"trials ({self._best_so_far})")
+
+    @property
+    def _best_so_far(self) -> str:
+        return f"best so far {self._best[0]:.3f}x by {self._best[1]}" if self._best else "none measured so far"
+
+    def note(self, text: str) -> None:
+        """Something that the user should know."""
+        self._console.print(f"warning: {text}", soft_wrap=True)
+
     def leave(self, task_id: str) -> None:
         """Nothing more comes from this task."""
         with self._lock:
             bar = self._tasks.pop(task_id, None)
             if bar is not None:
                 self._bars.remove_task(bar)
+
+
+def ratio_of(arm: "ArmSummary") -> str:
+    """`1.234x [1.200, 1.260]`, or that there is no ratio."""
+    if arm.speedup is None or arm.low is None or arm.high is None:
+        return "no ratio"
+    return f"{arm.speedup:.3f}x [{arm.low:.3f}, {arm.high:.3f}]"

@@ -97,14 +97,19 @@ class Sandbox:
         entry_files: Sequence[Path] = (),
         pinned: Sequence[int] = (),
         status_fd: int,
+        terminal: bool = False,
     ) -> list[str]:
-        """The complete argument list; `pinned` cores are set by taskset, which a program inside can undo."""
+        """The complete argument list; `pinned` cores are set by taskset, which a program inside can undo.
+
+        With `terminal` the command keeps its terminal, which then must be one that leads to nobody else's.
+        """
         entries = [str(path) for path in entry_files]
         file_blocks = (self.limits.disk_mb + 1) * 2048  # of 512 bytes; /tmp is full before a file in it is too large
         data_kib = self.limits.memory_mb * 1024 if self.data_limit else 0
         words = ["/bin/sh", "-c", _OUTER, "sh", str(file_blocks), str(data_kib), str(len(entries)), *entries]
         words += ["taskset", "-c", ",".join(map(str, pinned))] if pinned else []
-        words += [bwrap, *NAMESPACES, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
+        namespaces = [word for word in NAMESPACES if not (terminal and word == "--new-session")]
+        words += [bwrap, *namespaces, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
         for name, value in {**CLEAN_ENVIRONMENT, **env}.items():
             words += ["--setenv", name, value]
         words += ["--", "/bin/sh", "-c", _INNER, "sh", cwd]

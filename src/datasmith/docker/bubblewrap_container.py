@@ -87,6 +87,26 @@ class BubblewrapContainer:
         rc = done.rc if done.rc >= 0 else 128 - done.rc
         return ExecResult(rc, done.stdout, done.stderr, done.wall_s, done.cpu_s if cpu is None else cpu, done.timed_out)
 
+    def terminal(self, argv: Sequence[str]) -> int:
+        """See Joinable."""
+        if self._group is None:
+            raise ContainerError(f"the container of {self._image.name} is stopped")
+        chosen = self._sandbox.limits.cpus
+        with self._group.command(chosen) as group, _Status(self._running) as status:
+            words = self._sandbox.words(
+                _bwrap(),
+                argv,
+                env={"TERM": "xterm"},
+                cwd=WORKDIR,
+                entry_files=group.entry_files(),
+                pinned=() if self._pins else chosen,
+                status_fd=status.writer,
+                terminal=True,
+            )
+            rc = process.attach(words, env={"PATH": os.defpath}, pass_fds=(status.writer,))
+            status.wait_for_death()
+        return rc
+
     def read_file(self, path: str, *, max_bytes: int = 50_000_000) -> bytes:
         """See Container; a path through any link is no regular file here."""
         return bubblewrap_files.read(self._sandbox.layout.shown, path, max_bytes)

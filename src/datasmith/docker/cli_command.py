@@ -72,6 +72,10 @@ class Cli:
                 f"{self._program} is not installed (apt-get install {package}, or use --engine bubblewrap)"
             ) from error
 
+    def attach(self, words: Sequence[str]) -> int:
+        """Run one command with our terminal joined to it; its exit code."""
+        return process.attach([self._program, *words], env=self._environment)
+
     def ask(self, words: Sequence[str | Path], *, timeout: float = _SHORT_S) -> str:
         """The trimmed answer of a command that has to succeed.
 

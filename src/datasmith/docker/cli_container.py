@@ -146,6 +146,16 @@ class CliContainer:
         cpu = None if before is None or after is None else after - before
         return ExecResult(done.rc, done.stdout, stderr, done.wall_s, cpu, done.timed_out)
 
+    def terminal(self, argv: Sequence[str]) -> int:
+        """See Joinable."""
+        if self._stopped:
+            raise ContainerError(f"the container of {self._image.name} is stopped")
+        settings = [f"{name}={value}" for name, value in {**CLEAN_ENVIRONMENT, "TERM": "xterm"}.items()]
+        words = ["exec", "-it", "--user", self._user, "--workdir", WORKDIR, self._id]
+        rc = self._cli.attach([*words, "/usr/bin/env", "-i", *settings, *argv])
+        self._end_processes(sure=True)
+        return rc
+
     def _cpu_seconds(self) -> float | None:
         return self._group.cpu_seconds() if self._group else None
 

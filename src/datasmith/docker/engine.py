@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, runtime_checkable
 
 WORKDIR = "/workspace/repo"
 """Where the repository's tree lies in every sandbox."""
@@ -182,6 +182,21 @@ class Container(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+
+@runtime_checkable
+class Joinable(Protocol):
+    """A container that a person can work in."""
+
+    def terminal(self, argv: Sequence[str]) -> int:
+        """Run one command, a shell for example, with our terminal joined to one of its own; returns its exit code.
+
+        The environment is that of `Container.exec`, and the command's processes end with it.
+
+        Raises:
+            ConfigError: there is no terminal.
+            EngineUnavailable: the engine is gone.
+        """
 
 
 class ContainerEngine(Protocol):

@@ -13,6 +13,7 @@ from datasmith.agents.coding.base import Agent
 from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.registry import agent_address, load_agent
 from datasmith.errors import ConfigError
+from datasmith.tasks.folder import TEST_TIMEOUT_S
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
@@ -57,6 +58,11 @@ class AgentEntry(BaseModel):
         """The agent's name, or its class's."""
         return self.agent or (self.agent_import_path or "").rpartition(":")[2]
 
+    def config_id(self, number: int) -> str:
+        """The entry's name among its run's, as the older harness has it: `agent-2-terminus-2:anthropic-claude-4`."""
+        words = (re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-") for text in (self.short_name, self.model))
+        return f"agent-{number}-{':'.join(words)}"
+
     def options(self, directory: Path, settings: "Settings | None" = None) -> AgentOptions:
         """What the agent's constructor gets; relative paths in it start at `directory`."""
         return AgentOptions(self.short_name, self.model, self.agent_kwargs, self.model_kwargs, directory, settings)
@@ -66,14 +72,16 @@ def load_agents(entries: Sequence[AgentEntry], source: str, directory: Path, set
     """The agents of all entries.
 
     Raises:
-        ConfigError: names `source`, and the index of the entry whose agent lacks a program, a key or an option.
+        ConfigError: names `source` and the index of the entry (without a source, its agent) whose agent lacks a
+            program, a key or an option.
     """
     found = []
     for index, entry in enumerate(entries):
         try:
             found.append(load_agent(entry.address, entry.options(directory, settings)))
         except ConfigError as error:
-            raise ConfigError(f"--config {source}: entry {index}: {error}") from error
+            where = f"--config {source}: entry {index}" if source else f"-a {entry.agent or entry.agent_import_path}"
+            raise ConfigError(f"{where}: {error}") from error
     return tuple(found)
 
 
@@ -93,13 +101,22 @@ def parse_entries(text: str, source: str) -> tuple[AgentEntry, ...]:
 
 
 def _entry(row: JsonValue, index: int, source: str) -> AgentEntry:
+    return validated_entry(row, f"--config {source}: entry {index}", EXAMPLE)
+
+
+def validated_entry(row: JsonValue, where: str, example: str) -> AgentEntry:
+    """The entry that `row` describes.
+
+    Raises:
+        ConfigError: it is none, or no agent has this name; begins with `where`.
+    """
     try:
         entry = AgentEntry.model_validate(row)
         assert entry.address
     except ValidationError as error:
-        raise ConfigError(f"--config {source}: entry {index}: {_problem(error)} {EXAMPLE}") from error
+        raise ConfigError(f"{where}: {_problem(error)} {example}") from error
     except ConfigError as error:
-        raise ConfigError(f"--config {source}: entry {index}: {error} {EXAMPLE}") from error
+        raise ConfigError(f"{where}: {error} {example}") from error
     return entry
 
 
@@ -145,6 +162,9 @@ class RunConfig(BaseModel):
     timeout_s: float = Field(default=3600.0, gt=0)
     precise: bool = False
     max_rounds: int | None = Field(default=None, ge=2)
+    test_timeout_s: float = Field(default=TEST_TIMEOUT_S, gt=0)
+    benchmark_timeout_s: float | None = Field(default=None, gt=0)
+    """The limit of each launch; None: the benchmark's own."""
     engine: str
 
     @property

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
 from datasmith.docker.verifiers import run_tests
@@ -25,7 +25,6 @@ from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
 from datasmith.metrics.score import Score, score
 from datasmith.tasks.certificate import ArmSummary
-from datasmith.tasks.folder import TEST_TIMEOUT_S
 from datasmith.tasks.policy import GuardVerdict, check_patch
 from datasmith.tasks.task import Task
 from datasmith.workloads.arms import prepare, start_arm, suite_print
@@ -161,7 +160,7 @@ class Grader:
         expected = self._task.passing_tests
         try:
             with self._arm(patch) as container:
-                report = run_tests(container, self._task.test_command, timeout=TEST_TIMEOUT_S)
+                report = run_tests(container, self._task.test_command, timeout=self._config.test_timeout_s)
         except MeasurementFailed as error:
             return TestFacts(built=False, expected=len(expected), problem=str(error))
         passed = report.passed
@@ -235,7 +234,8 @@ class Grader:
         ]
         if not found:
             raise MeasurementFailed(f"{task.task_id}: none of its workloads is found at base")
-        return found
+        limit = self._config.benchmark_timeout_s
+        return found if limit is None else [replace(workload, timeout_s=limit) for workload in found]
 
     def _plan(self) -> MeasurePlan:
         return plan_of(self._config, self._task.task_id, self._core)

@@ -19,7 +19,8 @@ def sealed_image(
         BuildFailed: the task folder does not build here.
         EngineUnavailable: the engine is gone.
     """
-    image = engine.inspect(task.image_digest) or _rebuilt(engine, settings, task, task_folder, folder)
+    log = folder.root / "trials" / task.task_id / "_arms" / "build.log"
+    image = image_of(engine, settings, task, task_folder, log=log)
     with folder.shared():
         lock = folder.read_lock()
         other = {} if image.digest == task.image_digest else {task.task_id: task.image_digest}
@@ -34,8 +35,16 @@ def sealed_image(
     return image
 
 
-def _rebuilt(engine: ContainerEngine, settings: Settings, task: Task, task_folder: Path, folder: RunFolder) -> ImageRef:
-    log = folder.root / "trials" / task.task_id / "_arms" / "build.log"
+def image_of(engine: ContainerEngine, settings: Settings, task: Task, task_folder: Path, *, log: Path) -> ImageRef:
+    """The task's image, found by its digest or built again.
+
+    Raises:
+        BuildFailed: the task folder does not build here.
+        EngineUnavailable: the engine is gone.
+    """
+    found = engine.inspect(task.image_digest)
+    if found is not None:
+        return found
     log.parent.mkdir(parents=True, exist_ok=True)
     return build_again(engine, settings, task, task_folder, log=log)
 

@@ -13,9 +13,11 @@ from anyio import to_thread
 from datasmith import process
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
+from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import load_agents
 from datasmith.evaluation.leases import LEASE_S, Holder, claim, holder_of
-from datasmith.evaluation.run_folder import RunFolder, keys
+from datasmith.evaluation.records import TrialRecord
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys
 from datasmith.evaluation.trial import StepObserver, Stopped, StopToken, Surroundings, TaskRun
 from datasmith.executors.base import Executor
 from datasmith.executors.cores import CoreLocks, core_sets, usable_cores
@@ -117,6 +119,7 @@ class TaskJob:
     task_folder: Path
     config_dir: Path
     host: str
+    max_cost_usd: float | None = None
 
 
 class _Unseen:
@@ -126,6 +129,9 @@ class _Unseen:
         """See StepObserver."""
 
     def complete(self, n_trials: int) -> None:
+        """See StepObserver."""
+
+    def ended(self, trial: TrialRecord) -> None:
         """See StepObserver."""
 
 
@@ -158,7 +164,8 @@ def _work(job: TaskJob, stop: StopToken) -> None:
     config = record.config
     settings = load_settings(engine=config.engine)
     agents = dict(zip(config.labels, load_agents(config.agents, "run.json", job.config_dir, settings), strict=True))
-    around = Surroundings(folder, config, agents, open_engine(settings), settings, _Unseen(), stop)
+    cost = CostLimit(job.max_cost_usd, folder, keys(config.task_ids, config.labels, config.n_attempts))
+    around = Surroundings(folder, config, agents, open_engine(settings), settings, _Unseen(), stop, cost)
     TaskWork(around, core_locks(settings)).run(read_task(job.task_folder), job.task_folder)
 
 
@@ -190,16 +197,19 @@ class _Watch:
     def __init__(self, folder: RunFolder, observer: StepObserver) -> None:
         self._folder = folder
         self._observer = observer
-        self._complete = self._count()
+        self._complete = frozenset(self._trials())
 
-    def _count(self) -> int:
-        return sum(record.outcome != "infra_error" for record in self._folder.trials())
+    def _trials(self) -> dict[TrialKey, TrialRecord]:
+        found = [record for record in self._folder.trials() if record.outcome != "infra_error"]
+        return {TrialKey(record.task_id, record.agent, record.attempt): record for record in found}
 
     def look(self, task_ids: Sequence[str]) -> None:
         """Tell what is new."""
-        now = self._count()
-        self._observer.complete(now - self._complete)
-        self._complete = now
+        now = self._trials()
+        for key in now.keys() - self._complete:
+            self._observer.ended(now[key])
+        self._observer.complete(len(now) - len(self._complete))
+        self._complete = frozenset(now)
         for task_id in task_ids:
             holder = holder_of(self._folder.leases(task_id))
             if holder:

@@ -19,13 +19,14 @@ class _Frozen(BaseModel):
 
 
 class RunRecord(_Frozen):
-    """run.json: written once, when the run starts."""
+    """run.json: written once, when the run starts; `directory` is where relative paths of its agents begin."""
 
     run_id: str
     config: RunConfig
     tool_version: str
     machine: Machine
     created_at: datetime
+    directory: str = ""
 
 
 class RunLock(_Frozen):

@@ -16,7 +16,8 @@ from datasmith.agents.coding.base import Agent
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
-from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents, parse_entries
+from datasmith.evaluation.budget import CostLimit
+from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents
 from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
@@ -25,8 +26,8 @@ from datasmith.executors.cores import core_sets, usable_cores
 from datasmith.executors.executors import check_executor, open_executor
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Machine
-from datasmith.tasks.dataset import Dataset, load_dataset
-from datasmith.tasks.folder import task_digest
+from datasmith.tasks.dataset import Dataset, Places, load_dataset
+from datasmith.tasks.folder import TEST_TIMEOUT_S, task_digest
 from datasmith.tasks.task import Task
 from datasmith.workloads.machine import this_machine
 
@@ -35,12 +36,21 @@ TOO_FEW_CORES = "--n-concurrent {asked}: each task needs a core, and there are {
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What `fc-eval run` was asked, before anything is read; empty `run_id` and `task_ids` mean the default."""
+    """What `fc-eval run` was asked, before anything is read; empty `run_id` and `task_ids` mean the default.
+
+    Relative paths of the agents start at `directory`. `release` is that of the dataset, where a run has noted it.
+    `max_cost_usd`: see CostLimit.
+    """
 
     dataset: str
     task_ids: tuple[str, ...]
-    config: Path
+    entries: tuple[AgentEntry, ...]
+    directory: Path
     runs_dir: Path
+    source: str = ""
+    """The --config file; empty where the agents were given on the command line."""
+    exclude: tuple[str, ...] = ()
+    release: str = ""
     run_id: str = ""
     n_attempts: int = 1
     n_concurrent: int | None = None
@@ -50,7 +60,20 @@ class RunRequest:
     max_rounds: int | None = None
     seed: int = 0
     timeout_s: float = 3600.0
+    test_timeout_s: float = TEST_TIMEOUT_S
+    benchmark_timeout_s: float | None = None
+    max_cost_usd: float | None = None
+    engine: str = ""
+    """The engine that an earlier part of the run used; empty: that of the settings."""
     registry: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """A run's folder, and why not all of its trials were begun; empty where they were."""
+
+    folder: RunFolder
+    unbegun: str
 
 
 class RunObserver(StepObserver, Protocol):
@@ -62,26 +85,61 @@ class RunObserver(StepObserver, Protocol):
     def leave(self, task_id: str) -> None:
         """Nothing more comes from this task."""
 
+    def note(self, text: str) -> None:
+        """Something that the user should know."""
 
-def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserver) -> RunFolder:
-    """Carry the run out, or what is left of it; returns its folder.
+
+def request_of(folder: RunFolder) -> RunRequest:
+    """The request to go on with a run as it was configured.
+
+    Raises:
+        ConfigError: the folder holds no run.
+    """
+    run = folder.read_run()
+    if run is None:
+        raise ConfigError(f"RUN {folder.root}: no run.json there (example: fc-eval runs resume runs/my-run)")
+    config = run.config
+    return RunRequest(
+        dataset=config.dataset,
+        task_ids=config.task_ids,
+        entries=config.agents,
+        directory=Path(run.directory),
+        runs_dir=folder.root.parent,
+        release=config.release if re.fullmatch(r"[0-9a-f]{40}", config.release) else "",
+        run_id=folder.root.name,
+        n_attempts=config.n_attempts,
+        precise=config.precise,
+        max_rounds=config.max_rounds,
+        seed=config.seed,
+        timeout_s=config.timeout_s,
+        test_timeout_s=config.test_timeout_s,
+        benchmark_timeout_s=config.benchmark_timeout_s,
+        engine=config.engine,
+    )
+
+
+def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserver) -> RunEnd:
+    """Carry the run out, or what is left of it.
 
     Raises:
         ConfigError: the request, the configuration or the run folder does not fit; nothing was started.
         EngineUnavailable: there is no engine to run in.
     """
-    entries = _entries(request.config)
-    agents = load_agents(entries, str(request.config), request.config.parent, settings)
-    dataset = load_dataset(request.dataset, registry=request.registry)
-    tasks = dataset.select(request.task_ids)
+    agents = load_agents(request.entries, request.source, request.directory, settings)
     _check_slots(request, settings)
+    dataset = load_dataset(request.dataset, Places.of(settings, request.registry), release=request.release)
+    for note in dataset.notes:
+        observer.note(note)
+    tasks = dataset.select(request.task_ids, request.exclude)
+    if not tasks:
+        raise ConfigError(f"--exclude: no task of {dataset.name} is left (example: --exclude 'shapely_*')")
     engine = open_engine(settings)
-    config = _config(request, dataset, tasks, entries, engine)
+    config = _config(request, dataset, tasks, engine)
     folder = RunFolder(request.runs_dir / _run_id(request, config))
     with folder.alone():
-        _start(folder, config, dataset, this_machine() if request.executor == "local" else None)
-        _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents))
-    return folder
+        _start(folder, config, dataset, this_machine() if request.executor == "local" else None, request.directory)
+        unbegun = _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents))
+    return RunEnd(folder, unbegun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +155,12 @@ class _Work:
         """The task as it is sent elsewhere."""
         where = self.dataset.folders[task.task_id].absolute()
         return TaskJob(
-            self.folder.root.absolute(), task.task_id, where, request.config.parent.absolute(), gethostname()
+            self.folder.root.absolute(),
+            task.task_id,
+            where,
+            request.directory.absolute(),
+            gethostname(),
+            request.max_cost_usd,
         )
 
 
@@ -109,31 +172,19 @@ def _check_slots(request: RunRequest, settings: Settings) -> None:
     check_executor(request.executor)
 
 
-def _entries(config: Path) -> tuple[AgentEntry, ...]:
-    try:
-        text = config.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--config {config}: cannot be read: {error} (example: --config agents.json)") from error
-    return parse_entries(text, str(config))
-
-
-def _config(
-    request: RunRequest,
-    dataset: Dataset,
-    tasks: Sequence[Task],
-    entries: tuple[AgentEntry, ...],
-    engine: ContainerEngine,
-) -> RunConfig:
+def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine: ContainerEngine) -> RunConfig:
     return RunConfig(
         dataset=dataset.name,
         release=dataset.release,
         task_ids=tuple(task.task_id for task in tasks),
-        agents=entries,
+        agents=request.entries,
         n_attempts=request.n_attempts,
         seed=request.seed,
         timeout_s=request.timeout_s,
         precise=request.precise,
         max_rounds=request.max_rounds,
+        test_timeout_s=request.test_timeout_s,
+        benchmark_timeout_s=request.benchmark_timeout_s,
         engine=engine.name,
     )
 
@@ -146,7 +197,9 @@ def _run_id(request: RunRequest, config: RunConfig) -> str:
     return request.run_id
 
 
-def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine | None) -> None:
+def _start(
+    folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine | None, directory: Path = Path()
+) -> None:
     """Write run.json and run.lock, or see that those that are there agree.
 
     `here` is None where tasks are worked on elsewhere: each session says on what machine it was measured.
@@ -163,6 +216,7 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
             tool_version=__version__,
             machine=here or this_machine(),
             created_at=datetime.now(UTC),
+            directory=str(directory.absolute()),
         )
         write_record(folder.root / "run.lock", RunLock(tasks=digests))
         write_record(folder.root / "run.json", run)
@@ -181,22 +235,25 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
         )
 
 
-def _carry_out(request: RunRequest, settings: Settings, observer: RunObserver, work: _Work) -> None:
+def _carry_out(request: RunRequest, settings: Settings, observer: RunObserver, work: _Work) -> str:
+    """Returns why not all trials were begun."""
     everything = keys(work.config.task_ids, work.config.labels, work.config.n_attempts)
     done = sum(work.folder.is_complete(key) for key in everything)
     observer.start(len(everything), done)
+    cost = CostLimit(request.max_cost_usd, work.folder, everything)
     if request.executor == "local":
-        _here(request, settings, observer, work)
-        return
+        _here(request, settings, observer, work, cost)
+        return cost.told
     executor = open_executor(request.executor, settings)
     try:
         jobs = [work.job(task, request) for task in work.tasks]
         anyio.run(partial(elsewhere, jobs, executor, folder=work.folder, observer=observer, most=request.n_concurrent))
     finally:
         executor.close()
+    return cost.told
 
 
-def _here(request: RunRequest, settings: Settings, observer: RunObserver, work: _Work) -> None:
+def _here(request: RunRequest, settings: Settings, observer: RunObserver, work: _Work, cost: CostLimit) -> None:
     around = Surroundings(
         folder=work.folder,
         config=work.config,
@@ -205,6 +262,7 @@ def _here(request: RunRequest, settings: Settings, observer: RunObserver, work: 
         settings=settings,
         observer=observer,
         stop=StopToken(),
+        cost=cost,
     )
     worker = TaskWork(around, core_locks(settings))
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from datasmith.agents.coding.base import Agent, AgentResult, Usage, equipped
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
 from datasmith.errors import AgentFailed, ContainerError, ModelUnavailable, TrialError
+from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.grading import Graded, Grader, Submission
 from datasmith.evaluation.images import sealed_image
@@ -65,6 +66,9 @@ class StepObserver(Protocol):
     def complete(self, n_trials: int) -> None:
         """`n_trials` further trials are complete."""
 
+    def ended(self, trial: TrialRecord) -> None:
+        """This is how a trial ended."""
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -77,6 +81,7 @@ class Surroundings:
     settings: Settings
     observer: StepObserver
     stop: StopToken
+    cost: CostLimit
 
     def limits(self, cores: CoreSet) -> Limits:
         """The limits of one sandbox, pinned to these cores."""
@@ -100,6 +105,7 @@ class TaskRun:
         everything = keys([self._task.task_id], config.labels, config.n_attempts)
         pending = [key for key in everything if not self._folder.is_complete(key)]
         for tries_left in reversed(range(TRIES)):
+            pending = [key for key in pending if self._may_begin(key)]
             if not pending:
                 return
             try:
@@ -111,9 +117,19 @@ class TaskRun:
                     continue
                 reason = f"{type(error).__name__}: {error}"
                 graded = Graded(None, {key: Ending("infra_error", reason) for key in pending}, {})
+            pending = [key for key in pending if key in graded.endings]
             again = self._again(pending, graded) if tries_left else frozenset()
             self._complete([key for key in pending if key not in again], graded)
             pending = [key for key in pending if key in again]
+
+    def _may_begin(self, key: TrialKey) -> bool:
+        """False where the agent's work has not begun, and there is no money for it."""
+        return self._has_worked(key) or self._around.cost.allows()
+
+    def _has_worked(self, key: TrialKey) -> bool:
+        """True where its agent's work is over; what an outage of its model ended is done again."""
+        facts = self._folder.read_facts(key)
+        return facts is not None and not facts.outage
 
     @staticmethod
     def _again(pending: Sequence[TrialKey], graded: Graded) -> frozenset[TrialKey]:
@@ -125,8 +141,7 @@ class TaskRun:
         self._say("image")
         image = sealed_image(self._around.engine, self._around.settings, self._task, self._task_folder, self._folder)
         for number, key in enumerate(pending):
-            facts = self._folder.read_facts(key)
-            if facts is None or facts.outage:
+            if not self._has_worked(key) and self._may_begin(key):
                 self._say(f"{key.label} at work", number, len(pending))
                 self._solve(key, image)
         grader = Grader(
@@ -139,7 +154,7 @@ class TaskRun:
             say=self._say,
             check=self._around.stop.check,
         )
-        return grader.grade([self._submission(key) for key in pending])
+        return grader.grade([self._submission(key) for key in pending if self._folder.read_facts(key) is not None])
 
     def _submission(self, key: TrialKey) -> Submission:
         facts = self._folder.read_facts(key)
@@ -191,6 +206,7 @@ class TaskRun:
                 score=graded.score(key),
             )
             self._write(self._folder.trial(key) / "trial.json", record)
+            self._around.observer.ended(record)
         self._around.observer.complete(len(done))
 
     def _write(self, path: Path, record: BaseModel) -> None:

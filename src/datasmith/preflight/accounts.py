@@ -1,8 +1,5 @@
 """Checks of accounts elsewhere: each asks the service itself; without an account there is a hint, and no failure."""
 
-from pathlib import Path
-
-from datasmith.errors import ConfigError
 from datasmith.github.connection import checked_url
 from datasmith.preflight.base import Answer, Facts
 from datasmith.preflight.web import Reply, ask
@@ -100,24 +97,12 @@ def hugging_face(facts: Facts) -> Answer:
     token, origin = settings.hf_token.get_secret_value(), "HF_TOKEN"
     if not token and settings.hf_token_path is None:
         return Answer("SKIP", "not set; the dataset stays here", "HF_TOKEN=hf_..., or HF_TOKEN_PATH=/path/to/token")
-    if not token and settings.hf_token_path is not None:
-        token, origin = _filed(settings.hf_token_path), str(settings.hf_token_path)
+    if not token:
+        token, origin = settings.hub_token, str(settings.hf_token_path)
     reply = ask(f"{settings.hf_endpoint.rstrip('/')}/api/whoami-v2", settings, token=token)
     if reply.ok:
         return Answer("OK", f"{origin}, as {reply.at('name') or 'somebody'}")
     return _refused(reply, origin, "make a new token at https://huggingface.co/settings/tokens", "HF_ENDPOINT")
-
-
-def _filed(path: Path) -> str:
-    try:
-        token = path.expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"HF_TOKEN_PATH {path} cannot be read: {error} (example: HF_TOKEN_PATH=~/hf-token)"
-        ) from error
-    if not token or "\n" in token:
-        raise ConfigError(f"HF_TOKEN_PATH {path} does not hold one token (example of its text: hf_...)")
-    return token
 
 
 def _refused(reply: Reply, what: str, todo: str, setting: str) -> Answer:

@@ -105,3 +105,5 @@ class Certificate(_Frozen):
     reason: str
     suite: SuiteRecord | None = None
     """Which suite was measured, where that is not base's own."""
+    rebuilt_from: str | None = None
+    """The digest of the task's image, where it was built again for this and came out with another one."""

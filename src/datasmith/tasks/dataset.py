@@ -1,25 +1,38 @@
-"""Datasets: a set of task folders, addressed by a directory or by a registered name."""
+"""Datasets: a set of task folders, addressed by a directory, a registered name, or a place on the Hub."""
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Self
 
 from datasmith.errors import ConfigError, InvalidTask, TaskError
 from datasmith.tasks.folder import read_task
+from datasmith.tasks.hub import Hub, HubAddress, HubRelease
 from datasmith.tasks.ids import canonical, spellings
+from datasmith.tasks.names import Named, resolve
+from datasmith.tasks.release import INDEX, ReleasedFolders, read_index
 from datasmith.tasks.task import Task
+
+if TYPE_CHECKING:
+    from datasmith.settings import Settings
+
+LOCAL = "local"
+"""The release of a plain directory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Task folders by task id, ordered; `release` names the state of the dataset ("local" for a plain directory)."""
+    """Task folders by task id, ordered; `release` names the state of the dataset (LOCAL for a plain directory).
+
+    Folders of a release are fetched when they are asked for. `notes` are what a user should know of how the name was
+    understood.
+    """
 
     name: str
     release: str
     folders: Mapping[str, Path]
+    notes: tuple[str, ...] = ()
 
     def select(self, patterns: Sequence[str], exclude: Sequence[str] = ()) -> list[Task]:
         """The tasks whose id matches a pattern (shell globs; every spelling of an id is read; none means all).
@@ -75,47 +88,101 @@ def _spellings_of(folder: Path) -> tuple[str, ...]:
     return spellings(task.owner, task.repo, task.pr_number)
 
 
-def load_dataset(reference: str, *, registry: Path | None = None) -> Dataset:
-    """Open the dataset at a directory (one task, or a directory of tasks), or under a name in the registry file.
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where datasets are looked for, beside the directory that a reference may be.
 
-    The registry is JSON: {"name": "path of a directory"}; relative paths are relative to the file. `name@release` is
-    looked up as it stands, then without its release.
+    `registries` are files of names, the nearest first; `cache` holds what was fetched and unpacked.
+    """
+
+    registries: tuple[Path, ...] = ()
+    hub: Hub | None = None
+    cache: Path = Path()
+
+    @classmethod
+    def of(cls, settings: "Settings", registry: Path | None = None) -> Self:
+        """`registry` first, then the user's own; the Hub as the settings say."""
+        registries = [path for path in (registry, settings.datasets_file) if path]
+        cache = settings.cache_dir
+        hub = Hub(settings.hf_endpoint.rstrip("/"), cache / "hub", lambda: settings.hub_token)
+        return cls(tuple(registries), hub, cache / "tasks")
+
+
+def load_dataset(reference: str, places: Places | None = None, *, release: str = "") -> Dataset:
+    """Open the dataset at a directory, or under a name.
+
+    A directory is one task, holds tasks, holds a release (release.json), or holds tasks below `tasks/`. A name is
+    looked up in the registries of `places`; see docs/reference/dataset.md. `release` is the state to open, as a run
+    has noted it; empty means the one that the reference names.
 
     Raises:
-        ConfigError: neither a directory nor a known name, or a directory without tasks.
-        TaskError: the registry cannot be read.
+        ConfigError: neither a directory nor a known name, or a directory without tasks, or no such release.
+        TaskError: a registry or a release cannot be read now.
     """
-    path = Path(reference)
-    if not path.is_dir():
-        path = _registered(reference, registry)
+    where = places or Places()
+    if Path(reference).is_dir():
+        return _directory(reference, Path(reference), where)
+    named = resolve(reference, where.registries)
+    if isinstance(named.target, HubAddress):
+        return _on_the_hub(reference, named, where, release)
+    found = _directory(reference, named.target, where, named.release if not named.exact else "")
+    if not named.release and named.releases:
+        note = f"no release is named: its newest state is used (to name one: {reference}@{named.releases[-1]})"
+        return replace(found, notes=(f"--dataset {reference}: {note}",))
+    return found
+
+
+def _directory(reference: str, path: Path, places: Places, release: str = "") -> Dataset:
+    """`release` is what a name asked for; a directory that knows its own release must be that one."""
     if (path / "task.toml").is_file():
-        return Dataset(reference, "local", {path.resolve().name: path})
-    folders = {found.parent.name: found.parent for found in sorted(path.glob("*/task.toml"))}
-    if not folders:
-        raise ConfigError(f"--dataset {reference}: no task folder in it (example: --dataset work/dataset/tasks)")
-    return Dataset(reference, "local", folders)
+        return Dataset(reference, LOCAL, {path.resolve().name: path})
+    if (path / INDEX).is_file():
+        index = read_index(path / INDEX)
+        if release not in ("", index.release):
+            raise ConfigError(
+                f"--dataset {reference}: {path} is release {index.release} "
+                f"(example: --dataset {reference.partition('@')[0]}@{index.release})"
+            )
+        return Dataset(reference, index.release, ReleasedFolders(index, _Beside(path), places.cache))
+    for parent in (path, path / "tasks"):
+        folders = {found.parent.name: found.parent for found in sorted(parent.glob("*/task.toml"))}
+        folders = {name: folder for name, folder in folders.items() if not name.startswith(".")}
+        if folders:
+            return Dataset(reference, LOCAL, folders)
+    raise ConfigError(f"--dataset {reference}: no task folder in it (example: --dataset work/dataset/tasks)")
 
 
-def _registered(name: str, registry: Path | None) -> Path:
-    if registry is None or not registry.is_file():
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """The files of a release in a directory."""
+
+    root: Path
+
+    def fetch(self, name: str) -> Path:
+        """See FileSource."""
+        path = self.root / name
+        if not path.is_file():
+            raise TaskError(f"{path} is missing")
+        return path
+
+
+def _on_the_hub(reference: str, named: Named, places: Places, release: str) -> Dataset:
+    assert isinstance(named.target, HubAddress)
+    if places.hub is None:
+        raise ConfigError(f"--dataset {reference}: the Hub is not asked here (example: --dataset work/dataset/tasks)")
+    address = named.target
+    asked = "" if named.exact else named.release
+    if address.revision and asked:
         raise ConfigError(
-            f"--dataset {name}: not a directory, and there is no registry file (example: --dataset work/dataset/tasks)"
+            f"--dataset {reference}: the registry fixes it to {address.revision} "
+            f"(example: --dataset {reference.partition('@')[0]})"
         )
-    known = _read_registry(registry)
-    target = known.get(name, known.get(name.split("@")[0]))
-    if target is None:
-        raise ConfigError(
-            f"--dataset {name}: no directory, and not in {registry}, which knows "
-            f"{', '.join(sorted(known)) or 'nothing'} (example: --dataset {min(known, default='work/dataset/tasks')})"
-        )
-    return registry.parent / target
-
-
-def _read_registry(registry: Path) -> dict[str, str]:
-    try:
-        return TypeAdapter(dict[str, str]).validate_json(registry.read_bytes())
-    except (OSError, ValidationError) as error:
-        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
-        raise TaskError(
-            f'cannot read the dataset registry {registry}: {problem} (example: {{"mine": "work/dataset/tasks"}})'
-        ) from error
+    wanted = release or address.revision or asked
+    index, commit = places.hub.index(address.at(wanted))
+    source = HubRelease(places.hub, address.at(commit))
+    found = Dataset(reference, commit, ReleasedFolders(index, source, places.cache))
+    if wanted:
+        return found
+    stem = reference.partition("@")[0]
+    note = f"no release is named: its newest state is used, {index.release}, commit {commit[:12]}"
+    return replace(found, notes=(f"--dataset {reference}: {note} (to name one: {stem}@{index.release})",))

@@ -31,6 +31,9 @@ SCHEMA_VERSION = "1.4"
 TEST_TIMEOUT_S = 1800.0
 AGENT_TIMEOUT_S = 3600.0
 SOURCE = "environment/repo.tar.gz"
+CERTIFICATE = "certificate.json"
+CERTIFICATES = "certificates"
+"""Holds what each class of machines found, where a task was certified on several; see certificates.py."""
 SUITE = "tests/suite.patch"
 """Brings the suite that is measured, where that is not base's own."""
 
@@ -108,11 +111,13 @@ def _fill(folder: Path, task: Task, source: Path, provenance: Mapping[str, objec
         write_certificate(folder, task.certificate)
 
 
-def write_certificate(folder: Path, certificate: Certificate) -> None:
-    """Put certificate.json into a task folder, replacing the one that is there."""
-    draft = folder / ".certificate.json"
+def write_certificate(folder: Path, certificate: Certificate, name: str = CERTIFICATE) -> None:
+    """Put a certificate into a task folder, replacing the one that is there."""
+    target = folder / name
+    target.parent.mkdir(exist_ok=True)
+    draft = target.with_name(f".{target.name}")
     _put(draft, certificate.model_dump_json(indent=2) + "\n")
-    draft.rename(folder / "certificate.json")
+    draft.rename(target)
 
 
 def _toml(task: Task) -> dict[str, object]:
@@ -290,15 +295,17 @@ def _certificate_problems(task: Task) -> list[str]:
     if certificate is None:
         return []
     found = [] if certificate.task_id == task.task_id else [f"the certificate is that of {certificate.task_id}"]
-    if certificate.image_digest != task.image_digest:
+    if task.image_digest not in (certificate.image_digest, certificate.rebuilt_from):
         found.append("the certificate is that of another image")
     return found
 
 
 def task_digest(folder: Path) -> str:
-    """sha256 over the names and contents of all files of the folder but its certificate."""
+    """sha256 over the names and contents of all files of the folder but its certificates."""
     whole = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "certificate.json"):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        whole.update(f"{path.relative_to(folder).as_posix()}\0{content}\n".encode("utf-8", "surrogateescape"))
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != CERTIFICATE):
+        name = path.relative_to(folder).as_posix()
+        if not name.startswith(f"{CERTIFICATES}/"):
+            content = hashlib.sha256(path.read_bytes()).hexdigest()
+            whole.update(f"{name}\0{content}\n".encode("utf-8", "surrogateescape"))
     return f"sha256:{whole.hexdigest()}"

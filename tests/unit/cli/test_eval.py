@@ -11,6 +11,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.errors import ConfigError, InvalidTask
 from datasmith.tasks.folder import write_task
+from tests.loopback.hub import loopback_hub
 from tests.unit.evaluation.sample_run import sample_run
 from tests.unit.tasks.samples import sample_task, source_tar
 
@@ -37,6 +38,12 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
     assert said(capsys, "--version") == (0, f"{__version__}\n", "")
 
 
+@pytest.fixture(autouse=True)
+def _no_names_of_ones_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FC_DATASETS_FILE", str(tmp_path / "mine.json"))
+    monkeypatch.setenv("FC_CACHE_DIR", str(tmp_path / "cache"))
+
+
 @pytest.fixture
 def agents(tmp_path: Path) -> str:
     path = tmp_path / "agents.json"
@@ -50,10 +57,45 @@ def test_the_published_command_line_is_understood(
     """`fc-eval run --dataset … --task-id … --config …` as published parses; only the data is missing."""
     monkeypatch.chdir(tmp_path)
     words = ("run", "--dataset", "formulacode", "--task-id", "shapely_shapely_2283", "--config", agents)
-    code, out, err = said(capsys, *words)
+    with loopback_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.url)
+        code, out, err = said(capsys, *words)
     assert (code, out) == (ConfigError.exit_code, "")
-    assert err.startswith("error: --dataset formulacode: not a directory")
-    assert err.count("\n") == 1
+    assert err.startswith("error: --dataset: release.json of hf://datasets/formulacode/formulacode-all at http://127.")
+    assert "no such dataset" in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("-c", "agents.json", "-a", "nop"), "--config and -a, -m exclude each other"),
+        (("-c", "agents.json", "-m", "x"), "--config and -a, -m exclude each other"),
+        ((), "no agent is given"),
+        (("-a", "nop", "-a", "oracle", "-m", "x"), "-m: 1 models for 2 agents"),
+        (("-a", "nop", "-a", "terminus"), "-a terminus: agent 'terminus' is not known (known: "),
+        (("-a", "no.such:Agent", "-m", "x"), "no.such"),
+        (("-a", "nop", "-t", "acme_x*"), "--task-id 'acme_x*' matches no task"),
+        (("-a", "nop", "--exclude", "acme_*"), "--exclude: no task of"),
+        (("-a", "nop", "--executor", "slurm"), "--executor slurm"),
+        (("-a", "nop", "--engine", "lxc"), "--engine 'lxc'"),
+        (("-a", "nop", "--max-cost", "-1"), "--max-cost"),
+    ],
+)
+def test_what_a_run_is_asked_is_read_before_anything_starts(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    dataset: Path,
+    agents: str,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    says: str,
+) -> None:
+    """Cases 73 and 75, and their like: one line that names the flag, exit code 2, no run folder."""
+    monkeypatch.chdir(Path(agents).parent)
+    code, out, err = said(capsys, "run", "-d", str(dataset), *words)
+    assert (code, out, err.count("\n")) == (ConfigError.exit_code, "", 1)
+    assert says in err
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def said(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> str:
         ("fc-data --start-date", "Option '--start-date' requires an argument (example: --start-date 2026-02-01)"),
         ("fc-eval report", "Missing argument 'RUN' (example: runs/my-run)"),
         ("fc-eval run", "Missing option '--dataset' / '-d' (example: --dataset work/dataset/tasks)"),
-        ("fc-eval run -d x", "Missing option '--config' / '-c' (example: --config agents.json)"),
+        ("fc-eval run -d x -c", "Option '-c' requires an argument (example: --config agents.json)"),
         ("fc-data statu", "No such command 'statu'. Did you mean 'status'? (example: fc-data --help)"),
         ("fc-eval tasks lst -d x", "No such command 'lst'. Did you mean 'list'? (example: fc-eval tasks --help)"),
         ("fc-data funnel --nonsense", "No such option: --nonsense (example: fc-data funnel --help)"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.errors import ConfigError, InvalidTask, TaskError
-from datasmith.tasks.dataset import load_dataset
+from datasmith.tasks.dataset import Places, load_dataset
 from datasmith.tasks.folder import write_task
 from tests.unit.tasks.samples import sample_task, source_tar
 
@@ -83,19 +83,19 @@ def test_a_registered_name_leads_to_its_directory(root: Path, tmp_path: Path) ->
     """Paths are relative to the registry; a release is looked up by its full name first."""
     registry = tmp_path / "datasets.json"
     registry.write_text(json.dumps({"fc": "tasks", "fc@2026-03": "tasks/acme_calc_1"}))
-    assert len(load_dataset("fc", registry=registry).folders) == len(TASKS)
-    assert list(load_dataset("fc@2026-03", registry=registry).folders) == ["acme_calc_1"]
-    assert len(load_dataset("fc@2026-02", registry=registry).folders) == len(TASKS)
+    assert len(load_dataset("fc", Places((registry,))).folders) == len(TASKS)
+    assert list(load_dataset("fc@2026-03", Places((registry,))).folders) == ["acme_calc_1"]
+    assert len(load_dataset("fc@2026-02", Places((registry,))).folders) == len(TASKS)
 
 
 def test_an_unknown_name_says_what_is_known(root: Path, tmp_path: Path) -> None:
     """With and without a registry."""
     registry = tmp_path / "datasets.json"
-    with pytest.raises(ConfigError, match="no registry file"):
-        load_dataset("fc", registry=registry)
+    with pytest.raises(ConfigError, match="there is no registry file"):
+        load_dataset("fc", Places((registry,)))
     registry.write_text('{"fc": "tasks"}')
-    with pytest.raises(ConfigError, match="which knows fc"):
-        load_dataset("other", registry=registry)
+    with pytest.raises(ConfigError, match="known: fc, formulacode"):
+        load_dataset("other", Places((registry,)))
 
 
 @pytest.mark.parametrize("content", ["[", "[]", '{"fc": 1}', '{"fc": {}}'])
@@ -104,5 +104,5 @@ def test_a_registry_that_cannot_be_read_is_named(tmp_path: Path, content: str) -
     registry = tmp_path / "datasets.json"
     registry.write_text(content)
     with pytest.raises(TaskError, match=r"datasets\.json") as raised:
-        load_dataset("fc", registry=registry)
+        load_dataset("fc", Places((registry,)))
     assert "\n" not in str(raised.value)

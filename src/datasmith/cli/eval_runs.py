@@ -1,0 +1,158 @@
+"""fc-eval runs: which runs there are, how far one is, and going on with it."""
+
+import json
+from typing import TYPE_CHECKING
+
+import typer
+
+from datasmith.cli.eval_options import (
+    REGISTRY,
+    RUNS,
+    AtOnceOption,
+    ExecutorOption,
+    JsonOption,
+    MaxCostOption,
+    PolicyOption,
+    RegistryOption,
+    RunArgument,
+    RunsOption,
+    help_without_command,
+    policy_of,
+)
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from datasmith.evaluation.overview import RunState
+
+runs = typer.Typer(help="See which runs there are, and go on with one.", name="runs")
+
+
+@runs.callback(invoke_without_command=True)
+def _runs(context: typer.Context) -> None:
+    """See which runs there are, and go on with one."""
+    help_without_command(context)
+
+
+@runs.command("list")
+def list_runs(runs_dir: RunsOption = RUNS, json_output: JsonOption = False) -> None:
+    """List the runs below --runs-dir, the oldest first."""
+    from datasmith.cli.sheet import Column, Sheet, output
+    from datasmith.errors import TrialError
+    from datasmith.evaluation.overview import all_runs
+
+    found, problems = all_runs(runs_dir)
+    if json_output:
+        print(json.dumps([_as_json(state) for state in found], indent=1))
+    elif found:
+        columns = [Column(name) for name in ("run", "dataset", "begun", "agents", "state")]
+        numbers = [Column(name, right=True) for name in ("trials", "cost")]
+        sheet = Sheet(f"runs in {runs_dir}", (*columns[:3], Column("agents", wraps=True), *numbers, columns[4]))
+        for state in found:
+            sheet.add(*_row(state))
+        sheet.show(output())
+    else:
+        print(f"no runs in {runs_dir}")
+    if problems:
+        raise TrialError("; ".join(problems))
+
+
+@runs.command("status")
+def show_status(run: RunArgument, runs_dir: RunsOption = RUNS, json_output: JsonOption = False) -> None:
+    """Print how far a run is, trial by trial; changes nothing."""
+    from datasmith.cli.sheet import Column, Sheet, output
+    from datasmith.evaluation.overview import run_state
+    from datasmith.evaluation.run_folder import open_run
+
+    state = run_state(open_run(runs_dir, run))
+    if json_output:
+        trials: list[JsonValue] = [
+            {"task_id": key.task_id, "agent": key.agent, "attempt": key.attempt, "state": value}
+            for key, value in state.states.items()
+        ]
+        print(json.dumps({**_as_json(state), "trials": trials}, indent=1))
+        return
+    sheet = Sheet(
+        f"{state.run.run_id}: {_said(state)}",
+        [Column("task"), Column("agent"), Column("n", right=True), Column("state")],
+        keys=3,
+    )
+    for key, value in state.states.items():
+        sheet.add(key.task_id, key.agent, str(key.attempt), value)
+    sheet.show(output())
+    for name, ratio in state.best.items():
+        print(f"best of {name}: {ratio:.3f}x")
+    print(f"cost: {_cost(state)}")
+
+
+@runs.command("resume")
+def resume(
+    run: RunArgument,
+    *,
+    runs_dir: RunsOption = RUNS,
+    n_concurrent: AtOnceOption = None,
+    executor: ExecutorOption = "local",
+    max_cost: MaxCostOption = None,
+    policy: PolicyOption = "floor",
+    registry: RegistryOption = REGISTRY,
+    json_output: JsonOption = False,
+) -> None:
+    """Go on with a run as it was configured: what is complete stays, what is pending is done."""
+    from dataclasses import replace
+
+    from datasmith.cli.eval_run import carry_out
+    from datasmith.evaluation.run import request_of
+    from datasmith.evaluation.run_folder import open_run
+    from datasmith.settings import load_settings
+
+    folder = open_run(runs_dir, run)
+    request = request_of(folder)
+    settings = load_settings(engine=request.engine)
+    wanted = replace(request, n_concurrent=n_concurrent, executor=executor, max_cost_usd=max_cost, registry=registry)
+    carry_out(wanted, settings, policy_of(policy), json_output)
+
+
+def _as_json(state: "RunState") -> "dict[str, JsonValue]":
+    config = state.run.config
+    counts: dict[str, JsonValue] = dict(state.counts)
+    best: dict[str, JsonValue] = dict(state.best)
+    return {
+        "run_id": state.run.run_id,
+        "dataset": config.dataset,
+        "release": config.release,
+        "created_at": state.run.created_at.isoformat(),
+        "agents": list(config.labels),
+        "n_tasks": len(config.task_ids),
+        "n_attempts": config.n_attempts,
+        "n_complete": state.n_complete,
+        "n_expected": len(state.states),
+        "counts": counts,
+        "best": best,
+        "cost_usd": state.cost_usd,
+        "cost_unknown": state.cost_unknown,
+        "in_use": state.in_use,
+    }
+
+
+def _row(state: "RunState") -> tuple[str, ...]:
+    config = state.run.config
+    return (
+        state.run.run_id,
+        config.dataset,
+        f"{state.run.created_at:%Y-%m-%d %H:%M}",
+        ", ".join(config.labels),
+        f"{state.n_complete} of {len(state.states)}",
+        _cost(state),
+        _said(state),
+    )
+
+
+def _said(state: "RunState") -> str:
+    if state.in_use:
+        return "at work"
+    return "complete" if state.n_complete == len(state.states) else f"{state.n_complete} of {len(state.states)} trials"
+
+
+def _cost(state: "RunState") -> str:
+    unknown = f" + {state.cost_unknown} unknown" if state.cost_unknown else ""
+    return f"${state.cost_usd:.2f}{unknown}"

@@ -1,0 +1,91 @@
+"""fc-eval submit: a run as one file for a leaderboard, and the check that a board makes of it."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from datasmith.cli.eval_options import REGISTRY, RUNS, JsonOption, RegistryOption, RunsOption
+from datasmith.errors import ConfigError, TrialError
+
+if TYPE_CHECKING:
+    from datasmith.evaluation.submission import Checked
+
+_Run = Annotated[str, typer.Argument(metavar="[RUN]", help="A run folder, or the id of a run in --runs-dir.")]
+_To = Annotated[Path | None, typer.Option("--to", help="The file to write; default: RUN.submission.tar.gz.")]
+_Check = Annotated[Path | None, typer.Option("--check", help="Check this submission instead; writes nothing.")]
+_Dataset = Annotated[str, typer.Option("--dataset", "-d", help="With --check: whose tasks it must have.")]
+
+
+def submit(
+    run: _Run = "",
+    *,
+    to: _To = None,
+    check: _Check = None,
+    dataset: _Dataset = "",
+    runs_dir: RunsOption = RUNS,
+    registry: RegistryOption = REGISTRY,
+    json_output: JsonOption = False,
+) -> None:
+    """Pack a complete run into one file: configuration, patches, logs, tests and every launch; nothing is sent.
+
+    It is graded again from its raw files before, and searched for secrets. --check does the same with a file of
+    somebody else.
+    """
+    if bool(run) == (check is not None):
+        raise ConfigError("submit: give a RUN to pack, or --check FILE (example: fc-eval submit my-run)")
+    found = _checked(check, dataset, registry) if check is not None else _written(run, to, runs_dir, json_output)
+    if json_output:
+        print(json.dumps(_as_json(found), indent=1))
+    else:
+        config = found.state.run.config
+        print(
+            f"{found.state.run.run_id}: {found.state.n_complete} trials of {', '.join(config.labels)} at "
+            f"{len(config.task_ids)} tasks of {config.dataset} ({config.release}); sha256 {found.digest}"
+        )
+    if found.problems:
+        raise TrialError(f"not acceptable: {'; '.join(found.problems)}")
+
+
+def _written(run: str, to: Path | None, runs_dir: Path, json_output: bool) -> "Checked":
+    from datasmith.evaluation.run_folder import open_run
+    from datasmith.evaluation.submission import write_submission
+
+    folder = open_run(runs_dir, run)
+    target = to or Path(f"{folder.root.resolve().name}.submission.tar.gz")
+    with folder.alone():
+        found = write_submission(folder, target)
+    if not json_output:
+        print(f"{target}: hand it in as it is; check it with: fc-eval submit --check {target}", file=sys.stderr)
+    return found
+
+
+def _checked(file: Path, dataset: str, registry: Path) -> "Checked":
+    from datasmith.evaluation.submission import check_submission
+    from datasmith.settings import load_settings
+    from datasmith.tasks.dataset import Places, load_dataset
+
+    if not file.is_file():
+        raise ConfigError(f"--check {file}: no such file (example: --check my-run.submission.tar.gz)")
+    tasks = load_dataset(dataset, Places.of(load_settings(), registry)) if dataset else None
+    return check_submission(file, tasks)
+
+
+def _as_json(found: "Checked") -> dict[str, object]:
+    config = found.state.run.config
+    agents = [
+        {"label": label, "agent": entry.short_name, "model": entry.model, "config_id": entry.config_id(number)}
+        for number, (label, entry) in enumerate(zip(config.labels, config.agents, strict=True), 1)
+    ]
+    return {
+        "run_id": found.state.run.run_id,
+        "dataset": config.dataset,
+        "release": config.release,
+        "agents": agents,
+        "n_trials": found.state.n_complete,
+        "counts": dict(found.state.counts),
+        "sha256": found.digest,
+        "problems": list(found.problems),
+    }

@@ -1,0 +1,47 @@
+"""--max-cost: no trial is begun once the trials whose cost is known have cost so much."""
+
+import threading
+from collections.abc import Sequence
+
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
+
+
+class CostLimit:
+    """Adds up what agents' work has cost, in USD, as the run folder tells; what is not known is counted, not guessed.
+
+    So all threads, processes and machines of a run keep one limit. Trials that are under way when it is reached go on:
+    it may be passed by what they cost.
+    """
+
+    def __init__(self, limit_usd: float | None, folder: RunFolder, everything: Sequence[TrialKey]) -> None:
+        """`everything` are all trials of the run; without a limit each may begin."""
+        self.limit_usd = limit_usd
+        self._folder = folder
+        self._ahead = set(everything)
+        self._costs: list[float | None] = []
+        self._lock = threading.Lock()
+
+    def allows(self) -> bool:
+        """Whether another trial may begin."""
+        return self.limit_usd is None or self._spent() < self.limit_usd
+
+    def _spent(self) -> float:
+        with self._lock:
+            for key in tuple(self._ahead):
+                facts = self._folder.read_facts(key)
+                if facts is not None:
+                    self._ahead.discard(key)
+                    self._costs.append(facts.cost_usd)
+            return sum(cost for cost in self._costs if cost is not None)
+
+    @property
+    def told(self) -> str:
+        """Why trials were not begun, in one line; empty where all were."""
+        if self.limit_usd is None or self.allows() or not self._ahead:
+            return ""
+        spent, unknown = self._spent(), sum(cost is None for cost in self._costs)
+        doubt = f", and {unknown} of unknown cost" if unknown else ""
+        return (
+            f"--max-cost {self.limit_usd:g}: trials for ${spent:.2f}{doubt}; {len(self._ahead)} were not begun "
+            f"(to go on: --max-cost {max(2 * self.limit_usd, spent + 1.0):g})"
+        )

@@ -1,0 +1,151 @@
+"""fc-eval certify: base, base2 and the expert's patch of a task measured here, from its folder alone."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from datasmith.docker import seal
+from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
+from datasmith.docker.verifiers import run_tests
+from datasmith.errors import MeasurementFailed
+from datasmith.evaluation.grading import REBUILD_TIMEOUT_S
+from datasmith.evaluation.images import image_of
+from datasmith.settings import Settings
+from datasmith.tasks.certificate import Certificate
+from datasmith.tasks.folder import TEST_TIMEOUT_S
+from datasmith.tasks.task import Task
+from datasmith.tasks.telltale import fix_of
+from datasmith.workloads.arms import prepare, start_arm, suite_print
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Workload
+from datasmith.workloads.certify import certify
+from datasmith.workloads.discover import discover
+from datasmith.workloads.machine import this_machine
+from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
+from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.summary import INVALID
+
+TRIES = 3
+"""A measurement that a busy machine made invalid is taken this often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certifier:
+    """Issues certificates on this machine. `say` is told what happens; `core` is where everything runs."""
+
+    engine: ContainerEngine
+    settings: Settings
+    plan: MeasurePlan
+    core: int
+    now: Callable[[], datetime]
+    say: Callable[[str, int, int | None], None]
+
+    def certify(self, task: Task, folder: Path, *, log: Path) -> Certificate:
+        """What this machine finds: `valid` or `refused`, with the reason; nothing is written but the build's `log`.
+
+        Raises:
+            MeasurementFailed: the expert's patch does not apply or build, or the machine is too busy to tell.
+            ContainerError: the sandboxes failed; says nothing about the task.
+        """
+        self.say("image", 0, None)
+        image = image_of(self.engine, self.settings, task, folder, log=log)
+        self.say("seal and tests at base", 0, None)
+        with self.engine.start(image, limits=self._limits, mounts=inside_mounts()) as container:
+            names = task.build.build_args.get("FC_IMPORT_NAMES", "").split()
+            fix = fix_of(task.expert_patch, {task.merge_commit})
+            sealed = seal.check(container, fix=fix, import_names=names).ok
+            at_base = self._passed(task, container)
+        self.say("tests with the expert's patch", 0, None)
+        with self._arm(task, image, task.expert_patch) as container:
+            with_expert = self._passed(task, container)
+        certificate = certify(
+            task.task_id,
+            image.digest,
+            self._measured(task, image),
+            tests_base=len(at_base),
+            tests_expert=len(at_base & with_expert),
+            sealed=sealed,
+            engine=self.engine.name,
+            now=self.now(),
+            machine=this_machine(),
+            plan=self.plan,
+            suite=task.suite,
+        )
+        rebuilt = None if image.digest == task.image_digest else task.image_digest
+        return _with_base(certificate.model_copy(update={"rebuilt_from": rebuilt}), task, len(at_base))
+
+    @property
+    def _limits(self) -> Limits:
+        settings = self.settings
+        return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb, cpus=(self.core,))
+
+    def _passed(self, task: Task, container: Container) -> frozenset[str]:
+        report = run_tests(container, task.test_command, timeout=TEST_TIMEOUT_S)
+        return frozenset(report.passed) & frozenset(task.passing_tests)
+
+    def _arm(self, task: Task, image: ImageRef, patch: str, suite: str = "") -> Container:
+        return start_arm(
+            self.engine,
+            image,
+            patch=patch,
+            rebuild_script=task.build.files.get("docker_build_pkg.sh") if task.compiled else None,
+            build_args=task.build.build_args,
+            limits=self._limits,
+            timeout=REBUILD_TIMEOUT_S,
+            suite=suite,
+        )
+
+    def _measured(self, task: Task, image: ImageRef) -> Measured:
+        """Measure, and measure again where the machine was too busy to tell anything."""
+        for _ in range(TRIES - 1):
+            measured = self._measured_once(task, image)
+            if not _too_busy(measured):
+                return measured
+            self.say("again: the machine was too busy", 0, None)
+        measured = self._measured_once(task, image)
+        if _too_busy(measured):
+            raise MeasurementFailed(f"{task.task_id}: no workload could be measured: this machine is too busy")
+        return measured
+
+    def _measured_once(self, task: Task, image: ImageRef) -> Measured:
+        directory = task.benchmark_dir
+        with ExitStack() as stack:
+            arms: dict[str, Container] = {}
+            workloads: list[Workload] = []
+            suite: str | None = None
+            for name, patch in {BASE: "", CONTROL: "", EXPERT: task.expert_patch}.items():
+                writable = stack.enter_context(self._arm(task, image, patch, task.suite_patch))
+                workloads = workloads or _workloads(task, writable)
+                suite = suite or suite_print(writable, directory)
+                arms[name] = stack.enter_context(prepare(writable, workloads, directory, suite=suite))
+            plan = replace(self.plan, cpu=self.core)
+            return measure(
+                arms, workloads, plan, benchmark_dir=directory, sink=lambda _launch: None, progress=self._told
+            )
+
+    def _told(self, progress: Progress) -> None:
+        self.say(f"measure, {progress.step}", progress.done, progress.expected)
+
+
+def _workloads(task: Task, base: Container) -> list[Workload]:
+    found = discover(base, task.benchmark_dir, default_timeout_s=task.benchmark_timeout_s).workloads
+    kept = [workload for workload in found if workload.id in task.workloads and workload.kind in SCORED_KINDS]
+    if not kept:
+        raise MeasurementFailed(f"{task.task_id}: none of its workloads is found at base")
+    return kept
+
+
+def _too_busy(measured: Measured) -> bool:
+    rows = measured.summaries[EXPERT].workloads
+    nothing = all(row.ratio is None for row in rows)
+    return nothing and any((row.reason or "").startswith(INVALID) for row in rows)
+
+
+def _with_base(certificate: Certificate, task: Task, passed: int) -> Certificate:
+    """Refused where tests that the task expects fail here without any patch: every submission would fail them."""
+    lost = len(set(task.passing_tests)) - passed
+    if not lost or not passed:
+        return certificate
+    reason = f"{lost} of {lost + passed} tests that must pass fail at base on this machine"
+    return certificate.model_copy(update={"status": "refused", "reason": reason})

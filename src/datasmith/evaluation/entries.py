@@ -1,0 +1,55 @@
+"""Where the agents of a run come from: a --config file, or -a and -m on the command line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from datasmith.errors import ConfigError
+from datasmith.evaluation.config import NO_MODEL, AgentEntry, parse_entries, validated_entry
+
+PAIR = "(example: -a claude -m claude-sonnet-4 -a nop -m none)"
+
+
+def read_entries(config: Path) -> tuple[AgentEntry, ...]:
+    """The agents of a --config file.
+
+    Raises:
+        ConfigError: the file cannot be read, or an entry is wrong; names its index.
+    """
+    try:
+        text = config.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {config}: cannot be read: {error} (example: --config agents.json)") from error
+    return parse_entries(text, str(config))
+
+
+def paired_entries(agents: Sequence[str], models: Sequence[str]) -> tuple[AgentEntry, ...]:
+    """The agents of `-a AGENT -m MODEL ...`: the n-th model is the n-th agent's; no model at all means none for each.
+
+    An agent is a short name, or `module:Class`.
+
+    Raises:
+        ConfigError: the numbers differ, or an agent is not known; names it.
+    """
+    if models and len(models) != len(agents):
+        raise ConfigError(f"-m: {len(models)} models for {len(agents)} agents: give each -a its -m {PAIR}")
+    return tuple(
+        validated_entry({"agent_import_path" if ":" in agent else "agent": agent, "model": model}, f"-a {agent}", PAIR)
+        for agent, model in zip(agents, models or [NO_MODEL] * len(agents), strict=True)
+    )
+
+
+def asked_entries(
+    config: Path | None, agents: Sequence[str], models: Sequence[str]
+) -> tuple[tuple[AgentEntry, ...], Path]:
+    """The agents of a run, and the directory that relative paths of theirs start at.
+
+    Raises:
+        ConfigError: both ways are used, or none; or an agent is wrong.
+    """
+    if config is not None and (agents or models):
+        raise ConfigError("--config and -a, -m exclude each other (example: --config agents.json)")
+    if config is not None:
+        return read_entries(config), config.parent.absolute()
+    if not agents:
+        raise ConfigError(f"no agent is given: --config FILE, or -a AGENT {PAIR}")
+    return paired_entries(agents, models), Path.cwd()

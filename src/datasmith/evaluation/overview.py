@@ -1,0 +1,107 @@
+"""How far runs are: the state of every trial, from the run folder's files alone."""
+
+import fcntl
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.outcome import Outcome
+from datasmith.evaluation.records import RunRecord
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys
+
+PENDING = "pending"
+"""Not begun, or an outage took it: it is done (again) when the run goes on."""
+WORKED = "to be graded"
+"""The agent has handed in, and its patch is not graded yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """A run and its trials; a state is an outcome, PENDING or WORKED. Costs are USD; unknown ones are counted."""
+
+    run: RunRecord
+    states: Mapping[TrialKey, str]
+    best: Mapping[str, float]
+    """Label of an agent -> its best task speedup."""
+    cost_usd: float
+    cost_unknown: int
+    in_use: bool
+
+    @property
+    def n_complete(self) -> int:
+        """Trials that need no further work."""
+        return sum(state not in {PENDING, WORKED} for state in self.states.values())
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many trials are in each state."""
+        return dict(sorted(Counter(self.states.values()).items()))
+
+
+def run_state(folder: RunFolder) -> RunState:
+    """How far one run is.
+
+    Raises:
+        TrialError: a file of the run cannot be read, or there is no run.json.
+    """
+    run = folder.read_run()
+    if run is None:
+        raise TrialError(f"{folder.root}: run.json is missing")
+    config = run.config
+    everything = keys(config.task_ids, config.labels, config.n_attempts)
+    best: dict[str, float] = {}
+    costs: list[float | None] = []
+    states: dict[TrialKey, str] = {}
+    for key in everything:
+        states[key] = PENDING
+        facts = folder.read_facts(key)
+        if facts is None:
+            continue
+        costs.append(facts.cost_usd)
+        states[key] = WORKED
+        trial = folder.read_trial(key)
+        if trial is not None and folder.is_complete(key):
+            states[key] = trial.outcome
+            if trial.ratios and trial.ratios.speedup and trial.outcome == _MEASURED:
+                best[key.agent] = max(best.get(key.agent, 0.0), trial.ratios.speedup)
+    known = [cost for cost in costs if cost is not None]
+    return RunState(run, states, best, sum(known), len(costs) - len(known), in_use(folder))
+
+
+_MEASURED: Outcome = "measured"
+
+
+def in_use(folder: RunFolder) -> bool:
+    """Whether a process is at work on the run."""
+    try:
+        descriptor = os.open(folder.root / ".in-use", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def all_runs(runs_dir: Path) -> tuple[list[RunState], list[str]]:
+    """The runs below a directory, oldest first, and what is wrong with folders that cannot be read.
+
+    Raises:
+        ConfigError: there is no such directory.
+    """
+    if not runs_dir.is_dir():
+        raise ConfigError(f"--runs-dir {runs_dir}: no such directory (example: --runs-dir runs)")
+    found: list[RunState] = []
+    problems: list[str] = []
+    for path in sorted(runs_dir.glob("*/run.json")):
+        try:
+            found.append(run_state(RunFolder(path.parent)))
+        except TrialError as error:
+            problems.append(str(error))
+    return sorted(found, key=lambda state: state.run.created_at), problems

@@ -1,0 +1,208 @@
+"""A submission: one file with all that a run's scores follow from, and the check that they do follow."""
+
+import gzip
+import hashlib
+import io
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pydantic import BaseModel, ConfigDict
+
+from datasmith.docker.archive import unpack
+from datasmith.errors import ConfigError, ContainerError, TrialError
+from datasmith.evaluation.overview import PENDING, WORKED, RunState, run_state
+from datasmith.evaluation.records import TaskFacts
+from datasmith.evaluation.regrade import regrade_run
+from datasmith.evaluation.run_folder import RunFolder, read_record
+from datasmith.redact import redact
+from datasmith.tasks.dataset import Dataset
+from datasmith.tasks.folder import read_task, task_digest
+
+MANIFEST = "manifest.json"
+_TOP = ("run.json", "run.lock")
+_ARM_FILES = frozenset({"task.json", "session.json", "measurements.jsonl"})
+_TRIAL_FILES = frozenset(
+    {"trial.json", "patch.diff", "agent.log", "trajectory.json", "tests.json", "outputs.json", "measurements.jsonl"}
+)
+SHOWN = 5
+
+
+class Manifest(BaseModel):
+    """manifest.json: sha256 of every other file by its path."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = 1
+    run_id: str
+    tool_version: str
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a submission is: its run, how far it is, and what does not hold; nothing where it may be accepted."""
+
+    state: RunState
+    digest: str
+    problems: tuple[str, ...]
+
+
+def write_submission(folder: RunFolder, target: Path) -> Checked:
+    """Pack a complete run into `target`, a gzipped tar; the same run always gives the same bytes.
+
+    Raises:
+        TrialError: the run is not complete, its records do not follow from its raw files, or a file holds what has
+            the form of a secret; names each. Nothing is written.
+        ConfigError: `target` cannot be written.
+    """
+    names = sorted(_belonging(folder.root))
+    found = _check(folder, names)
+    if found:
+        raise TrialError(f"{folder.root.name} cannot be submitted: {'; '.join(found)}")
+    state = run_state(folder)
+    digests = {name: hashlib.sha256((folder.root / name).read_bytes()).hexdigest() for name in names}
+    manifest = Manifest(run_id=state.run.run_id, tool_version=state.run.tool_version, files=digests)
+    data = _packed(folder.root, names, manifest)
+    try:
+        draft = target.with_name(f".{target.name}.draft")
+        draft.write_bytes(data)
+        draft.replace(target)
+    except OSError as error:
+        raise ConfigError(f"--to {target}: {error.strerror} (example: --to my-run.tar.gz)") from error
+    return Checked(state, hashlib.sha256(data).hexdigest(), ())
+
+
+def check_submission(file: Path, dataset: Dataset | None = None) -> Checked:
+    """Read a submission and compute every score anew from its raw files, in a place of its own.
+
+    With a `dataset` its tasks are held against the real ones.
+
+    Raises:
+        TrialError: it is no submission, or damaged: nothing of it can be believed.
+    """
+    with _unpacked(file) as root:
+        manifest = read_record(root / MANIFEST, Manifest)
+        if manifest is None:
+            raise TrialError(f"{file}: {MANIFEST} is missing")
+        names = sorted(_files(root) - {MANIFEST})
+        problems = _unlike(root, names, manifest)
+        folder = RunFolder(root)
+        if not problems:
+            problems = _check(folder, names)
+        if dataset is not None:
+            problems += _other_tasks(folder, dataset)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        return Checked(run_state(folder), digest, tuple(problems))
+
+
+def _check(folder: RunFolder, names: Sequence[str]) -> list[str]:
+    """What speaks against a run: not complete, not following from its raw files, or secrets in it."""
+    state = run_state(folder)
+    left = [f"{key.task_id} {key.label}" for key, value in state.states.items() if value in {PENDING, WORKED}]
+    problems = [f"not complete: {_named(left)}"] if left else []
+    problems += [f"does not belong to a run: {name}" for name in names if not _belongs(name)]
+    changed = _changed(folder, names) if not problems else []
+    problems += [f"its records do not follow from its raw files: {_named(changed)}"] if changed else []
+    secret = [name for name in names if _has_secret(folder.root / name)]
+    problems += [f"holds what looks like a secret: {_named(secret)}"] if secret else []
+    return problems
+
+
+def _changed(folder: RunFolder, names: Sequence[str]) -> Sequence[str]:
+    """What grading a copy of the run again changes."""
+    with tempfile.TemporaryDirectory(prefix="fc-submission-") as scratch:
+        for name in names:
+            place = Path(scratch) / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder.root / name, place)
+        before = _records(Path(scratch))
+        try:
+            regraded = regrade_run(RunFolder(Path(scratch)))
+        except TrialError as error:
+            return [str(error).replace(scratch, folder.root.name)]
+        sessions = [name for name, text in _records(Path(scratch)).items() if before[name] != text]
+        return regraded or sessions
+
+
+def _records(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("session.json"))}
+
+
+def _has_secret(path: Path) -> bool:
+    text = path.read_bytes().decode("utf-8", "replace")
+    return redact(text) != text
+
+
+def _named(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def _belonging(root: Path) -> Iterator[str]:
+    return (name for name in _files(root) if _belongs(name))
+
+
+def _files(root: Path) -> set[str]:
+    return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file() and not path.is_symlink()}
+
+
+def _belongs(name: str) -> bool:
+    """Whether a report or a regrade reads the file, or a reader of the submission wants it."""
+    parts = PurePosixPath(name).parts
+    if len(parts) == 1:
+        return name in _TOP
+    if parts[0] != "trials" or len(parts) not in {4, 5}:
+        return False
+    return parts[-1] in (_ARM_FILES if parts[2] == "_arms" else _TRIAL_FILES)
+
+
+def _packed(root: Path, names: Sequence[str], manifest: Manifest) -> bytes:
+    whole = io.BytesIO()
+    with (
+        gzip.GzipFile(filename="", fileobj=whole, mode="wb", mtime=0) as squeezed,
+        tarfile.open(fileobj=squeezed, mode="w") as tar,
+    ):
+        for name in (MANIFEST, *names):
+            data = manifest.model_dump_json(indent=1).encode() if name == MANIFEST else (root / name).read_bytes()
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    return whole.getvalue()
+
+
+@contextmanager
+def _unpacked(file: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="fc-submission-") as scratch:
+        root = Path(scratch) / "run"
+        root.mkdir()
+        try:
+            unpack(file, root, links=False)
+        except (ContainerError, OSError) as error:
+            raise TrialError(f"{file}: no submission: {error}") from error
+        yield root
+
+
+def _unlike(root: Path, names: Sequence[str], manifest: Manifest) -> list[str]:
+    """What the manifest says otherwise."""
+    found = {name: hashlib.sha256((root / name).read_bytes()).hexdigest() for name in names}
+    wrong = sorted(name for name in found.keys() | manifest.files.keys() if found.get(name) != manifest.files.get(name))
+    return [f"not as {MANIFEST} says: {_named(wrong)}"] if wrong else []
+
+
+def _other_tasks(folder: RunFolder, dataset: Dataset) -> list[str]:
+    """Which of its tasks are not those of the dataset: files, expert's patch, benchmarks, workloads."""
+    wrong = []
+    for task_id, digest in sorted(folder.read_lock().tasks.items()):
+        where = dataset.folders.get(task_id)
+        if where is None or task_digest(where) != digest:
+            wrong.append(task_id)
+            continue
+        facts = read_record(folder.task_facts(task_id), TaskFacts)
+        if facts is not None and facts != TaskFacts.of(read_task(where)):
+            wrong.append(task_id)
+    return [f"other tasks than those of {dataset.name}: {_named(wrong)}"] if wrong else []

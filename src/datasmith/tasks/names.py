@@ -1,0 +1,72 @@
+"""Names of datasets: what the registry files say, from the nearest to the one that is built in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from datasmith.errors import ConfigError, TaskError
+from datasmith.tasks.hub import SCHEME, HubAddress
+
+_EXAMPLE = "work/dataset/tasks"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a name stands for: a directory, or a dataset on the Hub; `release` is what stood behind the `@`.
+
+    `exact`: the registry knows the name with its release. `releases`: those that it knows of the name.
+    """
+
+    target: Path | HubAddress
+    release: str
+    exact: bool
+    releases: tuple[str, ...] = ()
+
+
+def resolve(name: str, registries: Sequence[Path]) -> Named:
+    """Look a name up: in `registries` in their order (those that exist), then among the names that are built in.
+
+    Raises:
+        ConfigError: no registry knows it; names those that are known.
+        TaskError: a registry cannot be read.
+    """
+    if name.startswith(SCHEME):
+        return Named(HubAddress.parse(name), "", exact=True)
+    stem, _, release = name.partition("@")
+    known: set[str] = set()
+    for registry, entries in _registries(registries):
+        known |= entries.keys()
+        for asked, exact in ((name, True), (stem, not release)):
+            if asked in entries:
+                releases = sorted(entry.partition("@")[2] for entry in entries if entry.startswith(f"{stem}@"))
+                return Named(_target(entries[asked], registry), release, exact, tuple(releases))
+    looked = ", ".join(str(path) for path in registries if path.is_file())
+    raise ConfigError(
+        f"--dataset {name}: not a directory, and no registered name: {looked or 'there is no registry file'}; "
+        f"known: {', '.join(sorted(known))} (example: --dataset {_EXAMPLE})"
+    )
+
+
+def _registries(paths: Sequence[Path]) -> list[tuple[Path | None, Mapping[str, str]]]:
+    given: list[tuple[Path | None, Mapping[str, str]]] = [(path, _read(path)) for path in paths if path.is_file()]
+    built_in = files("datasmith.tasks").joinpath("datasets.json").read_bytes()
+    return [*given, (None, TypeAdapter(dict[str, str]).validate_json(built_in))]
+
+
+def _read(registry: Path) -> dict[str, str]:
+    try:
+        return TypeAdapter(dict[str, str]).validate_json(registry.read_bytes())
+    except (OSError, ValidationError) as error:
+        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
+        raise TaskError(
+            f'cannot read the dataset registry {registry}: {problem} (example: {{"mine": "{_EXAMPLE}"}})'
+        ) from error
+
+
+def _target(text: str, registry: Path | None) -> Path | HubAddress:
+    if text.startswith(SCHEME):
+        return HubAddress.parse(text)
+    return (registry.parent if registry else Path()) / text

@@ -1,0 +1,73 @@
+"""fc-eval runs: every trial of every run is in one state, told from files alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
+from tests.unit.evaluation.sample_run import sample_run
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = run_app(app, words)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two runs: of "b" one trial is not graded, and one not begun."""
+    for name in ("a", "b"):
+        sample_run(tmp_path / "runs" / name)
+    folder = RunFolder(tmp_path / "runs/b")
+    (folder.trial(TrialKey("acme_fast_1", "command-good", 1)) / "trial.json").unlink()
+    for file in ("trial.json", "trajectory.json"):
+        (folder.trial(TrialKey("acme_fast_2", "command-nothing", 1)) / file).unlink()
+    return tmp_path / "runs"
+
+
+def test_runs_are_listed_with_how_far_they_are(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a table, and as JSON; a folder that cannot be read is named and hides no other."""
+    code, out, _ = said(capsys, "runs", "list", "--runs-dir", str(runs))
+    assert code == 0
+    assert "complete" in out and "4 of 6 trials" in out and "$0.00 + 6 unknown" in out
+    (runs / "broken").mkdir()
+    (runs / "broken/run.json").write_text("[")
+    code, out, err = said(capsys, "runs", "list", "--runs-dir", str(runs), "--json")
+    assert code == TrialError.exit_code and "broken/run.json" in err
+    rows = {row["run_id"]: row for row in json.loads(out)}
+    assert [rows[name]["n_complete"] for name in "ab"] == [6, 4]
+    assert rows["b"]["counts"] == {"failed_tests": 1, "measured": 3, "pending": 1, "to be graded": 1}
+    assert (rows["b"]["cost_usd"], rows["b"]["cost_unknown"], rows["b"]["in_use"]) == (0.0, 5, False)
+
+
+def test_a_run_is_told_trial_by_trial(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each trial in one state, the best ratio of each agent, and whether somebody works on it."""
+    code, out, _ = said(capsys, "runs", "status", "b", "--runs-dir", str(runs), "--json")
+    found = json.loads(out)
+    states = {(row["task_id"], row["agent"]): row["state"] for row in found["trials"]}
+    assert code == 0 and len(states) == 6
+    assert states["acme_fast_1", "command-good"] == "to be graded"
+    assert states["acme_fast_2", "command-nothing"] == "pending"
+    assert states["acme_fast_2", "command-breaks"] == "failed_tests"
+    assert 1.2 < found["best"]["command-good"] < 1.7
+    with RunFolder(runs / "b").alone():
+        _, out, _ = said(capsys, "runs", "status", "b", "--runs-dir", str(runs))
+    assert "b: at work" in out and "best of command-good" in out
+
+
+@pytest.mark.parametrize(
+    "words", [("runs", "status", "none"), ("runs", "resume", "none"), ("runs", "list", "--runs-dir", "gone"), ("runs",)]
+)
+def test_what_is_not_there_is_one_line(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2; a group without a command prints its help."""
+    monkeypatch.chdir(tmp_path)
+    code, _, err = said(capsys, *words)
+    assert code == ConfigError.exit_code
+    assert err.count("\n") == (0 if words == ("runs",) else 1)

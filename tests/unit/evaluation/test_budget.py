@@ -1,0 +1,46 @@
+"""--max-cost: what counts, what does not, and what is said."""
+
+from pathlib import Path
+
+from datasmith.evaluation.budget import CostLimit
+from datasmith.evaluation.outcome import AgentFacts
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
+
+KEYS = tuple(TrialKey("a_b_1", "claude", number) for number in range(1, 6))
+
+
+def worked(folder: RunFolder, number: int, cost: float | None) -> None:
+    """Trial `number` has ended its work."""
+    write_record(folder.trial(KEYS[number]) / "trajectory.json", AgentFacts(wall_s=1.0, cost_usd=cost))
+
+
+def test_without_a_limit_everything_may_begin(tmp_path: Path) -> None:
+    """And there is nothing to say."""
+    folder = RunFolder(tmp_path)
+    worked(folder, 0, 100.0)
+    cost = CostLimit(None, folder, KEYS)
+    assert cost.allows()
+    assert cost.told == ""
+
+
+def test_the_limit_is_reached_by_known_costs_alone(tmp_path: Path) -> None:
+    """Whoever wrote them; one of unknown cost is counted as that, never as 0 or as money."""
+    folder = RunFolder(tmp_path)
+    cost = CostLimit(2.0, folder, KEYS)
+    worked(folder, 0, 0.5)
+    worked(folder, 1, None)
+    worked(folder, 2, 1.0)
+    assert cost.allows()
+    assert cost.told == ""
+    worked(folder, 3, 0.5)
+    assert not cost.allows()
+    assert cost.told == (
+        "--max-cost 2: trials for $2.00, and 1 of unknown cost; 1 were not begun (to go on: --max-cost 4)"
+    )
+    worked(folder, 4, 0.5)
+    assert cost.told == ""
+
+
+def test_a_limit_of_nothing_begins_nothing(tmp_path: Path) -> None:
+    """`--max-cost 0` grades what is there."""
+    assert not CostLimit(0.0, RunFolder(tmp_path), KEYS).allows()

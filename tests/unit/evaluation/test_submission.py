@@ -1,0 +1,180 @@
+"""Submissions: complete, clean runs are packed; what was changed in one is found from its raw files."""
+
+import gzip
+import hashlib
+import io
+import json
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.records import TaskFacts
+from datasmith.evaluation.regrade import regrade_run
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
+from datasmith.evaluation.submission import Checked, check_submission, write_submission
+from datasmith.workloads.base import agent_arm
+from tests.secrets_made_up import BY_FORM
+from tests.unit.evaluation.sample_run import sample_run
+
+GOOD = TrialKey("acme_fast_1", "command-good", 1)
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run whose records follow from its launches."""
+    run = sample_run(tmp_path_factory.mktemp("runs") / "mine")
+    folder = run.folder
+    for task_id in run.config.task_ids:
+        session = folder.read_session(task_id, 1)
+        assert session is not None
+        labels = [label for label in run.config.labels if _timed(folder, task_id, label)]
+        arms = tuple(agent_arm(TrialKey(task_id, label, 1).label) for label in labels)
+        write_record(folder.session(task_id, 1) / "session.json", session.model_copy(update={"agents": arms}))
+        facts = TaskFacts(task_id=task_id, benchmark_dir="benchmarks", expert_patch_sha256="0" * 64, workloads=("x",))
+        write_record(folder.task_facts(task_id), facts)
+    regrade_run(folder)
+    return folder.root
+
+
+def _timed(folder: RunFolder, task_id: str, label: str) -> bool:
+    return (folder.trial(TrialKey(task_id, label, 1)) / "measurements.jsonl").exists()
+
+
+@pytest.fixture
+def run(graded: Path, tmp_path: Path) -> RunFolder:
+    shutil.copytree(graded, tmp_path / "mine")
+    return RunFolder(tmp_path / "mine")
+
+
+def packed(run: RunFolder) -> tuple[Path, Checked]:
+    target = run.root.parent / "mine.tar.gz"
+    return target, write_submission(run, target)
+
+
+def test_a_complete_run_is_packed_and_holds_what_it_says(run: RunFolder) -> None:
+    """The same bytes twice; nothing but files that belong to a run; checking changes nothing and finds nothing."""
+    (run.root / "report.html").write_text("page")
+    file, written = packed(run)
+    first = file.read_bytes()
+    assert packed(run)[0].read_bytes() == first
+    with tarfile.open(file) as tar:
+        names = set(tar.getnames())
+    assert {"manifest.json", "run.json", "run.lock", f"trials/acme_fast_1/{GOOD.agent}/1/patch.diff"} <= names
+    assert not [name for name in names if "report" in name or name.rpartition("/")[2].startswith(".")]
+    found = check_submission(file)
+    assert (found.problems, found.digest, found.state.n_complete) == ((), written.digest, 6)
+
+
+def _better_score(run: RunFolder) -> None:
+    path = run.trial(GOOD) / "trial.json"
+    record = json.loads(path.read_text())
+    record["score"]["advantage"] += 1.0
+    path.write_text(json.dumps(record))
+
+
+def _slower_expert(run: RunFolder) -> None:
+    path = run.session("acme_fast_1", 1) / "session.json"
+    record = json.loads(path.read_text())
+    record["expert"]["speedup"] = 1.0
+    path.write_text(json.dumps(record))
+
+
+def _no_launches(run: RunFolder) -> None:
+    (run.session("acme_fast_2", 1) / "measurements.jsonl").unlink()
+
+
+def _unfinished(run: RunFolder) -> None:
+    (run.trial(GOOD) / "trial.json").unlink()
+
+
+def _token(run: RunFolder) -> None:
+    (run.trial(GOOD) / "agent.log").write_text(f"asked with {BY_FORM['anthropic']}\n")
+
+
+@pytest.mark.parametrize(
+    ("harm", "says"),
+    [
+        (_better_score, "its records do not follow from its raw files: acme_fast_1 command-good#1"),
+        (_slower_expert, "its records do not follow"),
+        (_no_launches, "measurements.jsonl lacks an arm"),
+        (_unfinished, "not complete: acme_fast_1 command-good#1"),
+        (_token, "holds what looks like a secret: trials/acme_fast_1/command-good/1/agent.log"),
+    ],
+)
+def test_what_cannot_be_believed_is_not_packed(run: RunFolder, harm: Callable[[RunFolder], None], says: str) -> None:
+    """Each for its reason, and no file appears."""
+    harm(run)
+    with pytest.raises(TrialError, match="cannot be submitted") as caught:
+        packed(run)
+    assert says in str(caught.value)
+    assert not (run.root.parent / "mine.tar.gz").exists()
+
+
+def forged(file: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    """The submission with other files in it, packed by somebody else's program."""
+    with tarfile.open(file) as tar:
+        files = {name: part.read() for name in tar.getnames() if (part := tar.extractfile(name))}
+    change(files)
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as tar:
+        for name, data in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    target = file.with_name("forged.tar.gz")
+    target.write_bytes(gzip.compress(whole.getvalue()))
+    return target
+
+
+def test_a_forged_submission_is_found_out(run: RunFolder) -> None:
+    """Files that the manifest does not name, and scores that the launches do not give, with a manifest that fits."""
+    file, _ = packed(run)
+    name = f"trials/acme_fast_1/{GOOD.agent}/1/trial.json"
+
+    def better(files: dict[str, bytes]) -> None:
+        record = json.loads(files[name])
+        record["score"]["advantage"] += 1.0
+        files[name] = json.dumps(record).encode()
+
+    assert "not as manifest.json says" in check_submission(forged(file, better)).problems[0]
+
+    def consistent(files: dict[str, bytes]) -> None:
+
+        better(files)
+        manifest = json.loads(files["manifest.json"])
+        manifest["files"][name] = hashlib.sha256(files[name]).hexdigest()
+        files["manifest.json"] = json.dumps(manifest).encode()
+
+    assert "do not follow from its raw files" in check_submission(forged(file, consistent)).problems[0]
+    with pytest.raises(TrialError, match="no submission"):
+        check_submission(forged(file, lambda files: files.update({"../out": b"x"})))
+    assert not (run.root.parent.parent / "out").exists()
+    (run.root.parent / "text").write_text("not a tar")
+    with pytest.raises(TrialError, match="no submission"):
+        check_submission(run.root.parent / "text")
+
+
+def test_the_command_packs_and_checks(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line with the digest; --check exits with an error where something does not hold."""
+    monkeypatch.chdir(run.root.parent)
+    monkeypatch.setenv("FC_DATASETS_FILE", "none.json")
+    assert run_app(app, ["submit", "gone"]) == ConfigError.exit_code
+    assert run_app(app, ["submit", "mine", "--runs-dir", "."]) == 0
+    assert run_app(app, ["submit"]) == ConfigError.exit_code
+    capsys.readouterr()
+    assert run_app(app, ["submit", "--check", "mine.submission.tar.gz", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["problems"], found["n_trials"], found["agents"][0]["label"]) == ([], 6, "command-good")
+    (run.root.parent / "tasks/other_task_1").mkdir(parents=True)
+    (run.root.parent / "tasks/other_task_1/task.toml").touch()
+    code = run_app(app, ["submit", "--check", "mine.submission.tar.gz", "--dataset", "tasks"])
+    assert code == TrialError.exit_code
+    assert "other tasks than those of tasks: acme_fast_1, acme_fast_2" in capsys.readouterr().err
