@@ -1,5 +1,6 @@
 """The words that start one command in a sandbox of its own namespaces."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -92,15 +93,16 @@ class Sandbox:
         bwrap: str,
         argv: Sequence[str],
         *,
-        env: Mapping[str, str],
         cwd: str,
         entry_files: Sequence[Path] = (),
         pinned: Sequence[int] = (),
         status_fd: int,
+        environment_fd: int,
         terminal: bool = False,
     ) -> list[str]:
         """The complete argument list; `pinned` cores are set by taskset, which a program inside can undo.
 
+        From `environment_fd` bwrap reads `environment_words`: a command line is shown to everybody on the machine.
         With `terminal` the command keeps its terminal, which then must be one that leads to nobody else's.
         """
         entries = [str(path) for path in entry_files]
@@ -110,8 +112,7 @@ class Sandbox:
         words += ["taskset", "-c", ",".join(map(str, pinned))] if pinned else []
         namespaces = [word for word in NAMESPACES if not (terminal and word == "--new-session")]
         words += [bwrap, *namespaces, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
-        for name, value in {**CLEAN_ENVIRONMENT, **env}.items():
-            words += ["--setenv", name, value]
+        words += ["--args", str(environment_fd)]
         words += ["--", "/bin/sh", "-c", _INNER, "sh", cwd]
         words += ["prlimit", f"--nproc={self.limits.pids}", "--"] if self.process_limit else []
         return [*words, *argv]
@@ -128,3 +129,9 @@ class Sandbox:
             words += ["--ro-bind", str(mount.source.absolute()), mount.target]
         # Started by root, the sandbox's user is the host's root to the file modes of /proc/sys, and owns its files.
         return [*words, "--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"]
+
+
+def environment_words(env: Mapping[str, str]) -> bytes:
+    """The sandbox's whole environment as bwrap reads it from a file: words that each end in a zero byte."""
+    words = [("--setenv", name, value) for name, value in {**CLEAN_ENVIRONMENT, **env}.items()]
+    return b"".join(os.fsencode(word) + b"\0" for three in words for word in three)

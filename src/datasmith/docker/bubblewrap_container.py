@@ -5,8 +5,8 @@ import os
 import select
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -14,13 +14,26 @@ from typing import Self
 
 from datasmith import process
 from datasmith.docker import bubblewrap_files
-from datasmith.docker.bubblewrap_command import Sandbox
+from datasmith.docker.bubblewrap_command import Sandbox, environment_words
 from datasmith.docker.bubblewrap_slots import Slot
 from datasmith.docker.cgroups import Cgroups, Group
 from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef
 from datasmith.errors import ContainerError, EngineUnavailable
 
 _DEATH_PATIENCE_S = 10.0
+
+
+@contextmanager
+def _readable(data: bytes) -> Iterator[int]:
+    """A file descriptor from which the data can be read; it lies in memory only."""
+    descriptor = os.memfd_create("fc-environment")
+    try:
+        with os.fdopen(os.dup(descriptor), "wb") as file:
+            file.write(data)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 class BubblewrapContainer:
@@ -65,19 +78,22 @@ class BubblewrapContainer:
         if self._group is None:
             raise ContainerError(f"the container of {self._image.name} is stopped")
         chosen = tuple(cpus) or self._sandbox.limits.cpus
-        with self._group.command(chosen) as group, _Status(self._running) as status:
+        with (
+            self._group.command(chosen) as group,
+            _Status(self._running) as status,
+            _readable(environment_words(env or {})) as environment,
+        ):
             words = self._sandbox.words(
                 _bwrap(),
                 argv,
-                env=env or {},
                 cwd=cwd,
                 entry_files=group.entry_files(),
                 pinned=() if self._pins else chosen,
                 status_fd=status.writer,
+                environment_fd=environment,
             )
-            done = process.run(
-                words, timeout=timeout, stdin=stdin, log=log, env={"PATH": os.defpath}, pass_fds=(status.writer,)
-            )
+            passed = (status.writer, environment)
+            done = process.run(words, timeout=timeout, stdin=stdin, log=log, env={"PATH": os.defpath}, pass_fds=passed)
             status.wait_for_death()
             if not group.empty():
                 raise EngineUnavailable(f"a process of {self._image.name} cannot be killed")
@@ -92,18 +108,22 @@ class BubblewrapContainer:
         if self._group is None:
             raise ContainerError(f"the container of {self._image.name} is stopped")
         chosen = self._sandbox.limits.cpus
-        with self._group.command(chosen) as group, _Status(self._running) as status:
+        with (
+            self._group.command(chosen) as group,
+            _Status(self._running) as status,
+            _readable(environment_words({"TERM": "xterm"})) as environment,
+        ):
             words = self._sandbox.words(
                 _bwrap(),
                 argv,
-                env={"TERM": "xterm"},
                 cwd=WORKDIR,
                 entry_files=group.entry_files(),
                 pinned=() if self._pins else chosen,
                 status_fd=status.writer,
+                environment_fd=environment,
                 terminal=True,
             )
-            rc = process.attach(words, env={"PATH": os.defpath}, pass_fds=(status.writer,))
+            rc = process.attach(words, env={"PATH": os.defpath}, pass_fds=(status.writer, environment))
             status.wait_for_death()
         return rc
 

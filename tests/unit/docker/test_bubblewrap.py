@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,38 @@ def test_an_engine_that_breaks_later_is_not_the_commands_fault(tmp_path: Path, m
         with pytest.raises(EngineUnavailable, match="setting up uid map"):
             container.exec(["true"], timeout=LONG)
         monkeypatch.undo()
+
+
+def command_line(path: Path) -> bytes:
+    """What a program was called with; nothing of one that has ended meanwhile."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def test_the_environment_is_on_no_command_line(bare: Container) -> None:
+    """An index's address may hold a password, and everybody can read what programs were called with."""
+    value = "https://someone:planted-word@example.org/simple"
+    seen: list[bool] = []
+
+    def look() -> None:
+        for _ in range(100):
+            lines = list(map(command_line, Path("/proc").glob("[0-9]*/cmdline")))
+            started = any(b"fc-marker" in line for line in lines)
+            seen.append(started)
+            assert not any(b"planted-word" in line for line in lines)
+            if started:
+                return
+            time.sleep(0.05)
+
+    with ThreadPoolExecutor(1) as pool:
+        looked = pool.submit(look)
+        script = 'sleep 2; echo "$INDEX"; [ -z "$(ls /proc/self/fd | grep -v "^[0123]$")" ] || ls /proc/self/fd'
+        done = bare.exec(["sh", "-c", script, "fc-marker"], timeout=LONG, env={"INDEX": value}, cwd="/")
+        looked.result()
+    assert done.text == f"{value}\n", done.text
+    assert any(seen)
 
 
 def test_an_environment_that_was_not_changed_is_kept_once(tmp_path: Path) -> None:
