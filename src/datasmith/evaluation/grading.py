@@ -1,12 +1,12 @@
 """Grade the patches of one task: policy, tests in a pristine sandbox, then all that pass timed in one session."""
 
+import random
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
-from datasmith.docker.verifiers import run_tests
 from datasmith.errors import MeasurementFailed
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import (
@@ -23,6 +23,7 @@ from datasmith.evaluation.outcome import (
 from datasmith.evaluation.records import SessionRecord, TaskFacts, patch_digest
 from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
+from datasmith.evaluation.tests_run import TreeTests
 from datasmith.metrics.score import Score, score
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict, check_patch
@@ -94,6 +95,7 @@ class Grader:
         say: Callable[[str, int, int | None], None],
         check: Callable[[], None],
         guard: Callable[[str, TaskFacts], GuardVerdict] = guard_verdict,
+        lottery: random.Random | None = None,
     ) -> None:
         self._engine = engine
         self._image = image
@@ -104,6 +106,8 @@ class Grader:
         self._say = say
         self._check = check
         self._guard = guard
+        # Nothing that a submission could know beforehand, such as the run's seed, decides what is drawn.
+        self._lottery = lottery or random.SystemRandom()
 
     def grade(self, submissions: Sequence[Submission]) -> Graded:
         """Every submission's ending; what passes its tests is timed together with base, base2 and expert.
@@ -148,24 +152,16 @@ class Grader:
         ending = before_tests(submission.facts, submission.patch, verdict)
         if ending:
             return ending
-        return self._tested(submission, self._tests(submission.patch))
+        trusted = not submission.patch.strip() or submission.patch == self._task.expert_patch
+        task = self._task
+        timeout = self._config.test_timeout_s
+        tests = TreeTests(self._arm, task.test_command, task.passing_tests, self._lottery, timeout=timeout)
+        return self._tested(submission, tests.facts(submission.patch, trusted=trusted))
 
     def _tested(self, submission: Submission, facts: TestFacts) -> Ending | None:
         self._check()
         write_record(self._folder.trial(submission.key) / "tests.json", facts)
         return before_timing(facts)
-
-    def _tests(self, patch: str) -> TestFacts:
-        """Run the task's tests on the patched tree; an expected test that was not seen to pass has failed."""
-        expected = self._task.passing_tests
-        try:
-            with self._arm(patch) as container:
-                report = run_tests(container, self._task.test_command, timeout=self._config.test_timeout_s)
-        except MeasurementFailed as error:
-            return TestFacts(built=False, expected=len(expected), problem=str(error))
-        passed = report.passed
-        failed = tuple(name for name in expected if name not in passed)
-        return TestFacts(built=True, expected=len(expected), failed=failed, timed_out=report.timed_out)
 
     def _arm(self, patch: str, suite: str = "") -> Container:
         task = self._task

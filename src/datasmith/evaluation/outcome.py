@@ -60,6 +60,7 @@ class TestFacts(_Frozen):
     """tests.json: what the host saw of the patched tree. `failed` are the expected tests that did not pass.
 
     `built` is False where the patch did not apply or the patched tree did not build; `problem` says which, and why.
+    `broken` counts tests that the host made fail in a run of its own; `forged` are those that were reported as passed.
     """
 
     __test__ = False
@@ -69,11 +70,13 @@ class TestFacts(_Frozen):
     failed: tuple[str, ...] = ()
     timed_out: bool = False
     problem: str | None = None
+    broken: int = 0
+    forged: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """True where the patched tree may be measured."""
-        return self.built and not self.failed and not self.timed_out and self.expected > 0
+        return self.built and not self.failed and not self.timed_out and not self.forged and self.expected > 0
 
 
 class OutputFacts(_Frozen):
@@ -124,6 +127,9 @@ def before_timing(tests: TestFacts) -> Ending | None:
         return Ending("failed_tests", "the tests ran into their time limit")
     if tests.ok:
         return None
+    if tests.forged:
+        lie = f"of {tests.broken} tests that the host broke are reported as passed: {named(tests.forged)}"
+        return Ending("tampered_or_unreliable", f"{len(tests.forged)} {lie}")
     if tests.expected == 0:
         return Ending("infra_error", "the task expects no test to pass")
     return Ending("failed_tests", f"{len(tests.failed)} of {tests.expected}: {named(tests.failed)}")

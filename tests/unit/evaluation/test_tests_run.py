@@ -1,0 +1,161 @@
+"""A report that the code under test made up is exposed by tests that the host broke."""
+
+import ast
+import gzip
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from datasmith.docker.engine import WORKDIR, ExecResult
+from datasmith.errors import MeasurementFailed
+from datasmith.evaluation.outcome import before_timing
+from datasmith.evaluation.tests_run import NO_REPORT, TreeTests, broken_text, candidates
+from tests.unit.workloads.simulated import SimulatedContainer
+
+TESTS = '''
+import pytest
+
+def helper():
+    return 1
+
+def test_one():
+    """It has a docstring."""
+    assert helper() == 1
+
+class TestMore:
+    @pytest.mark.parametrize("n", [1, 2])
+    def test_two(
+        self, n
+    ):
+        @staticmethod
+        def inner(): return 1
+        assert inner()
+
+    async def test_three(self): assert True
+'''
+IDS = ("tests.test_a::test_one", "tests.test_a.TestMore::test_two[1]", "tests.test_a.TestMore::test_two[2]")
+
+
+@dataclass
+class Tree(SimulatedContainer):
+    """A container that "runs" the tests in its files: one passes unless its function begins by raising.
+
+    A stand-in for a sandbox with pytest: the real one is in the red team's attacks.
+    """
+
+    forges: str = ""
+    files: dict[str, str] = field(default_factory=lambda: {"tests/test_a.py": TESTS})
+
+    def exec(self, argv: Sequence[str], **_given: object) -> ExecResult:  # type: ignore[override]
+        if self.forges == "silent" and "raise RuntimeError" in str(self.files):
+            return ExecResult(1, b"", b"", 1.0, 1.0, timed_out=False)
+        cases = []
+        for path, text in self.files.items():
+            for name in IDS:
+                raises = re.search(
+                    rf"def {name.rpartition('::')[2].partition('[')[0]}\b[^:]*:\s*raise RuntimeError", text
+                )
+                told = "<failure/>" if raises and self.forges != "all" else ""
+                place, _, function = name.partition("::")
+                assert path in candidates(name)
+                cases.append(f'<testcase classname="{place}" name="{function}">{told}</testcase>')
+        report = f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>"
+        return ExecResult(0, gzip.compress(report.encode()), b"", 1.0, 1.0, timed_out=False)
+
+    def read_file(self, path: str, *, max_bytes: int = 1) -> bytes:
+        found = self.files.get(path.removeprefix(f"{WORKDIR}/"))
+        if found is None:
+            raise FileNotFoundError(path)
+        return found.encode()
+
+    def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+        self.files[path.removeprefix(f"{WORKDIR}/")] = data.decode()
+
+
+@dataclass
+class Starts:
+    """Starts trees; only those with a patch forge."""
+
+    forges: str = ""
+    made: list[Tree] = field(default_factory=list)
+
+    def __call__(self, patch: str) -> Tree:
+        self.made.append(Tree(lambda _request: 1.0, forges=self.forges if patch else ""))
+        return self.made[-1]
+
+
+def tree_tests(starts: Starts, expected: Sequence[str] = IDS) -> TreeTests:
+    return TreeTests(starts, ("pytest", "{junit}"), expected, random.Random(1))
+
+
+def test_an_honest_tree_passes_and_its_broken_tests_do_not() -> None:
+    """Two pristine containers; base is not asked where nothing was forged."""
+    starts = Starts()
+    facts = tree_tests(starts).facts("x", trusted=False)
+    assert facts.ok
+    assert (facts.broken, facts.forged) == (3, ())
+    assert len(starts.made) == 2
+    assert before_timing(facts) is None
+
+
+@pytest.mark.parametrize(("forges", "told"), [("all", IDS), ("silent", (NO_REPORT,))])
+def test_a_forged_report_is_exposed(forges: str, told: tuple[str, ...]) -> None:
+    """Tests that cannot pass are reported as passed, or a failing test takes the report with it."""
+    facts = tree_tests(Starts(forges)).facts("x", trusted=False)
+    assert facts.forged == tuple(sorted(told))
+    ending = before_timing(facts)
+    assert ending is not None
+    assert ending.outcome == "tampered_or_unreliable"
+    assert "that the host broke" in (ending.reason or "")
+
+
+def test_what_base_does_too_is_not_held_against_a_submission() -> None:
+    """A test whose decorator swallows everything passes in base as well."""
+
+    class Swallowing(Starts):
+        def __call__(self, patch: str) -> Tree:
+            return Tree(lambda _request: 1.0, forges="all")
+
+    assert tree_tests(Swallowing()).facts("x", trusted=False).ok
+
+
+def test_trusted_trees_are_tested_once() -> None:
+    """Base and the expert's patch have nobody who would forge."""
+    starts = Starts("all")
+    assert tree_tests(starts).facts("x", trusted=True).ok
+    assert len(starts.made) == 1
+
+
+def test_tests_that_cannot_be_found_are_not_broken() -> None:
+    """An id that names no file of the tree: counted, and nothing is held against anyone."""
+    facts = tree_tests(Starts(), ("elsewhere::test_one",)).facts("x", trusted=False)
+    assert facts.failed == ("elsewhere::test_one",)
+    assert candidates("a b.c::x") == ()
+    assert candidates("tests.test_a.TestB::test_x") == ("tests/test_a/TestB.py", "tests/test_a.py", "tests.py")
+
+
+def test_a_tree_that_does_not_build_has_failed() -> None:
+    """With its reason."""
+
+    def start(_patch: str) -> Tree:
+        raise MeasurementFailed("the patch does not apply")
+
+    facts = TreeTests(start, ("pytest",), IDS, random.Random(1)).facts("x", trusted=False)
+    assert (facts.built, facts.problem) == (False, "the patch does not apply")
+
+
+def test_broken_text_raises_first_and_is_python() -> None:
+    """At the beginning of the functions that are named, whatever they begin with; on one line there is no place."""
+    made = broken_text(TESTS, frozenset({"test_one", "test_two", "test_three"}))
+    assert made is not None
+    text, names = made
+    assert names == {"test_one", "test_two"}
+    bodies = {node.name: node.body[0] for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
+    assert isinstance(bodies["test_one"], ast.Raise)
+    assert isinstance(bodies["test_two"], ast.Raise)
+    assert isinstance(bodies["helper"], ast.Return)
+    assert broken_text("def test_one(:", frozenset({"test_one"})) is None
+    assert broken_text(TESTS, frozenset({"nobody"})) is None
