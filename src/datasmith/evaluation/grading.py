@@ -188,6 +188,8 @@ class Grader:
                 sink=lambda _launch: self._check(),
                 progress=self._told,
                 outputs=True,
+                trusted=[submission.arm for submission in timed if submission.patch == self._task.expert_patch],
+                lottery=self._lottery,
             )
             return measured, broken
 

@@ -92,7 +92,7 @@ class OutputFacts(_Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """An outcome and, unless it is `measured`, why."""
+    """An outcome and, unless it is simply `measured`, why."""
 
     outcome: Outcome
     reason: str | None = None
@@ -177,6 +177,12 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
         )
     if 2 * len(lost) > len(healthy):
         return Ending("invalid_measurement", f"{len(lost)} of {len(healthy)} workloads were disturbed")
+    stored = [row for row in agent.workloads if row.repeated is not None and row.ratio is not None]
+    if stored:
+        first = stored[0]
+        names = named([row.workload for row in stored])
+        fell = f"{first.repeated:.2f} on the suite's inputs, {first.ratio:.2f} on others"
+        return Ending("measured", f"{len(stored)} workloads are only faster on inputs of the suite: {names}: {fell}")
     return Ending("measured")
 
 

@@ -21,22 +21,25 @@ def arm_times(launches: Iterable[Measurement]) -> dict[str, dict[str, dict[int, 
     return times
 
 
-def round_ratios(times: Mapping[str, ArmTimes], arm: str | None, workloads: Sequence[str]) -> tuple[RoundRatios, ...]:
+def round_ratios(
+    times: Mapping[str, ArmTimes],
+    arm: str | None,
+    workloads: Sequence[str],
+    instead: Mapping[str, Sequence[float]] | None = None,
+) -> tuple[RoundRatios, ...]:
     """ln(t_base / t_arm) per round for the agent's arm and the expert's, over the rounds in which all were timed.
 
-    `arm` None stands for code that was left unchanged: its ln ratio is 0 in each round.
+    `arm` None stands for code that was left unchanged: its ln ratio is 0 in each round. `instead` holds the agent's ln
+    ratios of workloads in which it is only faster on the suite's own inputs.
     """
     found = []
     for workload in workloads:
         base, expert = times.get(BASE, {}).get(workload, {}), times.get(EXPERT, {}).get(workload, {})
         agent = base if arm is None else times.get(arm, {}).get(workload, {})
         rounds = sorted(base.keys() & expert.keys() & agent.keys())
-        if rounds:
-            found.append(
-                RoundRatios(
-                    workload,
-                    tuple(math.log(base[number] / agent[number]) for number in rounds),
-                    tuple(math.log(base[number] / expert[number]) for number in rounds),
-                )
-            )
+        ours = [math.log(base[number] / agent[number]) for number in rounds]
+        theirs = [math.log(base[number] / expert[number]) for number in rounds]
+        ours = list((instead or {}).get(workload, ours))[: len(rounds)]
+        if ours:
+            found.append(RoundRatios(workload, tuple(ours), tuple(theirs[: len(ours)])))
     return tuple(found)

@@ -11,7 +11,8 @@ from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measuremen
 from datasmith.metrics.score import FailurePolicy, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, valid_pairs
 from datasmith.tasks.certificate import ArmSummary
-from datasmith.workloads.base import agent_arm
+from datasmith.workloads.base import Measurement, agent_arm
+from datasmith.workloads.fresh import fresh_ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +72,12 @@ def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attemp
     launches = [*read_measurements(folder.session(record.task_id, session.session) / "measurements.jsonl")]
     launches += read_measurements(folder.trial(key) / "measurements.jsonl") if measured else ()
     names = [pair.workload for pair in valid_pairs(pairs)]
-    return round_ratios(arm_times(launches), agent_arm(key.label) if measured else None, names)
+    arm = agent_arm(key.label) if measured else None
+    return round_ratios(arm_times(launches), arm, names, _fresh(record, launches) if measured else {})
+
+
+def _fresh(record: TrialRecord, launches: Sequence[Measurement]) -> dict[str, list[float]]:
+    """The ln ratios on other inputs, of the workloads in which they are the ones that count."""
+    rows = [row for row in record.ratios.workloads if row.repeated is not None] if record.ratios else []
+    arm = record.ratios.arm if record.ratios else ""
+    return {row.workload: fresh_ratios([one for one in launches if one.workload == row.workload], arm) for row in rows}

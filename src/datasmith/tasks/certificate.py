@@ -30,7 +30,8 @@ class WorkloadRatio(_Frozen):
 
     ratio, low, high: estimate and 95 % interval of t_base / t_arm. p: paired permutation test. q: its
     Benjamini-Hochberg value over the workloads of the arm. floor: noise floor as |ln ratio|. changed: q < 0.05 and
-    |ln ratio| > floor. base_s, arm_s: median seconds per call.
+    |ln ratio| > floor. base_s, arm_s: median seconds per call. repeated: the ratio on the suite's own inputs, where it
+    is gone on other ones; ratio then is that on other ones.
     """
 
     workload: str
@@ -45,6 +46,7 @@ class WorkloadRatio(_Frozen):
     base_s: float | None
     arm_s: float | None
     reason: str | None = None
+    repeated: float | None = None
 
 
 class ArmSummary(_Frozen):

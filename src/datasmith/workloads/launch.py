@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 
 from pydantic import JsonValue
@@ -26,10 +26,19 @@ TAMPERED = "tampered_or_unreliable"
 
 
 @dataclass(frozen=True, slots=True)
+class Fresh:
+    """Other inputs than the suite's: the numbers in its code moved by `twist`, or only the seeds among them."""
+
+    twist: int
+    seeds_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Order:
     """Where and how a launch is made: the suite's directory in the tree, the arm's name, the round, the core.
 
     call: False leaves the timed calls out. capture: a seed, where the launch is also to say what a call computes.
+    fresh: inputs that are timed instead of the suite's own; the launch then always says what it computes of them.
     """
 
     benchmark_dir: str
@@ -38,6 +47,12 @@ class Order:
     cpu: int | None
     call: bool = True
     capture: int | None = None
+    fresh: Fresh | None = None
+
+    @property
+    def tells(self) -> bool:
+        """True where outputs are told after the times."""
+        return self.capture is not None or self.fresh is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +105,7 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
         EngineUnavailable: the engine is gone; says nothing about the workload.
     """
     before = read_core(order.cpu)
-    limit_s = (workload.timeout_s + START_ALLOWANCE_S) * (1.0 if order.capture is None else CAPTURE_FACTOR)
+    limit_s = (workload.timeout_s + START_ALLOWANCE_S) * (CAPTURE_FACTOR if order.tells else 1.0)
     result = container.exec(
         script("launch", _request(workload, size, order)),
         timeout=limit_s,
@@ -130,6 +145,7 @@ def _request(workload: Workload, size: LaunchSize, order: Order) -> str:
             "warmup": size.warmup_s,
             "call": order.call,
             "capture": order.capture,
+            "fresh": asdict(order.fresh) if order.fresh else None,
         }
     )
 
@@ -139,7 +155,7 @@ def _outcome(
 ) -> tuple[Reply | str, Capture | None]:
     """The reply, or why there is none; and the outputs, which are told after it: they may fail by themselves."""
     times, told, outputs = result.stdout, b"", None
-    if order.capture is not None:
+    if order.tells:
         times, told, outputs = result.stdout.partition(b"\n")
     ended = _ended(result, limit_s)
     if ended and not told:

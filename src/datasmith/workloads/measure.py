@@ -1,37 +1,34 @@
 """Measure arms against base: paired rounds, launched, clocked and stopped by the host."""
 
+import random
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-import numpy as np
-
 from datasmith.docker.engine import Container
 from datasmith.errors import ConfigError
 from datasmith.stats.multiple import rounds_needed
-from datasmith.stats.paired import interval
 from datasmith.tasks.certificate import ArmSummary, Cost
 from datasmith.workloads import audit
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import CALIBRATING, LaunchSize, Pace, launch_size, slowed_down
-from datasmith.workloads.launch import START_ALLOWANCE_S, Launched, Order, launch
+from datasmith.workloads.fresh import FRESH_ROUND, without_telling
+from datasmith.workloads.fresh_check import FreshCheck
+from datasmith.workloads.launch import Fresh, Launched, Order, launch
 from datasmith.workloads.summary import (
     FALSE_DISCOVERY_RATE,
-    Launches,
     generator,
     log_ratios,
     noise_floors,
     summarise,
 )
+from datasmith.workloads.track import Track
 from datasmith.workloads.watch import OutputRow, OutputWatch
 
 WARM_UP_ROUND = -1
 OUR_ARMS = frozenset({BASE, CONTROL, EXPERT})
 """Merged code; every other arm is a submission."""
-HOPELESS_AFTER = 6
-HOPELESS_SHARE = 0.34
-"""After six rounds a workload is given up if fewer than a third of them were undisturbed in some arm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +74,9 @@ class MeasurePlan:
             )
 
 
+_STEPS = {WARM_UP_ROUND: "warm-up", FRESH_ROUND: "other inputs"}
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a measurement is: launches made, and how many it takes if nothing stops early from here on."""
@@ -91,7 +91,7 @@ class Progress:
         """What the launch belongs to, in words; rounds count from 1."""
         if self.round >= 0:
             return f"round {self.round + 1}"
-        return "warm-up" if self.round == WARM_UP_ROUND else "audit of the clocks"
+        return _STEPS.get(self.round, "audit of the clocks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,8 @@ def measure(
     sink: Callable[[Measurement], None],
     progress: Callable[[Progress], None] | None = None,
     outputs: bool = False,
+    trusted: Collection[str] = (),
+    lottery: random.Random | None = None,
 ) -> Measured:
     """Time the scored workloads in every arm; the arms are frozen containers, `BASE` among them.
 
@@ -123,7 +125,10 @@ def measure(
     that fails a workload is not launched with it again; both have their reason.
 
     With `outputs`, the warm-up launches also say what a call computes. A submission that computes something else than
-    base in some workload is not launched any more, in any.
+    base in some workload is not launched any more, in any. What claims a speed-up is launched on inputs that `lottery`
+    draws (default: nothing that can be known beforehand), see `fresh.py`.
+
+    `trusted` names arms that are merged code like the expert's: neither their clocks nor their outputs are in doubt.
 
     Raises:
         ConfigError: there is no base arm, or nothing to compare it with.
@@ -132,8 +137,10 @@ def measure(
     if BASE not in arms or len(arms) < 2:
         raise ConfigError(f"arms: needs {BASE!r} and at least one other, got {', '.join(arms) or 'none'}")
     started = time.monotonic()
-    bench = _Bench(arms, plan, benchmark_dir, sink, progress, OutputWatch() if outputs else None)
-    tracks = [_Track(workload, tuple(arms)) for workload in workloads if workload.kind in SCORED_KINDS]
+    doubted = [arm for arm in arms if arm not in OUR_ARMS and arm not in trusted]
+    watch = OutputWatch() if outputs else None
+    bench = _Bench(arms, plan, benchmark_dir, sink, progress, watch=watch, doubted=doubted)
+    tracks = [Track(workload, tuple(arms)) for workload in workloads if workload.kind in SCORED_KINDS]
     bench.expect(tracks, plan.max_rounds + 1)
     for track in tracks:
         bench.warm_up(track)
@@ -148,71 +155,10 @@ def measure(
     claimed = bench.claimed(tracks)
     for track in tracks:
         bench.audit(track, claimed)
+    if outputs:
+        for track in tracks:
+            bench.check_fresh(track, claimed, lottery or random.SystemRandom())
     return bench.result(time.monotonic() - started)
-
-
-class _Track:
-    """One workload on its way through the rounds."""
-
-    def __init__(self, workload: Workload, arms: tuple[str, ...]) -> None:
-        self.workload = workload
-        self.arms = list(arms)
-        self.sizes: dict[str, LaunchSize] = {}
-        self.number_is_fixed = False
-        self.launches = Launches()
-
-    def add(self, measurement: Measurement) -> None:
-        """Keep a launch; an arm that gave a reason leaves the track, unless the host disturbed it meanwhile."""
-        self.launches.by_arm.setdefault(measurement.arm, []).append(measurement)
-        if measurement.reason is not None and not measurement.noisy:
-            self.give_up(measurement.arm)
-
-    def give_up(self, arm: str) -> None:
-        """Launch an arm no more."""
-        if arm in self.arms:
-            self.arms.remove(arm)
-
-    @property
-    def compares(self) -> bool:
-        """True while base still stands, and an arm whose result is wanted with it."""
-        wanted = {arm for arm in self.launches.by_arm if arm not in {BASE, CONTROL}} or {CONTROL}
-        return BASE in self.arms and any(arm in wanted for arm in self.arms)
-
-    def finished(self, plan: MeasurePlan, played: int, workloads: int) -> bool:
-        """True where nothing is left to learn: precise enough, or no arm left to compare. Never: significant."""
-        if not self.compares or self._hopeless(played):
-            return True
-        if played < plan.first_stop(workloads):
-            return False
-        return all(self._precise(arm, plan) for arm in self.arms if arm != BASE)
-
-    def looks_odd(self, arm: str) -> bool:
-        """True where a submission spends more time than base outside its calls."""
-        return arm not in OUR_ARMS and audit.is_suspect(self.launches.usable(BASE), self.launches.usable(arm))
-
-    def audit_size(self, arm: str) -> LaunchSize:
-        """The calls of one launch that checks an arm's clock."""
-        usual = tuple(self.launches.usable(arm).values())
-        limit_s = self.workload.timeout_s + START_ALLOWANCE_S
-        return audit.audit_size(self.sizes[arm], usual, limit_s, number_is_fixed=self.number_is_fixed)
-
-    def undecided(self, arm: str) -> bool:
-        """True while an audited arm's launches scatter too much to tell."""
-        everything = [launch for launches in self.launches.by_arm.values() for launch in launches]
-        found = audit.finding(everything, arm)
-        return found is not None and found[0] == "undecided"
-
-    def _hopeless(self, played: int) -> bool:
-        """True where the host disturbs so many launches that the workload will end as an invalid measurement."""
-        good = min((len(self.launches.usable(arm)) for arm in self.arms), default=0)
-        return played >= HOPELESS_AFTER and good < HOPELESS_SHARE * played
-
-    def _precise(self, arm: str, plan: MeasurePlan) -> bool:
-        rounds = log_ratios(self.launches, arm)
-        if len(rounds) < plan.min_rounds:
-            return False
-        low, high = interval(rounds, confidence=plan.confidence)
-        return (high - low) / 2.0 <= plan.target_half_width * float(np.exp(np.median(rounds)))
 
 
 class _Bench:
@@ -225,9 +171,12 @@ class _Bench:
         benchmark_dir: str,
         sink: Callable[[Measurement], None],
         progress: Callable[[Progress], None] | None,
+        *,
         watch: OutputWatch | None,
+        doubted: Sequence[str],
     ) -> None:
         self._watch = watch
+        self._doubted = doubted
         self._arms = arms
         self._plan = plan
         self._benchmark_dir = benchmark_dir
@@ -238,11 +187,11 @@ class _Bench:
         self._expected = 0
         self._confirmed: set[str] = set()
 
-    def expect(self, tracks: Iterable[_Track], rounds: int) -> None:
+    def expect(self, tracks: Iterable[Track], rounds: int) -> None:
         """Say how many launches there will be if no workload stops early."""
         self._expected = len(self._made) + rounds * sum(len(track.arms) for track in tracks)
 
-    def warm_up(self, track: _Track) -> None:
+    def warm_up(self, track: Track) -> None:
         """One discarded launch of each arm, base first; base's pace decides how many calls every arm makes."""
         pace = self._pace(track, BASE)
         if pace is None:
@@ -255,7 +204,7 @@ class _Bench:
             if seen is not None:
                 track.sizes[arm] = slowed_down(size, pace.call_s, seen.call_s, track.workload.timeout_s)
 
-    def _pace(self, track: _Track, arm: str) -> Pace | None:
+    def _pace(self, track: Track, arm: str) -> Pace | None:
         """What a warm-up launch shows; an arm that shows nothing, however often it is tried, leaves the track."""
         for _ in range(1 + self._plan.retries):
             launched = self._launch(track, arm, CALIBRATING, WARM_UP_ROUND, capture=self._watch is not None)
@@ -265,7 +214,7 @@ class _Bench:
             track.give_up(arm)
         return launched.pace(track.workload)
 
-    def compare_outputs(self, tracks: Sequence[_Track]) -> None:
+    def compare_outputs(self, tracks: Sequence[Track]) -> None:
         """Take away the submissions that compute something else than base.
 
         Where one seems to, base is captured once more: what base itself does not repeat is held against nobody.
@@ -273,7 +222,7 @@ class _Bench:
         if self._watch is None:
             return
         by_name = {track.workload.id: track for track in tracks if BASE in track.arms}
-        submissions = [arm for arm in self._arms if arm not in OUR_ARMS]
+        submissions = self._doubted
         while again := set(self._watch.failing(submissions, by_name).values()) - self._confirmed:
             for name in sorted(again):
                 self._launch(by_name[name], BASE, CALIBRATING, WARM_UP_ROUND, capture=True)
@@ -282,7 +231,7 @@ class _Bench:
             for track in tracks:
                 track.give_up(arm)
 
-    def play(self, track: _Track, number: int) -> None:
+    def play(self, track: Track, number: int) -> None:
         """One round: every arm once, back to back, in an order drawn at random."""
         for at in self._order.permutation(len(self._arms)):
             arm = list(self._arms)[at]
@@ -292,27 +241,27 @@ class _Bench:
                 if not self._launch(track, arm, track.sizes[arm], number).measurement.noisy:
                     break
 
-    def claimed(self, tracks: Iterable[_Track]) -> frozenset[tuple[str, str]]:
+    def claimed(self, tracks: Iterable[Track]) -> frozenset[tuple[str, str]]:
         """(arm, workload) of each speed-up that a submission claims."""
-        submissions = self._arms.keys() - OUR_ARMS
-        if not submissions:
+        if not self._doubted:
             return frozenset()
         standing = [track for track in tracks if BASE in track.arms]
         floors = noise_floors({track.workload.id: track.launches for track in standing})
         found: set[tuple[str, str]] = set()
-        for arm in submissions:
+        for arm in self._doubted:
             rounds = {track.workload.id: log_ratios(track.launches, arm) for track in standing if arm in track.arms}
             faster = audit.claims(rounds, floors, generator(self._plan.seed, arm, "claims"))
             found |= {(arm, workload) for workload in faster}
         return frozenset(found)
 
-    def audit(self, track: _Track, claimed: Collection[tuple[str, str]]) -> None:
+    def audit(self, track: Track, claimed: Collection[tuple[str, str]]) -> None:
         """Launch the arms whose clock has to be checked, and base beside them, with and without their calls.
 
         That is: what claims a speed-up, and what looks odd.
         """
         standing = track.arms if BASE in track.arms else []
-        suspects = [arm for arm in standing if (arm, track.workload.id) in claimed or track.looks_odd(arm)]
+        doubted = [arm for arm in standing if arm in self._doubted]
+        suspects = [arm for arm in doubted if (arm, track.workload.id) in claimed or track.looks_odd(arm)]
         for number in range(audit.MOST_AUDIT_LAUNCHES):
             enough = number >= audit.AUDIT_LAUNCHES
             suspects = [arm for arm in suspects if arm in track.arms and (not enough or track.undecided(arm))]
@@ -322,6 +271,25 @@ class _Bench:
                 size = track.audit_size(arm)
                 self._launch(track, arm, size, audit.FULL_ROUND)
                 self._launch(track, arm, size, audit.EMPTY_ROUND, call=False)
+
+    def check_fresh(self, track: Track, claimed: Collection[tuple[str, str]], lottery: random.Random) -> None:
+        """Launch what claims a speed-up on other inputs than the suite's, where base and the expert can run on them."""
+        claims = {arm: track.claim(arm) for arm in track.arms if (arm, track.workload.id) in claimed}
+        if not claims or not {BASE, EXPERT} <= set(track.arms) or self._watch is None:
+            return
+
+        def made(arm: str, fresh: Fresh, told_s: float | None) -> Launched:
+            order = Order(self._benchmark_dir, arm, FRESH_ROUND, self._plan.cpu, fresh=fresh)
+            launched = launch(self._arms[arm], track.workload, CALIBRATING, order)
+            if launched.reply and launched.capture and not launched.capture.reason:
+                told = launched.capture.seconds if told_s is None else told_s
+                samples = without_telling(launched.measurement.samples, told)
+                self._keep(track, replace(launched.measurement, samples=samples))
+            return launched
+
+        check = FreshCheck(made, track.launches.everything, lottery)
+        for arm, unlike in check.run(claims).items():
+            self._watch.refute(track.workload.id, arm, unlike)
 
     def result(self, wall_s: float) -> Measured:
         """Everything that was seen, summed up."""
@@ -343,17 +311,20 @@ class _Bench:
         return {arm: self._watch.rows(arm, names) for arm in self._arms if arm not in (BASE, CONTROL)}
 
     def _launch(
-        self, track: _Track, arm: str, size: LaunchSize, number: int, *, call: bool = True, capture: bool = False
+        self, track: Track, arm: str, size: LaunchSize, number: int, *, call: bool = True, capture: bool = False
     ) -> Launched:
         seed = self._plan.seed if capture else None
         order = Order(self._benchmark_dir, arm, number, self._plan.cpu, call, seed)
         launched = launch(self._arms[arm], track.workload, size, order)
         if self._watch is not None:
             self._watch.add(track.workload.id, arm, launched.capture)
-        track.add(launched.measurement)
-        self._made.append(launched.measurement)
-        self._sink(launched.measurement)
+        self._keep(track, launched.measurement)
+        return launched
+
+    def _keep(self, track: Track, measurement: Measurement) -> None:
+        track.add(measurement)
+        self._made.append(measurement)
+        self._sink(measurement)
         if self._progress:
             done = len(self._made)
-            self._progress(Progress(done, max(done, self._expected), number, track.workload.id))
-        return launched
+            self._progress(Progress(done, max(done, self._expected), measurement.round, track.workload.id))

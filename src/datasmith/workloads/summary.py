@@ -14,7 +14,8 @@ from datasmith.stats.multiple import benjamini_hochberg, rounds_needed
 from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads.audit import FULL_ROUND, finding
-from datasmith.workloads.base import BASE, CONTROL, Measurement
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement
+from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, is_stored
 from datasmith.workloads.launch import TAMPERED
 
 FALSE_DISCOVERY_RATE = 0.05
@@ -42,6 +43,10 @@ class Launches:
             if launch.round >= 0 and launch.samples and not launch.noisy
         }
 
+    def everything(self) -> list[Measurement]:
+        """The launches of all arms."""
+        return [launch for launches in self.by_arm.values() for launch in launches]
+
     def reason(self, arm: str) -> str | None:
         """Why an arm has no ratio here, None where nothing speaks against one."""
         for name in (BASE, arm):
@@ -52,8 +57,7 @@ class Launches:
             if name == arm and failed.round == FULL_ROUND and not failed.reason.startswith(TAMPERED):
                 return f"{TAMPERED}: where its clock was checked: {failed.reason}"
             return failed.reason if name == arm or failed.reason.startswith("skipped") else f"{BASE}: {failed.reason}"
-        everything = [launch for launches in self.by_arm.values() for launch in launches]
-        audited = finding(everything, arm)
+        audited = finding(self.everything(), arm)
         if audited and audited[0] == "hidden":
             return f"{TAMPERED}: {audited[1]}"
         if audited and audited[0] == "undecided":
@@ -74,10 +78,31 @@ def by_workload(measurements: Iterable[Measurement]) -> dict[str, Launches]:
 
 
 def log_ratios(launches: Launches, arm: str) -> NDArray[np.float64]:
-    """ln(t_base / t_arm) of each round in which both were timed undisturbed; t is the median of a launch's samples."""
+    """ln(t_base / t_arm) of each round in which both were timed undisturbed; t is the median of a launch's samples.
+
+    Of launches on other inputs, instead of rounds, where the arm is only faster on the suite's own: see `fresh.py`.
+    """
+    return np.array(_fresh_instead(launches, arm) or _usual(launches, arm))
+
+
+def repeated_ratio(launches: Launches, arm: str) -> float | None:
+    """The ratio on the suite's own inputs, where that is not the one that counts."""
+    return math.exp(median(_usual(launches, arm))) if _fresh_instead(launches, arm) else None
+
+
+def _usual(launches: Launches, arm: str) -> list[float]:
     base, other = launches.usable(BASE), launches.usable(arm)
     rounds = sorted(base.keys() & other.keys())
-    return np.array([math.log(median(base[at].samples) / median(other[at].samples)) for at in rounds])
+    return [math.log(median(base[at].samples) / median(other[at].samples)) for at in rounds]
+
+
+def _fresh_instead(launches: Launches, arm: str) -> list[float]:
+    if arm == EXPERT or not any(launch.round == FRESH_ROUND for launch in launches.by_arm.get(arm, ())):
+        return []
+    usual, expert = _usual(launches, arm), _usual(launches, EXPERT)
+    claimed, expert_claimed = median(usual) if usual else 0.0, median(expert) if expert else 0.0
+    seen = launches.everything()
+    return fresh_ratios(seen, arm) if is_stored(seen, arm, claimed, expert_claimed) else []
 
 
 def generator(seed: int, *names: str) -> np.random.Generator:
@@ -181,6 +206,7 @@ def _row(name: str, launches: Launches, arm: str, found: PairedEstimate, q: floa
         rounds=found.n,
         base_s=_seconds(launches.usable(BASE).values()),
         arm_s=_seconds(launches.usable(arm).values()),
+        repeated=repeated_ratio(launches, arm),
     )
 
 

@@ -76,6 +76,10 @@ class OutputWatch:
         found = ((arm, row) for arm in arms for row in self.rows(arm, names) if row.state == "differs")
         return {arm: row.workload for arm, row in reversed(list(found))}
 
+    def refute(self, workload: str, arm: str, unlike: Difference) -> None:
+        """An arm computed something else than base where both were asked for the same."""
+        self._rows[workload, arm] = _differing(workload, unlike)
+
     def _again(self, workload: str, first: Capture, second: Capture) -> None:
         """Base was captured once more: where it differs from itself nothing is held against anyone."""
         if second.reason or difference(first.values, second.values):
@@ -99,9 +103,11 @@ class OutputWatch:
         expert = self._seen.get((workload, EXPERT))
         if expert and not expert.reason and _unlike(expert, capture) is None:
             return OutputRow(workload=workload, state="as_expert")
-        return OutputRow(
-            workload=workload, state="differs", path=unlike.path, expected=unlike.expected, found=unlike.found
-        )
+        return _differing(workload, unlike)
+
+
+def _differing(workload: str, unlike: Difference) -> OutputRow:
+    return OutputRow(workload=workload, state="differs", path=unlike.path, expected=unlike.expected, found=unlike.found)
 
 
 def _unlike(expected: Capture, found: Capture) -> Difference | None:

@@ -49,7 +49,7 @@ class Tree(SimulatedContainer):
     forges: str = ""
     files: dict[str, str] = field(default_factory=lambda: {"tests/test_a.py": TESTS})
 
-    def exec(self, argv: Sequence[str], **_given: object) -> ExecResult:  # type: ignore[override]
+    def exec(self, argv: Sequence[str], **_given: object) -> ExecResult:
         if self.forges == "silent" and "raise RuntimeError" in str(self.files):
             return ExecResult(1, b"", b"", 1.0, 1.0, timed_out=False)
         cases = []

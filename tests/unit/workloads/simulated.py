@@ -20,6 +20,7 @@ class SimulatedContainer:
     claims: float = 1.0
     reply: Callable[[Request], ExecResult | None] = lambda _request: None
     computes: Callable[[], object] = lambda: 1.0
+    fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
     frozen: bool = True
@@ -40,6 +41,8 @@ class SimulatedContainer:
         special = self.reply(request)
         if special is not None:
             return special
+        if request["fresh"]:
+            return self._on_fresh_inputs(request)
         number, repeat = int(str(request["number"])) or 10, int(str(request["repeat"])) or 3
         seconds = self.seconds(request) if request["call"] else 1e-8
         own = {"number": 0, "repeat": 0, "warmup_time": -1}
@@ -50,6 +53,17 @@ class SimulatedContainer:
         if request["capture"] is not None:
             lines.append({"values": [["line 1", ["float", repr(self.computes())]]], "capture_s": 0.01})
         return ExecResult(0, "\n".join(map(json.dumps, lines)).encode(), b"", 0.15 + took, 0.14 + took, timed_out=False)
+
+    def _on_fresh_inputs(self, request: Request) -> ExecResult:
+        """Seconds per call there are those that `fresh` gives, else the usual ones; or it gives the whole reply."""
+        given = self.fresh(request)
+        if isinstance(given, ExecResult):
+            return given
+        seconds = self.seconds(request) if given is None else given
+        said = {"samples": [seconds + 0.001], "number": 1, "run_s": seconds, "setup_s": 0.0, "own": {}}
+        told = {"values": [["input 1", ["float", repr(self.computes())]]], "capture_s": 0.001}
+        text = "\n".join(map(json.dumps, (said, told)))
+        return ExecResult(0, text.encode(), b"", 0.15 + seconds, 0.14, timed_out=False)
 
     def read_file(self, path: str, *, max_bytes: int = 1) -> bytes:
         """Nothing is there."""

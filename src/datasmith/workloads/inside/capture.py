@@ -30,11 +30,16 @@ MOST_RECORDS = 100
 class Recorder:
     """Takes the values that a call makes; `seconds` is how long describing them took."""
 
-    def __init__(self) -> None:
-        self._describer = Describer()
+    def __init__(self, describer: Describer | None = None) -> None:
+        self._describer = describer or Describer()
         self._seen = 0
         self.records: Node = []
         self.seconds = 0.0
+
+    def watch(self, function: types.FunctionType | None) -> None:
+        """Take the values of a function that was rewritten with `Keep`."""
+        if function is not None:
+            function.__globals__[KEEP] = self.keep
 
     def keep(self, line: int, value: object) -> object:
         """Describe a value now, before anything can change it, and give it back."""
@@ -49,13 +54,17 @@ class Recorder:
         self.records.append([label, self._describer.node(value)])
         self.seconds += time.perf_counter() - started
 
+    def whole(self) -> Node:
+        """Everything that was seen, as one value."""
+        return ["object", "call", self.finish(), False]
+
     def finish(self) -> Node:
         """Everything that was seen."""
         self.records.append(["values", ["int", str(self._seen)]])
         return self.records
 
 
-class _Keep(ast.NodeTransformer):
+class Keep(ast.NodeTransformer):
     """Sends the values of a function's own statements through `keep`."""
 
     def _kept(self, value: ast.expr) -> ast.expr:
@@ -110,7 +119,7 @@ def first_line(node: ast.FunctionDef) -> int:
     return min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
 
 
-def rewrite(function: types.FunctionType, change: ast.NodeTransformer) -> bool:
+def rewrite(function: types.FunctionType, *changes: ast.NodeTransformer) -> bool:
     """Replace a function's code by that of its changed source; False where its source is not to be had."""
     code = function.__code__
     try:
@@ -120,7 +129,8 @@ def rewrite(function: types.FunctionType, change: ast.NodeTransformer) -> bool:
         return False
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name and first_line(node) == code.co_firstlineno:
-            node.body = [change.visit(statement) for statement in node.body]
+            for change in changes:
+                node.body = [change.visit(statement) for statement in node.body]
             ast.fix_missing_locations(tree)
             return _take_code(function, compile(tree, code.co_filename, "exec", dont_inherit=True))
     return False
@@ -148,10 +158,7 @@ def plant_seed(seed: int) -> None:
 
 
 def watched_call(benchmark: Benchmark, recorder: Recorder) -> float:
-    """Call a benchmark that is set up once, with all that it computes going to `recorder`; the seconds it took."""
-    function = plain_function(benchmark.func)
-    if function is not None and rewrite(function, _Keep()):
-        function.__globals__[KEEP] = recorder.keep
+    """Call a benchmark that is set up, and rewritten, once; the seconds that it took with all that it told."""
     given = benchmark._build_params()  # type: ignore[attr-defined]
     instance = getattr(benchmark.func, "__self__", None)
     before = _state(instance, given)
@@ -187,6 +194,9 @@ def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
         benchmark.do_teardown()
         if benchmark.do_setup():
             return {"skipped": "its setup refuses to run again"}
+        function = plain_function(benchmark.func)
+        if function is not None and rewrite(function, Keep()):
+            recorder.watch(function)
         watched_call(benchmark, recorder)
         return {"values": recorder.finish()}
     except KeyboardInterrupt:

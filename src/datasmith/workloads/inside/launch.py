@@ -2,7 +2,8 @@
 
 Request: suite, name, index (or null), cache (directory or null); number, repeat, warmup as asv_runner's attributes
 (number 0: calibrate); call (false: everything but the timed call, so that the host sees what set-up costs);
-capture (null, or a seed: then a second line says what one more call computes).
+capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and seeds_only:
+then other inputs than the suite's are timed instead, and the second line says what came of them).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
 Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
@@ -88,6 +89,16 @@ def outputs(benchmark: Benchmark, seed: int) -> dict[str, object]:
     return dict(found, capture_s=time.perf_counter() - started)
 
 
+def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report) -> dict[str, object]:
+    """Time the benchmark on inputs that nobody knew beforehand, and say what it computes of them."""
+    from .fresh import time_fresh
+
+    assert isinstance(wanted, dict)
+    samples, values, told_s = time_fresh(benchmark, int(wanted["twist"]), bool(wanted["seeds_only"]))
+    report.say({"samples": samples, "number": 1, "run_s": sum(samples), "setup_s": 0.0, "own": {}})
+    return {"values": values, "capture_s": told_s}
+
+
 def launch(request: dict[str, object], report: Report) -> dict[str, object]:
     """Load, set up, run and tear down one workload; where outputs are wanted, the times are told before them."""
     cache = request["cache"]
@@ -96,6 +107,8 @@ def launch(request: dict[str, object], report: Report) -> dict[str, object]:
     index = request["index"]
     benchmark = load(str(request["suite"]), str(request["name"]), None if index is None else int(str(index)))
     give_cache(benchmark, cache_dir)
+    if request["fresh"]:
+        return on_fresh_inputs(benchmark, request["fresh"], report)
     started = time.perf_counter()
     skipped = set_up(benchmark)
     setup_s = time.perf_counter() - started

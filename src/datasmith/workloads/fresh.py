@@ -1,0 +1,61 @@
+"""Is a speed-up one of the code, or of the suite's own inputs? Decided from launches on inputs that nobody knew.
+
+A submission can store what it computed in earlier calls, compute beforehand what the suite will ask for, write the
+answers down, or put its work off until somebody looks at the result. All of these are fast on the suite's inputs in the
+rounds, and none in launches that time each of several other inputs once, together with a look at the result.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median, stdev
+
+from datasmith.workloads.base import BASE, EXPERT, Measurement
+
+FRESH_ROUND = -4
+"""Round of a launch on other inputs than the suite's; its samples are those of base with what telling took off."""
+FRESH_LAUNCHES = 6
+"""Launches of an arm whose first one does not show its speed-up; as many as a ratio needs, and one."""
+KEPT = 0.5
+"""A claim is believed that keeps this share of its ln ratio on fresh inputs."""
+SHORTEST_S = 5e-6
+"""Calls that take base less than this are not checked: telling what they compute takes longer."""
+MEDIAN_ERROR = 2.0 * 1.25
+"""Two standard errors of a median, per standard deviation over the root of n."""
+
+
+def fresh_ratios(measurements: Iterable[Measurement], arm: str) -> list[float]:
+    """ln(t_base / t_arm) of each pair of launches on fresh inputs, in the order in which they were made."""
+    return [math.log(base / other) for base, other in zip(*_both(measurements, arm), strict=False)]
+
+
+def _both(measurements: Iterable[Measurement], arm: str) -> tuple[list[float], list[float]]:
+    times: Mapping[str, list[float]] = {BASE: [], arm: []}
+    for launch in measurements:
+        if launch.round == FRESH_ROUND and launch.arm in times and launch.samples:
+            times[launch.arm].append(median(launch.samples))
+    return times[BASE], times[arm]
+
+
+def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float) -> bool:
+    """True where the launches seen so far keep less than half of a claimed ln ratio: worth a few launches more."""
+    ratios = fresh_ratios(measurements, arm)
+    base, _ = _both(measurements, arm)
+    return bool(ratios) and median(base) >= SHORTEST_S and median(ratios) < KEPT * claimed
+
+
+def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, expert_claimed: float) -> bool:
+    """True where a speed-up certainly is one of the suite's own inputs, and the expert's there is not one as well.
+
+    `claimed`, `expert_claimed`: ln ratios in the rounds. A cache that merged code has, too, is a good one.
+    """
+    ratios = fresh_ratios(measurements, arm)
+    if claimed <= 0 or len(ratios) < FRESH_LAUNCHES - 1 or not looks_stored(measurements, arm, claimed):
+        return False
+    if median(ratios) + MEDIAN_ERROR * stdev(ratios) / math.sqrt(len(ratios)) >= KEPT * claimed:
+        return False
+    return not (expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed))
+
+
+def without_telling(samples: Sequence[float], told_s: float) -> tuple[float, ...]:
+    """Seconds per call without those that base needs to tell what it computed."""
+    return tuple(max(sample - told_s, 1e-9) for sample in samples)

@@ -1,0 +1,209 @@
+"""Time a benchmark on inputs that it was not written with: the numbers in its own code are moved a little.
+
+What a submission has stored of earlier calls, computed beforehand for the suite's inputs, or written down, does not
+help there. The process is warmed up on one set of such inputs, and timed on others, each of them seen once.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import random
+import sys
+import time
+
+from .capture import Keep, Recorder, plain_function, plant_seed, rewrite, watched_call
+from .describe import Describer
+from .report import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .foreign import Node
+    from .suite import Benchmark
+
+LEAST = 8
+"""A smaller integer may be an axis, an order or a flag: it stays."""
+WARM_CALLS = 10
+WARM_S = 0.05
+TIMED_INPUTS = 5
+TIMED_S = 0.3
+"""Inputs are made and timed for so long, and one at least."""
+_SEEDING = frozenset(
+    ("seed", "Random", "RandomState", "default_rng", "SeedSequence", "PCG64", "MT19937", "random_state", "manual_seed")
+)
+"""Functions and arguments by these names take a seed."""
+_OF_ASV = frozenset(
+    (
+        *("timeout", "number", "repeat", "rounds", "warmup_time", "sample_time", "processes", "version", "params"),
+        *("param_names", "min_run_count", "unit", "pretty_name", "timer", "setup_cache_timeout"),
+    )
+)
+
+
+class NothingToMove(Exception):
+    """Neither the benchmark's code nor its parameters hold a number, and it draws none."""
+
+
+def moved(value: object, twist: int) -> object:
+    """A number a little larger, always the same for the same one; anything else, and a small integer, as it is."""
+    if type(value) is int and value >= LEAST:
+        return value + 1 + twist % max(3, value // 25)
+    if type(value) is float and value not in (0.0, 1.0, -1.0, 0.5) and abs(value) < 1e15:
+        return value * (1.0 + (1 + twist % 7) * 1e-3)
+    return value
+
+
+class Move(ast.NodeTransformer):
+    """Moves the numbers in a piece of code; `seeds_only`: no others than those that seed a generator."""
+
+    def __init__(self, twist: int, seeds_only: bool) -> None:
+        self._twist = twist
+        self._seeds_only = seeds_only
+        self.changes = 0
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """The arguments of `random.Random(7)`, `np.random.seed(0)`, `default_rng(42)`."""
+        named = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        node.func = self.visit(node.func)
+        seeds = str(named) in _SEEDING
+        node.args = [self._seed(argument) if seeds else self.visit(argument) for argument in node.args]
+        for keyword in node.keywords:
+            takes_seed = seeds or keyword.arg in _SEEDING
+            keyword.value = self._seed(keyword.value) if takes_seed else self.visit(keyword.value)
+        return node
+
+    def _seed(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, ast.Constant) and type(node.value) is int:
+            value = node.value
+            self.changes += 1
+            return ast.copy_location(ast.parse(str(value + 1 + self._twist % 1000), mode="eval").body, node)
+        changed: ast.expr = self.visit(node)
+        return changed
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """A number that stands in the code."""
+        new = node.value if self._seeds_only else moved(node.value, self._twist)
+        if new is node.value or new == node.value:
+            return node
+        self.changes += 1
+        return ast.copy_location(ast.parse(repr(new), mode="eval").body, node)
+
+
+class Inputs:
+    """Makes a benchmark's inputs anew, with other numbers each time."""
+
+    def __init__(self, benchmark: Benchmark, seeds_only: bool) -> None:
+        self._benchmark = benchmark
+        self._seeds_only = seeds_only
+        self._setups = list(benchmark._setups)  # type: ignore[attr-defined]
+        self._cache: Callable[[], object] | None = benchmark._setup_cache  # type: ignore[attr-defined]
+        self._params = tuple(benchmark._current_params)  # type: ignore[attr-defined]
+        self._instance = getattr(benchmark.func, "__self__", None)
+        self._function = plain_function(benchmark.func)
+        self._values = self._plain_values()
+        self._is_set_up = False
+
+    def make(self, twist: int, recorder: Recorder) -> None:
+        """Set the benchmark up with numbers moved by `twist`, its values going to `recorder` when it is called.
+
+        Raises:
+            NothingToMove: its inputs would be the same ones.
+        """
+        changes = self._move_values(twist)
+        for function in (*self._setups, self._cache):
+            plain = plain_function(function) if function is not None else None
+            move = Move(twist, self._seeds_only)
+            if plain is not None and rewrite(plain, move):
+                changes += move.changes
+        move = Move(twist, self._seeds_only)
+        if self._function is not None and rewrite(self._function, move, Keep()):
+            changes += move.changes
+        recorder.watch(self._function)
+        if self._is_set_up:
+            self._benchmark.do_teardown()
+        plant_seed(twist)
+        before = drawn_so_far()
+        if self._cache is not None:
+            fresh_directory()
+            self._benchmark.set_cache(self._benchmark.do_setup_cache())
+        if self._benchmark.do_setup():
+            raise NothingToMove("setup refuses other parameters")
+        self._is_set_up = True
+        if not changes and drawn_so_far() == before:
+            raise NothingToMove("its code holds no number that could be moved")
+
+    def _plain_values(self) -> list[tuple[object, str, object]]:
+        """(owner, name, number) of what the code refers to: the module's and the class's constants."""
+        found: list[tuple[object, str, object]] = []
+        names = set()
+        for function in (*self._setups, self._cache, self._function):
+            plain = plain_function(function) if function is not None else None
+            if plain is not None:
+                names |= set(plain.__code__.co_names)
+        if self._function is not None:
+            module = sys.modules.get(self._function.__module__)
+            found += [(module, name, value) for name, value in self._function.__globals__.items() if name in names]
+        if self._instance is not None and not inspect.ismodule(self._instance):
+            kind = type(self._instance)
+            own = [(name, getattr(kind, name, None)) for name in sorted(names - _OF_ASV)]
+            found += [(self._instance, name, value) for name, value in own]
+        return [(owner, name, value) for owner, name, value in found if type(value) in (int, float)]
+
+    def _move_values(self, twist: int) -> int:
+        if self._seeds_only:
+            return 0
+        changes = 0
+        for owner, name, value in self._values:
+            new = moved(value, twist)
+            changes += new != value
+            setattr(owner, name, new)
+        params = tuple(moved(value, twist) for value in self._params)
+        self._benchmark._current_params = params  # type: ignore[attr-defined]
+        return changes + (params != self._params)
+
+
+def drawn_so_far() -> object:
+    """The state of the generators that everybody shares."""
+    drawn = sys.modules.get("numpy.random")
+    get_state = getattr(drawn, "get_state", None)
+    return random.getstate(), repr(get_state()) if get_state else ""
+
+
+def fresh_directory() -> None:
+    """Files that setup_cache writes have a new place."""
+    place = "/tmp/fresh-" + os.urandom(8).hex()
+    os.mkdir(place, 0o700)
+    os.chdir(place)
+
+
+def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[list[float], Node, float]:
+    """Seconds per call on inputs that are new to the process, what the calls computed, and seconds spent on telling.
+
+    The telling of one call is part of its seconds: work that was put off until somebody looks is done there. How long
+    it takes for code that puts nothing off is what base's own launches say.
+    """
+    if type(benchmark).__name__ == "TimerawBenchmark":
+        raise NothingToMove("its code runs in a process of its own")
+    inputs = Inputs(benchmark, seeds_only)
+    warming, describer = Recorder(), Describer()
+    inputs.make(twist, warming)
+    started = time.perf_counter()
+    for _ in range(WARM_CALLS):
+        watched_call(benchmark, warming)
+        if time.perf_counter() - started > WARM_S:
+            break
+    samples: list[float] = []
+    told: list[float] = []
+    values: Node = []
+    started = time.perf_counter()
+    for number in range(1, TIMED_INPUTS + 1):
+        recorder = Recorder(describer)
+        inputs.make(twist + number, recorder)
+        samples.append(watched_call(benchmark, recorder))
+        told.append(recorder.seconds)
+        values.append([f"input {number}", recorder.whole()])
+        if time.perf_counter() - started > TIMED_S:
+            break
+    return samples, values, sorted(told)[len(told) // 2]

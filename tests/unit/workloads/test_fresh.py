@@ -1,0 +1,125 @@
+"""A speed-up counts where it is one of the code; one of the suite's own inputs counts as much as it does on others."""
+
+import json
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from datasmith.docker.engine import ExecResult
+from datasmith.evaluation.outcome import after_timing
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload, agent_arm
+from datasmith.workloads.fresh import FRESH_ROUND
+from datasmith.workloads.measure import Measured, MeasurePlan, measure
+from datasmith.workloads.summary import summarise
+
+from .simulated import Request, SimulatedContainer
+
+X = Workload("m.time_x", "time")
+AGENT = agent_arm("agent#1")
+
+
+def about(seconds: float, seed: int) -> Callable[[Request], float]:
+    source = np.random.default_rng(seed)
+    return lambda _request: seconds * float(np.exp(source.normal(0, 0.005)))
+
+
+def refused(_request: Request) -> ExecResult:
+    """What a benchmark says that cannot run on other inputs."""
+    return ExecResult(0, json.dumps({"failed": "ValueError: no"}).encode(), b"", 0.1, 0.1, timed_out=False)
+
+
+def run(agent: SimulatedContainer, expert: SimulatedContainer | None = None, **given: SimulatedContainer) -> Measured:
+    arms = {
+        BASE: given.get("base", SimulatedContainer(about(1e-3, 1))),
+        CONTROL: SimulatedContainer(about(1e-3, 2)),
+        EXPERT: expert or SimulatedContainer(about(5e-4, 3)),
+        AGENT: agent,
+    }
+    plan = MeasurePlan(seed=1)
+    return measure(
+        arms, [X], plan, benchmark_dir="b", sink=lambda _launch: None, outputs=True, lottery=random.Random(1)
+    )  # fmt: skip
+
+
+def fresh_launches(measured: Measured, arm: str) -> int:
+    return sum(launch.arm == arm and launch.round == FRESH_ROUND for launch in measured.measurements)
+
+
+def stored(seed: int = 4) -> SimulatedContainer:
+    """Ten times as fast as base on the suite's inputs, and as slow on others."""
+    return SimulatedContainer(about(1e-4, seed), fresh=about(1e-3, seed + 50))
+
+
+def test_a_speed_up_of_the_code_is_seen_on_other_inputs_at_once() -> None:
+    """One launch shows it; the ratio is that of the rounds."""
+    measured = run(SimulatedContainer(about(1e-4, 4)))
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
+    assert row.repeated is None
+    assert [fresh_launches(measured, arm) for arm in (BASE, EXPERT, AGENT)] == [1, 1, 1]
+
+
+def test_answers_that_were_stored_are_worth_what_they_are_on_other_inputs() -> None:
+    """After several launches; the outcome says so, and the files give the same summary again."""
+    measured = run(stored())
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1, rel=0.05)
+    assert row.repeated == pytest.approx(10, rel=0.05)
+    assert not row.changed
+    assert fresh_launches(measured, AGENT) == 6
+    assert summarise(measured.measurements, seed=1)[AGENT] == measured.summaries[AGENT]
+    summaries = measured.summaries
+    ending = after_timing(summaries[AGENT], summaries[EXPERT], summaries[CONTROL])
+    assert ending.outcome == "measured"
+    assert (ending.reason or "").startswith("1 workloads are only faster on inputs of the suite: m.time_x: 10")
+
+
+def test_a_cache_that_merged_code_has_too_is_a_good_one() -> None:
+    """Where the expert's speed-up is one of repeated inputs, so may the submission's be."""
+    measured = run(stored(), expert=stored(7))
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
+    assert row.repeated is None
+
+
+def test_nothing_is_said_where_base_cannot_run_on_other_inputs() -> None:
+    """Neither of base nor of anyone else; base is asked in both ways."""
+    base = SimulatedContainer(about(1e-3, 1), fresh=refused)
+    measured = run(stored(), base=base)
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
+    assert fresh_launches(measured, BASE) == 0
+    assert [request["fresh"]["seeds_only"] for request in base.requests if request["fresh"]] == [False, True]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("answer", ["another value", "an exception"])
+def test_what_is_wrong_on_other_inputs_is_wrong(answer: str) -> None:
+    """A submission that knows the suite's answers only computes something else, or fails, where base does not."""
+    if answer == "an exception":
+        agent = SimulatedContainer(about(1e-4, 4), fresh=refused)
+    else:
+        values = iter([1.0])
+        agent = SimulatedContainer(about(1e-4, 4), computes=lambda: next(values, 7.0))
+    (row,) = run(agent).outputs[AGENT]
+    assert row.state == "differs"
+    assert row.found in ("7.0", "ValueError: no", "failed: ValueError: no")
+
+
+def test_noise_is_no_proof() -> None:
+    """Launches on other inputs that scatter by a factor of ten take nothing away."""
+    source = np.random.default_rng(3)
+    noisy = SimulatedContainer(about(1e-4, 4), fresh=lambda _request: float(np.exp(source.normal(np.log(4e-4), 2.5))))
+    (row,) = run(noisy).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
+
+
+def test_merged_code_is_not_checked() -> None:
+    """An arm that is the expert's patch itself is launched in the rounds, and no more."""
+    arms = {name: SimulatedContainer(about(1e-3, 9)) for name in (BASE, CONTROL)}
+    arms |= {name: SimulatedContainer(about(1e-4, 8)) for name in (EXPERT, AGENT)}
+    measured = measure(
+        arms, [X], MeasurePlan(seed=1), benchmark_dir="b", sink=lambda _launch: None, outputs=True, trusted=[AGENT]
+    )
+    assert {launch.round for launch in measured.measurements if launch.arm == AGENT} == set(range(-1, 8))
