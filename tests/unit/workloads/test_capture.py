@@ -106,7 +106,7 @@ def test_what_is_returned_and_what_is_changed_is_seen(suite: ModuleType) -> None
     again = capture(benchmark(suite, "time_sorted", "Suite", 1), 1)
     other = capture(benchmark(suite, "time_sorted", "Suite", 1), 2)
     random.setstate(state)
-    assert len(values(first)["self.data"][0][4]) == 5  # type: ignore[arg-type, index]
+    assert len(values(first)["self.data"][0][4]) == 5  # type: ignore[index]
     assert difference(first["values"], again["values"]) is None  # type: ignore[arg-type]
     assert difference(first["values"], other["values"]) is not None  # type: ignore[arg-type]
 
