@@ -34,7 +34,7 @@ def preflight(
     from datasmith.preflight.checks import look
 
     sources = Sources.read(forge or ("" if repo or offline_source else "git"), repo or (), offline_source or ())
-    found = look(stages=tuple(stage or ()), forge=sources.forge, data_dir=data_dir, engine=engine)
+    found = look(stages=tuple(stage or ()), forge=sources.forge, data_dir=data_dir, engine=engine, sources=sources)
     clean = our_redactor()
     print(json.dumps({"ok": not found.failed, "checks": found.rows(clean)}) if as_json else found.text(clean))
     if found.rc:

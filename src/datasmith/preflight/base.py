@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from datasmith.errors import DatasmithError
+from datasmith.github.forges import Sources
 from datasmith.redact import redact
 from datasmith.settings import Settings
 from datasmith.storage.base import STAGES
@@ -28,11 +29,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What checks look at: settings, all variables, and which forge the run will mine."""
+    """What checks look at: settings, all variables, which forge the run will mine, and what it will be given."""
 
     settings: Settings
     variables: dict[str, str]
     forge: str = "git"
+    sources: Sources | None = None
 
 
 @dataclass(frozen=True, slots=True)

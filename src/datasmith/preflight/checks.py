@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from datasmith.errors import ConfigError
-from datasmith.github.forges import FORGES
-from datasmith.preflight import accounts, here
+from datasmith.github.forges import FORGES, Sources
+from datasmith.preflight import accounts, here, inputs
 from datasmith.preflight.base import Answer, Check, Facts, Line, Report, report
 from datasmith.settings import environment, load_settings
 from datasmith.storage.base import STAGES
@@ -14,6 +14,8 @@ CHECKS = (
     Check("Environment", "tokens.env", ALL, here.tokens_file),
     Check("Environment", "FC_ variables", ALL, here.variables),
     Check("Environment", "GH_TOKENS", frozenset({1, 2}), accounts.github_tokens),
+    Check("Environment", "sources", frozenset({1, 2, 4, 5}), inputs.sources),
+    Check("Environment", "FC_INDEX_URL", frozenset({4, 5}), inputs.package_index),
     Check("Environment", "agents", frozenset({5}), here.agents),
     Check("Store", "Connection and schema", ALL, here.store),
     Check("Disk", "data_dir", ALL, here.data_room),
@@ -30,7 +32,14 @@ CHECKS = (
 )
 
 
-def look(*, stages: tuple[int, ...] = (), forge: str = "git", data_dir: Path | None = None, engine: str = "") -> Report:
+def look(
+    *,
+    stages: tuple[int, ...] = (),
+    forge: str = "git",
+    data_dir: Path | None = None,
+    engine: str = "",
+    sources: Sources | None = None,
+) -> Report:
     """Run every check; those that no named stage needs are skipped. Settings that cannot be read are the only line.
 
     Raises:
@@ -42,7 +51,7 @@ def look(*, stages: tuple[int, ...] = (), forge: str = "git", data_dir: Path | N
     if unknown:
         raise ConfigError(f"--stage {unknown[0]}: there are stages 1 to {len(STAGES)} (example: --stage 4)")
     try:
-        facts = Facts(load_settings(data_dir=data_dir, engine=engine), environment(), forge)
+        facts = Facts(load_settings(data_dir=data_dir, engine=engine), environment(), forge, sources)
     except ConfigError as error:
         answer = Answer("FAIL", " ".join(str(error).split()), "mend the variable that the message names")
         return Report((Line("Environment", "settings", answer),))
