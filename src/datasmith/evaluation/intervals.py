@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from datasmith.metrics.levels import LEVELS, Level, group_keys
 from datasmith.metrics.score import Interval
-from datasmith.stats.nested import RESAMPLES, Resampler, ends, pooled_medians
+from datasmith.stats.nested import RESAMPLES, Resampler, ends, pooled_medians, sums_between
 
 Array = npt.NDArray[np.float64]
 QUANTITIES = ("speedup", "expert_speedup", "worst_speedup", "expert_worst", "log_advantage", *LEVELS)
 """What each redraw of a task yields; a level's name stands for the advantage at it."""
 FEWEST_REDRAWS = 100
 FEWEST_POOLED = 16
-TASK_REDRAWS = 200_000
+TASK_REDRAWS = 150_000
 POOLED_AT_ONCE = 500_000
 POOLED = 4_000_000
 """Redraws of all tasks, and pooled medians of one and of all tasks, that are aimed at: with many tasks each needs
@@ -228,15 +228,13 @@ def _by_level(
     redraws, drawn = workloads.shape
     rows = np.repeat(np.arange(redraws), drawn)
     flat, codes = logs.reshape(len(logs), -1), workloads.ravel()
-    sizes = np.ones(len(codes))
+    sizes = np.ones((1, len(codes)))
     found = []
     for level in LEVELS:
-        groups = rows * drawn + layout.codes[level][codes]
-        starts = np.flatnonzero(np.diff(groups, prepend=-1))
-        flat, sizes = np.add.reduceat(flat, starts, axis=1), np.add.reduceat(sizes, starts)
+        starts = np.flatnonzero(np.diff(rows * drawn + layout.codes[level][codes], prepend=-1))
+        flat, sizes = sums_between(flat, starts), sums_between(sizes, starts)
         rows, codes = rows[starts], codes[starts]
-        ratios = np.exp(flat / sizes)
         first = np.flatnonzero(np.diff(rows, prepend=-1))
-        counts = np.diff(first, append=len(rows))
-        found.append(np.add.reduceat(ratios[list(agents)] - ratios[list(experts)], first, axis=1) / counts)
+        means = sums_between(np.exp(flat / sizes), first) / np.diff(first, append=len(rows))
+        found.append(means[list(agents)] - means[list(experts)])
     return found

@@ -25,21 +25,21 @@ def margins(ballots: Iterable[Ballot]) -> dict[tuple[str, str], int]:
     return {pair: margin for pair, margin in directed.items() if margin > 0}
 
 
-def ranked_pairs(ballots: Iterable[Ballot], configurations: Iterable[str]) -> dict[str, int]:
-    """Tideman's Ranked Pairs: configuration -> 1 + how many are locked above it; equal ranks are ties.
+def ranked_pairs(ballots: Sequence[Ballot]) -> dict[str, int]:
+    """Tideman's Ranked Pairs: the rank of each configuration that is on a ballot; equal ranks are ties.
 
     Pairs are locked from the largest margin down, unless that would close a cycle. Pairs of one margin are judged
     together: those that would close a cycle with one another are all left out, so that names and the order of
-    the ballots never decide. In a plain cycle (A>B, B>C, C>A by one ballot each) everybody is tied.
+    the ballots never decide. In a plain cycle (A>B, B>C, C>A by one ballot each) everybody is tied. Who has fewer
+    locked above it stands higher.
     """
     wins = margins(ballots)
-    above: dict[str, frozenset[str]] = {name: frozenset() for name in configurations}
-    above |= {name: frozenset() for pair in wins for name in pair}
+    above: dict[str, frozenset[str]] = {name: frozenset() for ballot in ballots for name in ballot}
     for margin in sorted(set(wins.values()), reverse=True):
         group = [pair for pair, value in wins.items() if value == margin]
         together = _locked(above, group)
         above = _locked(above, [(better, worse) for better, worse in group if worse not in together[better]])
-    return {name: 1 + len(higher) for name, higher in above.items()}
+    return ranks({name: -float(len(higher)) for name, higher in above.items()})
 
 
 def _locked(above: Mapping[str, frozenset[str]], pairs: Sequence[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -90,16 +90,14 @@ class Stability:
 
 def stability(advantages: Sequence[Ballot], logs: Sequence[Ballot], configurations: Sequence[str]) -> Stability:
     """The order under every rule, from one ballot per task of advantages and one of log advantages."""
-    taking_part = {name for ballot in advantages for name in ballot}
-    pairs = ranked_pairs(advantages, configurations)
     found = {
-        "ranked pairs": {name: rank for name, rank in pairs.items() if name in taking_part},
+        "ranked pairs": ranked_pairs(advantages),
         "advantage": ranks(_summed_up(advantages, configurations, statistics.fmean)),
         "log advantage": ranks(_summed_up(logs, configurations, statistics.fmean)),
         "median": ranks(_summed_up(advantages, configurations, statistics.median)),
         "win rate": ranks(win_rates(advantages)),
     }
-    return Stability(found, _agreement(list(found.values()), sorted(taking_part)))
+    return Stability(found, _agreement(list(found.values()), sorted(found[RULES[0]])))
 
 
 def _summed_up(

@@ -158,3 +158,12 @@ def test_pools_stand_for_all_rounds() -> None:
     assert np.abs(few.mean() - many.mean()) < 0.0005
     odd = pooled_medians([[1.0, 1.0, 1.0], [2.0]], 4, np.random.default_rng(0))
     assert odd.tolist() == [[1.0] * 4, [2.0] * 4]
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 12])
+def test_pooled_medians_are_medians(length: int) -> None:
+    """Of the values at the drawn places, which are the same for all cells of one length, and balanced."""
+    cells = np.random.default_rng(length).normal(size=(7, length))
+    places = np.random.default_rng(3).permutation(np.tile(np.arange(length), 20)).reshape(20, length)
+    found = pooled_medians(cells.tolist(), 20, np.random.default_rng(3))
+    assert found == pytest.approx(np.median(cells[:, places], axis=-1))

@@ -33,20 +33,20 @@ def test_the_published_check() -> None:
     """Case 67: margins B>C 5, A>B 3, C>A 1, so the smallest one gives way."""
     ballots = [order("A", "B", "C")] * 4 + [order("B", "C", "A")] * 3 + [order("C", "A", "B")] * 2
     assert margins(ballots) == {("B", "C"): 5, ("A", "B"): 3, ("C", "A"): 1}
-    assert ranked_pairs(ballots, ["A", "B", "C"]) == {"A": 1, "B": 2, "C": 3}
+    assert ranked_pairs(ballots) == {"A": 1, "B": 2, "C": 3}
 
 
 def test_who_is_missing_is_not_compared() -> None:
     """Case 68: a configuration without a value on a task neither wins nor loses there."""
     ballots = [order("A", "B"), order("B", "C"), {"C": 1.0}]
     assert margins(ballots) == {("A", "B"): 1, ("B", "C"): 1}
-    assert ranked_pairs(ballots, ["A", "B", "C", "D"]) == {"A": 1, "B": 2, "C": 3, "D": 1}
+    assert ranked_pairs(ballots) == {"A": 1, "B": 2, "C": 3}
 
 
 def test_a_plain_cycle_is_a_tie() -> None:
     """Three ballots that go round in a circle say nothing, whoever is named first."""
     ballots = [order("A", "B", "C"), order("B", "C", "A"), order("C", "A", "B")]
-    assert ranked_pairs(ballots, ["A", "B", "C"]) == {"A": 1, "B": 1, "C": 1}
+    assert ranked_pairs(ballots) == {"A": 1, "B": 1, "C": 1}
 
 
 @given(BALLOTS, st.randoms(use_true_random=False), st.permutations(NAMES))
@@ -57,7 +57,7 @@ def test_names_and_the_order_of_ballots_do_not_decide(
     other = dict(zip(NAMES, renamed, strict=True))
     shuffled = [{other[name]: value for name, value in ballot.items()} for ballot in ballots]
     rng.shuffle(shuffled)
-    ours, theirs = ranked_pairs(ballots, NAMES), ranked_pairs(shuffled, NAMES)
+    ours, theirs = ranked_pairs(ballots), ranked_pairs(shuffled)
     assert {other[name]: rank for name, rank in ours.items()} == theirs
 
 
@@ -65,7 +65,7 @@ def test_names_and_the_order_of_ballots_do_not_decide(
 def test_who_beats_everybody_is_first(ballots: list[dict[str, float]]) -> None:
     """A Condorcet winner has rank 1 alone, a Condorcet loser the last one."""
     wins = margins(ballots)
-    found = ranked_pairs(ballots, NAMES)
+    found = ranked_pairs(ballots)
     for name in NAMES:
         others = set(NAMES) - {name}
         if all((name, other) in wins for other in others):
@@ -77,7 +77,7 @@ def test_who_beats_everybody_is_first(ballots: list[dict[str, float]]) -> None:
 @given(FULL)
 def test_unanimity_is_kept(ballots: list[dict[str, float]]) -> None:
     """Where every ballot has A before B, so has the result."""
-    found = ranked_pairs(ballots, NAMES)
+    found = ranked_pairs(ballots)
     for first, second in combinations(NAMES, 2):
         if ballots and all(ballot[first] > ballot[second] for ballot in ballots):
             assert found[first] < found[second]
@@ -110,6 +110,12 @@ def test_a_chain_of_ties_has_overlapping_letters() -> None:
     apart = {("A", "C")}
     assert tie_groups(["A", "B", "C"], lambda a, b: (a, b) in apart) == {"A": "a", "B": "ab", "C": "b"}
     assert tie_groups([], lambda a, b: True) == {}
+
+
+def test_ranks_count_who_stands_higher() -> None:
+    """Two that were never compared share a rank, and the next one is two further down."""
+    assert ranked_pairs([order("A", "C"), order("B", "C")]) == {"A": 1, "B": 1, "C": 3}
+    assert ranked_pairs([]) == {}
 
 
 def test_one_heavy_task_makes_the_rules_disagree() -> None:

@@ -1,0 +1,188 @@
+"""The figures published in May 2026, computed again from the published files and held against what was printed."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from datasmith.errors import ConfigError
+from datasmith.metrics.efficiency import cost_weighted, pareto
+from datasmith.metrics.integrity import duplicates
+from datasmith.metrics.ranking import ranked_pairs
+
+EXACT = 1e-12
+EXPERT = "EX"
+HARNESSES = {"O": "OpenHands", "T": "Terminus 2"}
+MODELS = {"C": "Claude 4.0 Sonnet", "P": "GPT-5", "G": "Gemini 2.5 Pro", "Q": "Qwen 3 Coder"}
+MOST_TASKS = 200
+FILES = {"rows": "f6_tradeoff_per_task_*.tsv", "findings": "published_findings_*.json", "stars": "stars_*.txt"}
+STARS = {"repositories": 145, "stars": 582_950, "hold half of the stars": 7, "hold 80 % of the stars": 22}
+"""As the project page of 12 May 2026 has them."""
+COPIES = {("TC", "TG"): 18, ("OC", "OG"): 13}
+"""Pairs of published configurations that agree on all tasks that they share, and how many those are."""
+
+Rows = Mapping[str, Mapping[str, tuple[float, float]]]
+"""Configuration's code -> task -> (global speedup, worst workload's speedup)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One published figure beside ours; `note` says what was inferred. Without a difference both are texts."""
+
+    name: str
+    ours: float | str
+    published: float | str
+    note: str = ""
+
+    @property
+    def difference(self) -> float | None:
+        """Ours less the published one; None for texts."""
+        if isinstance(self.ours, str) or isinstance(self.published, str):
+            return None
+        return self.ours - self.published
+
+    @property
+    def agrees(self) -> bool:
+        """True to 1e-12."""
+        return self.ours == self.published if self.difference is None else abs(self.difference) <= EXACT
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The figures, and for each configuration's code our rank by Ranked Pairs beside the published one.
+
+    The ranks are shown and not held against each other: the published tail does not follow from the published rows.
+    """
+
+    figures: tuple[Figure, ...]
+    ranks: Mapping[str, tuple[int, int]]
+
+    @property
+    def wrong(self) -> tuple[Figure, ...]:
+        """The figures that do not agree."""
+        return tuple(figure for figure in self.figures if not figure.agrees)
+
+
+def read_published(directory: Path) -> Published:
+    """Compute every figure from the files in `directory`.
+
+    Raises:
+        ConfigError: a file is missing or is not what it was.
+    """
+    paths = {name: _newest(directory, pattern) for name, pattern in FILES.items()}
+    try:
+        rows = _rows(paths["rows"].read_text("utf-8"))
+        found = json.loads(paths["findings"].read_text("utf-8"))
+        stars = [int(word) for word in paths["stars"].read_text("utf-8").split()]
+        board = {_code(row): row for row in found["f1"]}
+        spent = {_code(row): row for row in found["f5"]}
+        figures = (
+            Figure("expert speedup", _mean(rows[EXPERT]), board[EXPERT][5], f"mean of {len(rows[EXPERT])} rows"),
+            *_speedups(rows, {code: row[5] for code, row in board.items()}),
+            *_cost_weighted({code: (row[3], row[2], row[4]) for code, row in spent.items()}),
+            _pareto(
+                {code: (row[2], row[3]) for code, row in spent.items()}, {code: row[5] for code, row in spent.items()}
+            ),
+            *_stars(stars),
+            *_copies(rows),
+        )
+        published_ranks = {code: row[2] for code, row in board.items() if code != EXPERT}
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
+        where = ", ".join(path.name for path in paths.values())
+        raise ConfigError(f"--published {directory}: {where}: {type(error).__name__}: {error}") from error
+    ours = _ranks(rows)
+    return Published(figures, {code: (ours[code], rank) for code, rank in published_ranks.items()})
+
+
+def _newest(directory: Path, pattern: str) -> Path:
+    found = sorted(directory.glob(pattern))
+    if not found:
+        raise ConfigError(f"--published {directory}: there is no {pattern} (example: --published ../shared/data)")
+    return found[-1]
+
+
+def _rows(text: str) -> dict[str, dict[str, tuple[float, float]]]:
+    rows: dict[str, dict[str, tuple[float, float]]] = {}
+    for line in text.splitlines():
+        code, task, speedup, worst = line.split("\t")
+        rows.setdefault(code, {})[task] = (float(speedup), float(worst))
+    return rows
+
+
+def _code(row: Sequence[str]) -> str:
+    """`OC` of ["OpenHands", "Claude 4.0 Sonnet", ...]."""
+    harness = next((code for code, name in HARNESSES.items() if name == row[0]), None)
+    model = next((code for code, name in MODELS.items() if name == row[1]), None)
+    return EXPERT if harness is None or model is None else harness + model
+
+
+def name_of(code: str) -> str:
+    """`OpenHands, GPT-5` of OP."""
+    return "Human Expert" if code == EXPERT else f"{HARNESSES[code[0]]}, {MODELS[code[1]]}"
+
+
+def _mean(rows: Mapping[str, tuple[float, float]]) -> float:
+    return math.fsum(speedup for speedup, _ in rows.values()) / len(rows)
+
+
+def _speedups(rows: Rows, published: Mapping[str, float]) -> list[Figure]:
+    """Each configuration's mean with failed tasks at 1.0; how many tasks it was given is inferred from the figure."""
+    figures = []
+    for code in sorted(published.keys() - {EXPERT}):
+        values = [speedup for speedup, _ in rows[code].values()]
+        means = {n: (math.fsum(values) + n - len(values)) / n for n in range(len(values), MOST_TASKS)}
+        inferred = min(means, key=lambda n: abs(means[n] - published[code]))
+        note = f"N = {inferred}, inferred"
+        figures.append(Figure(f"speedup of {code}", means[inferred], published[code], note))
+    return figures
+
+
+def _cost_weighted(rows: Mapping[str, tuple[float, float, float]]) -> list[Figure]:
+    figures = []
+    for code, (advantage, cost, published) in sorted(rows.items()):
+        ours = cost_weighted(advantage, cost)
+        figures.append(Figure(f"advantage per USD of {code}", math.nan if ours is None else ours, published))
+    return figures
+
+
+def _pareto(points: Mapping[str, tuple[float, float]], published: Mapping[str, bool]) -> Figure:
+    ours = [code for code, flag in pareto(points).items() if flag]
+    theirs = [code for code, flag in published.items() if flag]
+    return Figure("Pareto set", " ".join(sorted(ours)), " ".join(sorted(theirs)))
+
+
+def _stars(stars: Sequence[int]) -> list[Figure]:
+    ours = {
+        "repositories": len(stars),
+        "stars": sum(stars),
+        "hold half of the stars": _reach(stars, 0.5),
+        "hold 80 % of the stars": _reach(stars, 0.8),
+    }
+    return [Figure(name, float(ours[name]), float(value)) for name, value in STARS.items()]
+
+
+def _reach(stars: Sequence[int], share: float) -> int:
+    """How many of the largest together hold at least a share of all."""
+    held, wanted = 0, share * sum(stars)
+    for number, value in enumerate(sorted(stars, reverse=True), 1):
+        held += value
+        if held >= wanted:
+            return number
+    return len(stars)
+
+
+def _copies(rows: Rows) -> list[Figure]:
+    found = {(each.first, each.second): each.equal for each in duplicates(dict(sorted(rows.items()))) if each.complete}
+    pairs = sorted(found.keys() | COPIES.keys())
+    return [
+        Figure(f"equal tasks of {a} and {b}", float(found.get((a, b), 0)), float(COPIES.get((a, b), 0)))
+        for a, b in pairs
+    ]
+
+
+def _ranks(rows: Rows) -> dict[str, int]:
+    codes = [code for code in rows if code != EXPERT]
+    tasks = {task for code in codes for task in rows[code]}
+    ballots = [{code: rows[code][task][0] for code in codes if task in rows[code]} for task in sorted(tasks)]
+    return ranked_pairs(ballots)
