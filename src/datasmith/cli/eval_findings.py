@@ -1,4 +1,4 @@
-"""fc-eval findings: the analyses of a board from run folders, or the published figures computed again."""
+"""fc-eval findings and compare: what several runs say together, and the published figures computed again."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,7 +9,9 @@ from datasmith.cli.eval_options import RUNS, JsonOption, PolicyOption, RunsOptio
 from datasmith.errors import ConfigError, TrialError
 
 if TYPE_CHECKING:
-    from datasmith.evaluation.published import Published
+    from datasmith.evaluation.run_folder import RunFolder
+
+SideArgument = Annotated[str, typer.Argument(help="A run, or RUN:AGENT for one agent of it.")]
 
 
 def findings(
@@ -17,30 +19,48 @@ def findings(
     *,
     policy: PolicyOption = "floor",
     runs_dir: RunsOption = RUNS,
+    stars: Annotated[Path | None, typer.Option(help="JSON file: stars by owner/repo or by task id.")] = None,
+    cutoffs: Annotated[
+        Path | None, typer.Option(help="JSON file: knowledge cutoffs by model; names may be globs.")
+    ] = None,
     published: Annotated[
         Path | None, typer.Option(help="Directory of the published files: compute their figures again.")
     ] = None,
     json_output: JsonOption = False,
 ) -> None:
     """Print the seven analyses of one or more runs; with --published, the published figures beside ours."""
-    chosen = policy_of(policy)
-    if (published is None) == (not runs):
-        raise ConfigError("findings: give run folders or --published DIR (example: fc-eval findings runs/my-run)")
-    if published is not None:
+    import json
+
+    from datasmith.cli.findings_tables import print_findings
+    from datasmith.evaluation.findings import analyse
+    from datasmith.evaluation.findings_json import findings_as_json
+    from datasmith.evaluation.gather import gather
+    from datasmith.evaluation.outside import Cutoffs, read_stars
+    from datasmith.evaluation.run_folder import open_run
+
+    if published is not None and not runs:
         _show_published(published, json_output)
         return
-    print(chosen, runs_dir)
+    if published is not None or not runs:
+        raise ConfigError("findings: give run folders, or --published DIR (example: fc-eval findings runs/my-run)")
+    gathered = gather([open_run(runs_dir, run) for run in runs], policy_of(policy))
+    found = analyse(gathered, stars=read_stars(stars), cutoffs=Cutoffs(cutoffs))
+    if json_output:
+        print(json.dumps(findings_as_json(found), indent=1))
+    else:
+        print_findings(found)
 
 
 def _show_published(directory: Path, json_output: bool) -> None:
     import json
 
     from datasmith.cli.findings_tables import print_published
+    from datasmith.evaluation.findings_json import published_as_json
     from datasmith.evaluation.published import read_published
 
     found = read_published(directory)
     if json_output:
-        print(json.dumps(_published_json(found), indent=1))
+        print(json.dumps(published_as_json(found), indent=1))
     else:
         print_published(found)
     if found.wrong:
@@ -48,17 +68,33 @@ def _show_published(directory: Path, json_output: bool) -> None:
         raise TrialError(f"{len(found.wrong)} of {len(found.figures)} published figures do not agree: {names}")
 
 
-def _published_json(found: "Published") -> dict[str, object]:
-    figures = [
-        {
-            "name": figure.name,
-            "ours": figure.ours,
-            "published": figure.published,
-            "difference": figure.difference,
-            "agrees": figure.agrees,
-            "note": figure.note,
-        }
-        for figure in found.figures
-    ]
-    ranks = {code: {"ours": ours, "published": published} for code, (ours, published) in found.ranks.items()}
-    return {"figures": figures, "ranks_not_compared": ranks}
+def compare(
+    first: SideArgument,
+    second: SideArgument,
+    policy: PolicyOption = "floor",
+    runs_dir: RunsOption = RUNS,
+    json_output: JsonOption = False,
+) -> None:
+    """Compare two runs, or two agents, task by task: differences with intervals, wins, ties and losses."""
+    import json
+
+    from datasmith.cli.findings_tables import print_comparison
+    from datasmith.evaluation.compare import compare_sides
+    from datasmith.evaluation.findings_json import comparison_as_json
+
+    found = compare_sides(_side(runs_dir, first), _side(runs_dir, second), policy_of(policy))
+    if json_output:
+        print(json.dumps([comparison_as_json(each) for each in found], indent=1))
+        return
+    for each in found:
+        print_comparison(each)
+
+
+def _side(runs_dir: Path, text: str) -> "tuple[RunFolder, str]":
+    """The run and the agent of RUN or RUN:AGENT; a colon in a folder's own name is part of it where that folder is."""
+    from datasmith.evaluation.run_folder import open_run
+
+    run, colon, agent = text.rpartition(":")
+    if not colon or (Path(text) / "run.json").is_file():
+        return open_run(runs_dir, text), ""
+    return open_run(runs_dir, run), agent

@@ -1,10 +1,139 @@
 """Tables of fc-eval findings and compare on the terminal."""
 
+from collections.abc import Iterable, Mapping
+
 from rich.console import Console
 from rich.text import Text
 
-from datasmith.cli.sheet import Column, Sheet, output
+from datasmith.cli.sheet import NOTHING, Column, Sheet, output
+from datasmith.cli.tables import (
+    agents_sheet,
+    cost_sheets,
+    levels_sheet,
+    order_sheets,
+    warnings,
+    with_interval,
+)
+from datasmith.evaluation.compare import VERDICTS, Comparison
+from datasmith.evaluation.findings import Findings, Slice
+from datasmith.evaluation.html import interval, ratio, signed
 from datasmith.evaluation.published import Published, name_of
+
+MOST_TASKS = 20
+"""So many tasks of a comparison are shown; JSON has all."""
+
+
+def print_findings(found: Findings, console: Console | None = None) -> None:
+    """The seven analyses one below the other, then what is missing from them and what must be known."""
+    out = output(console)
+    board = found.board
+    of = ", ".join(run.run_id for run in found.gathered.runs)
+    stars = {name: f"{name} ({low:,} to {high:,} stars)" for name, (low, high) in found.stars.items()}
+    for sheet in (
+        agents_sheet(board, of, found.gathered.policy, len(board.tasks)),
+        *order_sheets(board),
+        levels_sheet(board),
+        _slices("advantage by the expert's strategy", "strategy", found.tags, {}),
+        _slices("advantage by popularity of the repository", "quintile", found.quintiles, stars),
+        *cost_sheets(board),
+        _worst(found),
+        _slices("by months between the model's cutoff and the merge", "months", found.bins, {}),
+    ):
+        sheet.show(out)
+    for line in (*_notes(found), *warnings(board)):
+        out.print(Text(line), soft_wrap=not out.is_terminal)
+
+
+def _slices(title: str, what: str, slices: Iterable[Slice], names: Mapping[str, str]) -> Sheet:
+    numbers = [Column(name, right=True) for name in ("advantage", "speedup", "expert", "n")]
+    sheet = Sheet(title, (Column(what), Column("agent"), *numbers), keys=2)
+    for each in slices:
+        sheet.add(
+            names.get(each.name, each.name),
+            each.agent,
+            with_interval(each.means.advantage.value, each.intervals.at("overall")),
+            f"{ratio(each.means.speedup.value)} {interval(each.intervals.speedup)}".strip(),
+            ratio(each.means.expert_speedup.value),
+            str(each.means.advantage.n),
+        )
+    if not sheet.filled:
+        sheet.add("no task is in any of them", *[NOTHING] * 5)
+    return sheet
+
+
+def _worst(found: Findings) -> Sheet:
+    names = ("speedup", "worst workload", "expert", "expert's worst", "n")
+    sheet = Sheet(
+        "global speedup against the worst workload", (Column("agent"), *(Column(n, right=True) for n in names))
+    )
+    for row in found.worst:
+        sheet.add(
+            row.agent,
+            f"{ratio(row.speedup.value)} {interval(row.speedup_interval)}".strip(),
+            f"{ratio(row.worst.value)} {interval(row.worst_interval)}".strip(),
+            ratio(row.expert.value),
+            f"{ratio(row.expert_worst.value)} {interval(row.expert_worst_interval)}".strip(),
+            str(row.worst.n),
+        )
+    return sheet
+
+
+def _notes(found: Findings) -> list[str]:
+    missing, tasks = found.missing, len(found.board.tasks)
+    notes = [
+        f"{count} of {tasks} tasks have no {what}{hint}: left out there"
+        for count, what, hint in (
+            (missing.category, "strategy", ""),
+            (missing.stars, "stars", " (give --stars FILE)"),
+            (missing.merged_at, "merge date", ""),
+        )
+        if count
+    ]
+    if missing.cutoffs:
+        notes.append(f"no knowledge cutoff known (give --cutoffs FILE): {', '.join(missing.cutoffs)}")
+    if not found.gathered.one_machine:
+        notes.append("warning: the runs were measured on different machines")
+    return notes
+
+
+def print_comparison(found: Comparison, console: Console | None = None) -> None:
+    """The mean difference, wins and losses, the tasks that differ most, and whether one is a copy of the other."""
+    out = output(console)
+    names = ("advantage", "log advantage", "shared tasks", "win", "tie", "loss")
+    sheet = Sheet(f"{found.first} less {found.second}", tuple(Column(name, right=True) for name in names), keys=0)
+    sheet.add(
+        with_interval(found.advantage.value, found.interval),
+        with_interval(found.log_advantage.value, found.log_interval),
+        str(found.advantage.n),
+        *(str(found.count(verdict)) for verdict in VERDICTS),
+    )
+    sheet.show(out)
+    _task_differences(found).show(out)
+    lines = [found.said]
+    if found.only_first or found.only_second:
+        lines.append(
+            f"left out: {found.only_first} tasks that only {found.first} has, {found.only_second} of the other"
+        )
+    if found.duplicate:
+        copy = ": one is a copy of the other" if found.duplicate.complete else ""
+        lines.append(f"warning: equal times on {found.duplicate.equal} of {found.duplicate.shared} tasks{copy}")
+    for line in lines:
+        out.print(Text(line), soft_wrap=not out.is_terminal)
+
+
+def _task_differences(found: Comparison) -> Sheet:
+    shown = sorted(found.tasks, key=lambda task: (task.verdict == "tie", -abs(task.value)))[:MOST_TASKS]
+    title = (
+        "tasks" if len(shown) == len(found.tasks) else f"the {len(shown)} of {len(found.tasks)} tasks that differ most"
+    )
+    names = ("first", "second", "difference")
+    sheet = Sheet(title, (Column("task"), *(Column(name, right=True) for name in names), Column("")))
+    for task in shown:
+        ends = with_interval(task.value, task.interval)
+        sheet.add(task.task_id, signed(task.first), signed(task.second), ends, task.verdict)
+    if not shown:
+        sheet.add("none", NOTHING, NOTHING, NOTHING, "")
+    return sheet
 
 
 def print_published(found: Published, console: Console | None = None) -> None:
@@ -23,7 +152,8 @@ def print_published(found: Published, console: Console | None = None) -> None:
     )
     for code, (ours, published) in sorted(found.ranks.items(), key=lambda item: item[1]):
         ranks.add(f"{code} {name_of(code)}", str(ours), str(published))
-    ranks.show(out)
+    if ranks.filled:
+        ranks.show(out)
     agree = len(found.figures) - len(found.wrong)
     out.print(Text(f"{agree} of {len(found.figures)} figures agree to 1e-12"))
 

@@ -47,6 +47,11 @@ class Sheet:
         self._keys = keys
         self._rows: list[tuple[str, ...]] = []
 
+    @property
+    def filled(self) -> bool:
+        """True where there is a row."""
+        return bool(self._rows)
+
     def add(self, *cells: str) -> None:
         """One more row; the cells are shown as text, never as markup."""
         self._rows.append(tuple(one_line(cell) for cell in cells))

@@ -13,12 +13,15 @@ from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.ranking import RULES
+from datasmith.metrics.score import Interval
 
 
 def print_report(report: Report, page: Path, console: Console | None = None) -> None:
     """Print agents, levels, orders, cost, trials, control and measuring to standard output."""
     out = output(console)
-    for sheet in (_agents(report), _levels(report), *_orders(report.board), *_costs(report.board), _trials(report)):
+    board, config = report.board, report.run.config
+    agents = agents_sheet(board, report.run.run_id, report.policy, len(config.task_ids))
+    for sheet in (agents, levels_sheet(board), *order_sheets(board), *cost_sheets(board), _trials(report)):
         sheet.show(out)
     control, cost = report.control, report.cost
     for line in (
@@ -32,23 +35,29 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
     out.print(Text(page_line), soft_wrap=True)  # a path that a terminal breaks by itself can be copied
 
 
-def _agents(report: Report) -> Sheet:
+def agents_sheet(board: Board, of: str, policy: str, n_tasks: int) -> Sheet:
+    """The leaderboard: rank, means with intervals, n, and how the trials ended."""
     numbers = [Column(name, right=True) for name in ("speedup", "expert", "advantage")]
     columns = (Column("rank"), Column("agent"), *numbers, Column("scored", right=True), Column("outcomes", wraps=True))
-    title = f"{report.run.run_id}: agents by Ranked Pairs (failed trials: {report.policy}; a shared letter is a tie)"
+    title = f"{of}: agents by Ranked Pairs (failed trials: {policy}; a shared letter is a tie)"
     sheet = Sheet(title, columns, keys=2)
-    for agent in report.board.ranked:
+    for agent in board.ranked:
         means = agent.means
         sheet.add(
             place(agent),
             agent.agent,
             f"{ratio(means.speedup.value)} {interval(agent.intervals.speedup)}",
             ratio(means.expert_speedup.value),
-            f"{signed(means.advantage.value)} {interval(agent.intervals.at('overall'), 3, sign=True)}",
-            f"{agent.n_scored} of {len(report.run.config.task_ids)}",
+            with_interval(means.advantage.value, agent.intervals.at("overall")),
+            f"{agent.n_scored} of {n_tasks}",
             ", ".join(f"{name} {count}" for name, count in sorted(agent.outcomes.items())),
         )
     return sheet
+
+
+def with_interval(value: float | None, ends: Interval | None) -> str:
+    """A difference with its interval behind it."""
+    return f"{signed(value)} {interval(ends, 3, sign=True)}".strip()
 
 
 def place(agent: AgentReport) -> str:
@@ -56,7 +65,7 @@ def place(agent: AgentReport) -> str:
     return NOTHING if agent.rank is None else f"{agent.rank} {agent.tie_group}"
 
 
-def _orders(board: Board) -> list[Sheet]:
+def order_sheets(board: Board) -> list[Sheet]:
     """The ranks under every rule, where there is somebody to be ranked against."""
     if sum(agent.rank is not None for agent in board.agents) < 2:
         return []
@@ -71,7 +80,7 @@ def _orders(board: Board) -> list[Sheet]:
     return [sheet]
 
 
-def _costs(board: Board) -> list[Sheet]:
+def cost_sheets(board: Board) -> list[Sheet]:
     """What was spent, where that is known of any agent; and pass@k where there were attempts enough."""
     known = any(agent.cost.mean_usd is not None for agent in board.agents)
     ks = sorted({k for agent in board.agents for k in agent.pass_at})
@@ -88,7 +97,7 @@ def _costs(board: Board) -> list[Sheet]:
 def cost_cells(agent: AgentReport) -> tuple[str, str, str]:
     """US dollars per task, advantage per dollar with its interval, and whether nobody is cheaper and better."""
     cost = agent.cost
-    weighted = f"{signed(cost.weighted)} {interval(cost.weighted_interval, 3, sign=True)}".strip()
+    weighted = with_interval(cost.weighted, cost.weighted_interval)
     front = {True: "yes", False: "no", None: NOTHING}[cost.pareto]
     return ("unknown" if cost.mean_usd is None else f"{cost.mean_usd:.4f}"), weighted, front
 
@@ -102,14 +111,12 @@ def warnings(board: Board) -> list[str]:
     ]
 
 
-def _levels(report: Report) -> Sheet:
-    levels = LEVELS[-2:0:-1]  # without `param`: four columns with intervals are wider than most terminals
+def levels_sheet(board: Board) -> Sheet:
+    """Advantage per level; without `param`: four columns with intervals are wider than most terminals."""
+    levels = LEVELS[-2:0:-1]
     sheet = Sheet("advantage per level", (Column("agent"), *(Column(level, right=True) for level in levels)))
-    for agent in report.board.ranked:
-        cells = [
-            f"{signed(agent.means.by_level[level].value)} {interval(agent.intervals.at(level), 3, sign=True)}"
-            for level in levels
-        ]
+    for agent in board.ranked:
+        cells = [with_interval(agent.means.by_level[level].value, agent.intervals.at(level)) for level in levels]
         sheet.add(agent.agent, *cells)
     return sheet
 

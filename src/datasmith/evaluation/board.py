@@ -109,6 +109,10 @@ class Board:
         chosen = mine if tasks is None else [task for task in tasks if task in mine]
         return [[trial.row.score for trial in mine[task]] for task in chosen]
 
+    def rounds(self, configuration: str, task: str) -> list[Attempt]:
+        """The rounds of each attempt at a task that has a score."""
+        return [trial.rounds for trial in self.by_task[configuration].get(task, ()) if trial.rounds]
+
     def values(self, configuration: str, pick: Pick = advantage_of) -> dict[str, float]:
         """Task -> mean over its attempts of what is picked of their scores; tasks without one are not among them."""
         found = {}
@@ -134,7 +138,7 @@ class Board:
         for task in self.tasks:
             draws.add(
                 task,
-                {name: [trial.rounds for trial in tasks.get(task, ())] for name, tasks in self.by_task.items()},
+                {name: self.rounds(name, task) for name in self.configurations},
             )
         return draws
 

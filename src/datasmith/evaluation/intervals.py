@@ -58,6 +58,11 @@ class AgentIntervals:
         return self.by_name.get("worst_speedup")
 
     @property
+    def expert_worst(self) -> Interval | None:
+        """Of the mean of the expert's worst workload of each task."""
+        return self.by_name.get("expert_worst")
+
+    @property
     def log_advantage(self) -> Interval | None:
         """Of the mean log advantage."""
         return self.by_name.get("log_advantage")

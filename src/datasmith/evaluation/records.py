@@ -42,12 +42,19 @@ class RunLock(_Frozen):
 
 
 class TaskFacts(_Frozen):
-    """task.json: what grading needs of a task, so that a regrade needs no task folder."""
+    """task.json: what grading and findings need of a task, so that neither needs a task folder.
+
+    What an older run folder does not say is None, and stays missing.
+    """
 
     task_id: str
     benchmark_dir: str
     expert_patch_sha256: str
     workloads: tuple[str, ...]
+    repository: str | None = None
+    category: str | None = None
+    difficulty: str | None = None
+    merged_at: datetime | None = None
 
     @classmethod
     def of(cls, task: Task) -> Self:
@@ -57,6 +64,10 @@ class TaskFacts(_Frozen):
             benchmark_dir=task.benchmark_dir,
             expert_patch_sha256=patch_digest(task.expert_patch),
             workloads=task.workloads,
+            repository=task.repository,
+            category=task.category,
+            difficulty=task.difficulty,
+            merged_at=task.merged_at,
         )
 
 

@@ -49,18 +49,18 @@ def agent_as_json(agent: AgentReport) -> dict[str, JsonValue]:
         "n_scored": agent.n_scored,
         "outcomes": outcomes,
         "advantage": means.advantage.value,
-        "advantage_interval": _ends(agent.intervals.at("overall")),
+        "advantage_interval": ends_as_json(agent.intervals.at("overall")),
         "by_level": {
-            level: {"advantage": means.by_level[level].value, "interval": _ends(agent.intervals.at(level))}
+            level: {"advantage": means.by_level[level].value, "interval": ends_as_json(agent.intervals.at(level))}
             for level in LEVELS
         },
         "speedup": means.speedup.value,
-        "speedup_interval": _ends(agent.intervals.speedup),
+        "speedup_interval": ends_as_json(agent.intervals.speedup),
         "expert_speedup": means.expert_speedup.value,
         "worst_speedup": means.worst_speedup.value,
         "log_advantage": means.log_advantage.value,
-        "worst_speedup_interval": _ends(agent.intervals.worst_speedup),
-        "log_advantage_interval": _ends(agent.intervals.log_advantage),
+        "worst_speedup_interval": ends_as_json(agent.intervals.worst_speedup),
+        "log_advantage_interval": ends_as_json(agent.intervals.log_advantage),
         "cost_usd": agent.cost_usd,
         "rank": agent.rank,
         "rank_span": list(agent.span) if agent.span else None,
@@ -68,7 +68,7 @@ def agent_as_json(agent: AgentReport) -> dict[str, JsonValue]:
         "heaviest_share": agent.heaviest,
         "mean_cost_usd": agent.cost.mean_usd,
         "cost_weighted": agent.cost.weighted,
-        "cost_weighted_interval": _ends(agent.cost.weighted_interval),
+        "cost_weighted_interval": ends_as_json(agent.cost.weighted_interval),
         "pareto": agent.cost.pareto,
         "pass_at": {str(k): {"value": found.value, "n": found.n} for k, found in agent.pass_at.items()},
     }
@@ -106,5 +106,6 @@ def _trial(row: TrialRow) -> JsonValue:
     }
 
 
-def _ends(interval: Interval | None) -> JsonValue:
+def ends_as_json(interval: Interval | None) -> JsonValue:
+    """[low, high], or null."""
     return [interval.low, interval.high] if interval else None

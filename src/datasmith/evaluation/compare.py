@@ -1,0 +1,161 @@
+"""Two configurations on the tasks that both have: differences task by task, their mean, and who wins how often."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from datasmith.errors import ConfigError
+from datasmith.evaluation.board import log_advantage_of
+from datasmith.evaluation.gather import Gathered, gather
+from datasmith.evaluation.run_folder import RunFolder
+from datasmith.evaluation.task_difference import task_difference
+from datasmith.metrics.aggregate import Mean, mean
+from datasmith.metrics.integrity import Duplicate
+from datasmith.metrics.score import FailurePolicy, Interval
+
+Verdict = Literal["win", "tie", "loss"]
+VERDICTS: tuple[Verdict, ...] = ("win", "tie", "loss")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskDifference:
+    """One task: both advantages, first less second with its interval over rounds.
+
+    win: the interval is above 0, loss: below, tie: it holds 0 or there is none.
+    """
+
+    task_id: str
+    first: float
+    second: float
+    interval: Interval | None
+
+    @property
+    def value(self) -> float:
+        """First less second."""
+        return self.first - self.second
+
+    @property
+    def verdict(self) -> Verdict:
+        """Who is ahead, seen from the first."""
+        if self.interval is None or self.interval.holds(0.0):
+            return "tie"
+        return "win" if self.interval.low > 0.0 else "loss"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """First against second. advantage, log_advantage: mean differences over shared tasks with their intervals."""
+
+    first: str
+    second: str
+    advantage: Mean
+    interval: Interval | None
+    log_advantage: Mean
+    log_interval: Interval | None
+    tasks: tuple[TaskDifference, ...]
+    only_first: int
+    only_second: int
+    duplicate: Duplicate | None
+
+    def count(self, verdict: Verdict) -> int:
+        """On how many shared tasks the first wins, ties or loses."""
+        return sum(task.verdict == verdict for task in self.tasks)
+
+    @property
+    def said(self) -> str:
+        """The result in words."""
+        if self.interval is None:
+            return "no shared task: nothing can be said"
+        if self.interval.holds(0.0):
+            return "cannot be told apart: the interval holds 0"
+        return f"{self.first if self.interval.low > 0.0 else self.second} is ahead"
+
+
+def compare(gathered: Gathered, first: str, second: str) -> Comparison:
+    """Compare two configurations of a board.
+
+    Raises:
+        ConfigError: one of them is not on it.
+    """
+    board = gathered.board
+    for name in (first, second):
+        if name not in board.configurations:
+            raise ConfigError(f"compare: there is no {name} (known: {', '.join(board.configurations)})")
+    mine, others = board.values(first), board.values(second)
+    logs, other_logs = board.values(first, log_advantage_of), board.values(second, log_advantage_of)
+    shared = sorted(mine.keys() & others.keys())
+    tasks = tuple(
+        TaskDifference(
+            task,
+            mine[task],
+            others[task],
+            task_difference(*(board.rounds(name, task) for name in (first, second)), seed=gathered.runs[0].config.seed),
+        )
+        for task in shared
+    )
+    return Comparison(
+        first=first,
+        second=second,
+        advantage=mean(task.value for task in tasks),
+        interval=board.draws.difference(first, second),
+        log_advantage=mean(logs[task] - other_logs[task] for task in shared),
+        log_interval=board.draws.difference(first, second, "log_advantage"),
+        tasks=tasks,
+        only_first=len(mine) - len(shared),
+        only_second=len(others) - len(shared),
+        duplicate=next((each for each in board.duplicates if {each.first, each.second} == {first, second}), None),
+    )
+
+
+Side = tuple[RunFolder, str]
+"""A run and the label of an agent in it; empty: all its agents."""
+
+
+def compare_sides(first: Side, second: Side, policy: FailurePolicy) -> tuple[Comparison, ...]:
+    """Compare two agents; or, of two runs, each agent that both have with itself.
+
+    Raises:
+        ConfigError: a side names no agent and cannot do without, or one that its run does not have.
+    """
+    runs = [_labels(side) for side in (first, second)]
+    pairs = _pairs(first, second, runs)
+    if first[0].root.resolve() == second[0].root.resolve():
+        only = {runs[0][0]: sorted({label for pair in pairs for label in pair})}
+        gathered = gather([first[0]], policy, only=only)
+        return tuple(compare(gathered, *pair) for pair in pairs)
+    found = []
+    for mine, other in pairs:
+        only = {runs[0][0]: [mine], runs[1][0]: [other]}
+        gathered = gather([first[0], second[0]], policy, apart=True, only=only)
+        found.append(compare(gathered, f"{runs[0][0]}:{mine}", f"{runs[1][0]}:{other}"))
+    return tuple(found)
+
+
+def _labels(side: Side) -> tuple[str, tuple[str, ...]]:
+    folder, agent = side
+    run = folder.read_run()
+    if run is None:
+        raise ConfigError(f"compare: {folder.root}: no run.json there (example: runs/my-run)")
+    labels = run.config.labels
+    if agent and agent not in labels:
+        raise ConfigError(f"compare: {run.run_id} has no agent {agent!r} (known: {', '.join(labels)})")
+    return run.run_id, labels
+
+
+def _pairs(first: Side, second: Side, runs: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, str]]:
+    """Which agents are compared."""
+    (_, mine), (_, others) = runs
+    if first[1] and second[1]:
+        pairs = [(first[1], second[1])]
+    elif first[1] or second[1]:
+        label = first[1] or second[1]
+        pairs = [(label, label)] if label in mine and label in others else []
+    else:
+        pairs = [(label, label) for label in mine if label in others]
+    same_run = first[0].root.resolve() == second[0].root.resolve()
+    if not pairs or (same_run and any(a == b for a, b in pairs)):
+        raise ConfigError(
+            f"compare: name two agents, of {', '.join(mine)} and of {', '.join(others)} "
+            f"(example: {runs[0][0]}:{mine[0]} {runs[1][0]}:{others[-1]})"
+        )
+    return pairs

@@ -1,0 +1,64 @@
+"""Facts that no run folder holds: knowledge cutoffs of models and stars of repositories, from files."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from importlib.resources import files
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from datasmith.errors import ConfigError
+
+Value = TypeVar("Value")
+CUTOFFS_EXAMPLE = '{"gpt-5": "2024-09-01"}'
+STARS_EXAMPLE = '{"pandas-dev/pandas": 48265}'
+
+
+class Cutoffs:
+    """Knowledge cutoffs by model: those of a file before those that ship; names may be globs."""
+
+    def __init__(self, own: Path | None = None) -> None:
+        """Raises ConfigError where the file is not a JSON object of dates."""
+        shipped = json.loads(files("datasmith.evaluation").joinpath("cutoffs.json").read_text("utf-8"))
+        self.source = str(shipped["source"])
+        self._dates = _read(own, "--cutoffs", CUTOFFS_EXAMPLE, _date) if own else {}
+        for name, text in shipped["cutoffs"].items():
+            self._dates.setdefault(name, _date(text))
+
+    def of(self, model: str) -> datetime | None:
+        """The cutoff of a model, named with or without its provider (`openai/gpt-5`); None: not known."""
+        name = model.rpartition("/")[2].lower()
+        if name in self._dates:
+            return self._dates[name]
+        return next((date for pattern, date in self._dates.items() if fnmatchcase(name, pattern.lower())), None)
+
+
+def read_stars(path: Path | None) -> Mapping[str, int]:
+    """Stars by `owner/repo` or by task id; nothing without a file.
+
+    Raises:
+        ConfigError: it is not a JSON object of whole numbers.
+    """
+    return _read(path, "--stars", STARS_EXAMPLE, _count) if path else {}
+
+
+def _read(path: Path, option: str, example: str, parse: Callable[[JsonValue], Value]) -> dict[str, Value]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return {name: parse(value) for name, value in found.items()}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise ConfigError(f"{option} {path}: cannot be read: {error} (example of its text: {example})") from error
+
+
+def _date(value: JsonValue) -> datetime:
+    found = datetime.fromisoformat(str(value))
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _count(value: JsonValue) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is no number of stars")
+    return value

@@ -1,0 +1,111 @@
+"""fc-eval findings and compare from the outside: tables that fit, JSON, and what is refused."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
+from datasmith.cli.findings_tables import print_comparison, print_findings, print_published
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.compare import compare_sides
+from datasmith.evaluation.findings import analyse
+from datasmith.evaluation.gather import gather
+from datasmith.evaluation.outside import Cutoffs
+from datasmith.evaluation.published import Figure, Published
+from datasmith.evaluation.run_folder import RunFolder
+from tests.unit.evaluation.sample_run import sample_run
+from tests.unit.evaluation.test_findings import run_of
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """(exit code, standard output, standard error) of a command."""
+    code = run_app(app, words)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory of two runs."""
+    place = tmp_path_factory.mktemp("runs")
+    sample_run(place / "r")
+    run_of(place / "s", {"gpt-5": 1.2, "claude-sonnet-4": 1.6}, [0, 1, 2])
+    return place
+
+
+def test_tables_fit_a_terminal_of_120_columns(runs: Path) -> None:
+    """All seven analyses as tables, a comparison, and the published figures: no line is wider, no title is lost."""
+    target = io.StringIO()
+    console = Console(file=target, width=120, force_terminal=True, color_system=None, highlight=False)
+    folders = [RunFolder(runs / "r"), RunFolder(runs / "s")]
+    print_findings(analyse(gather(folders, "floor"), stars={"acme/repo-1": 5}, cutoffs=Cutoffs()), console)
+    sides = [(folders[1], "command-gpt-5"), (folders[1], "command-claude-sonnet-4")]
+    print_comparison(compare_sides(sides[0], sides[1], "floor")[0], console)
+    print_published(Published((Figure("a", 1 / 3, 1 / 3), Figure("b", "x", "y", "why")), {"OC": (1, 2)}), console)
+    lines = target.getvalue().splitlines()
+    assert max(map(len, lines)) <= 120
+    text = target.getvalue()
+    for title in (
+        "agents by Ranked Pairs", "ranks under 5 rules", "advantage per level", "by the expert's strategy",
+        "by popularity", "advantage per USD", "worst workload", "months between", "command-claude-sonnet-4 is ahead",
+        "Q1 (5 to 5 stars)", "DIFFERS why", "1 of 2 figures agree", "3-6 after",
+    ):  # fmt: skip
+        assert title in text, title
+    assert text.count("┏") >= 10
+
+
+def test_findings_of_runs(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
+    """As tables, and as one JSON document; runs are named by id or by folder."""
+    code, out, _ = said(capsys, "findings", "r", str(runs / "s"), "--runs-dir", str(runs), "--policy", "baseline")
+    assert code == 0
+    assert "r, s: agents by Ranked Pairs (failed trials: baseline" in out
+    code, out, _ = said(capsys, "findings", "s", "--runs-dir", str(runs), "--json")
+    assert (code, json.loads(out)["runs"]) == (0, ["s"])
+
+
+def test_a_comparison(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
+    """Two agents of a run, as a table and as JSON."""
+    sides = ("r:command-good", "r:command-nothing", "--runs-dir", str(runs))
+    code, out, _ = said(capsys, "compare", *sides)
+    assert code == 0
+    assert "command-good less command-nothing" in out
+    code, out, _ = said(capsys, "compare", *sides, "--json")
+    (found,) = json.loads(out)
+    assert (code, found["n_shared"], found["win"]) == (0, 2, 2)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("findings",),
+        ("findings", "r", "--published", "x"),
+        ("findings", "--published", "no-such-directory"),
+        ("findings", "no-such-run"),
+        ("findings", "r", "--stars", "no-such-file"),
+        ("compare", "r", "r"),
+        ("compare", "r:nobody", "r:command-good"),
+        ("compare", "r"),
+    ],
+)
+def test_what_is_wrong_is_one_line(capsys: pytest.CaptureFixture[str], runs: Path, words: tuple[str, ...]) -> None:
+    """Exit code 2, an example, and nothing on standard output."""
+    code, out, err = said(capsys, *words, *(() if words == ("compare", "r") else ("--runs-dir", str(runs))))
+    assert (code, out, err.count("\n")) == (ConfigError.exit_code, "", 1)
+
+
+def test_published_figures_that_differ_are_a_failure(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The table is printed, the exit code is that of an error, and the line names them."""
+    (tmp_path / "f6_tradeoff_per_task_1.tsv").write_text("EX\ta/b#1\t1.5\t1.0\n")
+    (tmp_path / "published_findings_1.json").write_text('{"f1": [["Human Expert", "", 0, 0, 0, 1.4]], "f5": []}')
+    (tmp_path / "stars_1.txt").write_text("1")
+    code, out, err = said(capsys, "findings", "--published", str(tmp_path))
+    assert code == TrialError.exit_code
+    assert "DIFFERS mean of 1 rows" in out
+    assert "expert speedup" in err
+    code, out, _ = said(capsys, "findings", "--published", str(tmp_path), "--json")
+    assert code == TrialError.exit_code
+    assert json.loads(out)["figures"][0]["difference"] == pytest.approx(0.1)

@@ -1,0 +1,230 @@
+"""Several runs together: the analyses, comparisons, and what is missing from them."""
+
+import json
+import math
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from datasmith.errors import ConfigError
+from datasmith.evaluation.compare import compare_sides
+from datasmith.evaluation.findings import Findings, analyse
+from datasmith.evaluation.findings_json import comparison_as_json, findings_as_json
+from datasmith.evaluation.gather import gather
+from datasmith.evaluation.intervals import RoundRatios
+from datasmith.evaluation.outside import Cutoffs, read_stars
+from datasmith.evaluation.records import TaskFacts, TrialRecord
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
+from datasmith.evaluation.task_difference import task_difference
+from tests.unit.evaluation.sample_run import SampleRun
+
+NAMES = ["m.A.time_a", "m.B.time_b", "n.time_c"]
+TASKS = [f"acme_fast_{number}" for number in range(1, 7)]
+CATEGORIES = ["cache_and_reuse", "cache_and_reuse", "use_better_algorithm", "use_better_algorithm", None, "own_words"]
+MONTHS = [1, 3, 6, 8, 10, 12]
+
+
+def facts_of(number: int) -> TaskFacts:
+    return TaskFacts(
+        task_id=TASKS[number], benchmark_dir="b", expert_patch_sha256="0", workloads=tuple(NAMES),
+        repository=f"acme/repo-{number}", category=CATEGORIES[number], difficulty="easy",
+        merged_at=datetime(2025, MONTHS[number], 1, tzinfo=UTC),
+    )  # fmt: skip
+
+
+def run_of(root: Path, agents: dict[str, float], numbers: list[int], cost: float | None = 0.5) -> RunFolder:
+    """A run in which each agent (its model's name) is so much faster than base on the chosen tasks."""
+    run = SampleRun(root, [TASKS[number] for number in numbers], list(agents))
+    run.rng = random.Random(root.name)
+    for number in numbers:
+        session = run.session(TASKS[number], dict.fromkeys(NAMES, 1.4))
+        write_record(run.folder.task_facts(TASKS[number]), facts_of(number))
+        for place, (model, speed) in enumerate(agents.items()):
+            record = run.trial(session, f"command-{model}", "measured", dict.fromkeys(NAMES, speed))
+            paid = record.model_copy(update={"cost_usd": None if cost is None else cost * (1 + place)})
+            write_record(run.folder.trial(TrialKey(TASKS[number], record.agent, 1)) / "trial.json", paid)
+    return run.folder
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[RunFolder]:
+    """Two agents on four tasks, then the same agents on three, one of which both runs have."""
+    place = tmp_path_factory.mktemp("runs")
+    agents = {"gpt-5": 1.2, "house-model": 1.6}
+    return [run_of(place / "first", agents, [0, 1, 2, 3]), run_of(place / "second", agents, [3, 4, 5])]
+
+
+@pytest.fixture(scope="module")
+def found(runs: list[RunFolder], tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """The analyses of both, with stars of five repositories."""
+    stars = {f"acme/repo-{number}": 100 * number for number in range(5)}
+    path = tmp_path_factory.mktemp("facts") / "stars.json"
+    path.write_text(json.dumps(stars))
+    return analyse(gather(runs, "floor"), stars=read_stars(path), cutoffs=Cutoffs())
+
+
+def test_the_same_agent_of_two_runs_is_one(found: Findings) -> None:
+    """Its tasks are those of both runs; a task that both have has two attempts, and weighs as any other."""
+    board = found.board
+    assert board.configurations == ("command-gpt-5", "command-house-model")
+    assert board.tasks == tuple(TASKS)
+    assert [agent.n_scored for agent in board.agents] == [6, 6]
+    assert len(board.by_task["command-gpt-5"][TASKS[3]]) == 2
+    assert [agent.agent for agent in board.ranked] == ["command-house-model", "command-gpt-5"]
+    assert [agent.tie_group for agent in board.ranked] == ["a", "b"]
+
+
+def test_every_class_has_n_and_an_interval_that_holds_its_mean(found: Findings) -> None:
+    """Tags, quintiles and bins: what the records say and nothing else, unknown tags last."""
+    assert [(each.name, each.means.advantage.n) for each in found.tags if each.agent == "command-gpt-5"] == [
+        ("use_better_algorithm", 2),
+        ("cache_and_reuse", 2),
+        ("own_words", 1),
+    ]
+    assert [each.name for each in found.quintiles if each.agent == "command-gpt-5"] == ["Q1", "Q2", "Q3", "Q4", "Q5"]
+    assert found.stars["Q1"] == (0, 0)
+    assert {each.agent for each in found.bins} == {"command-gpt-5"}
+    assert [(each.name, each.means.advantage.n) for each in found.bins] == [("3-6 after", 2), ("6+ after", 4)]
+    for each in (*found.tags, *found.quintiles, *found.bins):
+        ends, value = each.intervals.at("overall"), each.means.advantage.value
+        assert ends is not None
+        assert value is not None
+        assert ends.holds(value)
+
+
+def test_what_is_missing_is_told(found: Findings) -> None:
+    """One task without a tag, one without stars, one model without a cutoff."""
+    missing = found.missing
+    assert (missing.category, missing.stars, missing.merged_at) == (1, 1, 0)
+    assert missing.cutoffs == ("command-house-model",)
+
+
+def test_cost_and_worst_workload(found: Findings) -> None:
+    """Mean cost per task, attempts averaged; the cheaper and worse and the dearer and better are both on the front."""
+    cheap, dear = found.board.agents
+    assert [cheap.cost.mean_usd, dear.cost.mean_usd] == pytest.approx([0.5, 1.0])
+    assert (cheap.cost.pareto, dear.cost.pareto) == (True, True)
+    assert dear.cost.weighted == pytest.approx(0.2, abs=0.03)
+    assert dear.cost.weighted_interval is not None
+    assert dear.cost.weighted_interval.holds(dear.cost.weighted or 0.0)
+    worst = found.worst[1]
+    assert worst.worst.value == pytest.approx(1.6, rel=0.02)
+    assert worst.expert_worst.value == pytest.approx(1.4, rel=0.02)
+    assert worst.worst_interval is not None
+    assert worst.worst_interval.holds(worst.worst.value or 0.0)
+
+
+def test_findings_are_json(found: Findings) -> None:
+    """One document with the seven analyses, the same each time."""
+    text = json.dumps(findings_as_json(found))
+    parts = {"global", "levels", "strategies", "popularity", "cost", "worst_workload", "temporal"}
+    assert parts <= json.loads(text).keys()
+    assert json.loads(text)["temporal"]["cutoffs"] == {"command-gpt-5": "2024-09-01"}
+    assert text == json.dumps(findings_as_json(found))
+
+
+def test_old_run_folders_have_no_classes(tmp_path: Path) -> None:
+    """A task.json without tag and date is read, and counted as missing."""
+    folder = run_of(tmp_path / "old", {"gpt-5": 1.2}, [0], cost=None)
+    old = {"task_id": TASKS[0], "benchmark_dir": "b", "expert_patch_sha256": "0", "workloads": NAMES}
+    folder.task_facts(TASKS[0]).write_text(json.dumps(old))
+    found = analyse(gather([folder], "floor"), stars={}, cutoffs=Cutoffs())
+    assert (found.tags, found.quintiles, found.bins) == ((), (), ())
+    assert (found.missing.category, found.missing.stars, found.missing.merged_at) == (1, 1, 1)
+    assert found.board.agents[0].cost.mean_usd is None
+
+
+def test_two_agents_of_a_run_are_compared(runs: list[RunFolder]) -> None:
+    """Paired by task: the faster one wins each, and the interval of the mean difference says so."""
+    (found,) = compare_sides((runs[0], "command-house-model"), (runs[0], "command-gpt-5"), "floor")
+    assert found.advantage.n == 4
+    assert found.advantage.value == pytest.approx(0.4, abs=0.02)
+    assert found.interval is not None
+    assert found.interval.low > 0.3
+    assert [found.count(verdict) for verdict in ("win", "tie", "loss")] == [4, 0, 0]
+    assert found.said == "command-house-model is ahead"
+    assert found.duplicate is None
+    assert comparison_as_json(found)["n_shared"] == 4
+
+
+def test_two_runs_are_compared_agent_by_agent(runs: list[RunFolder]) -> None:
+    """Each agent with itself, on the task that both runs have; what only one has is counted."""
+    first, second = compare_sides((runs[0], ""), (runs[1], ""), "floor")
+    assert (first.first, first.second) == ("first:command-gpt-5", "second:command-gpt-5")
+    assert (first.advantage.n, first.only_first, first.only_second) == (1, 3, 2)
+    assert first.said.startswith("cannot be told apart")
+    assert first.count("tie") == second.count("tie") == 1
+
+
+def test_a_copy_is_found(tmp_path: Path) -> None:
+    """A run whose second agent has the first one's files is told, on the board and in the comparison."""
+    folder = run_of(tmp_path / "copied", {"gpt-5": 1.2, "honest": 1.2}, [0, 1])
+    for number in (0, 1):
+        source, target = (TrialKey(TASKS[number], f"command-{name}", 1) for name in ("gpt-5", "honest"))
+        record = folder.read_trial(source)
+        assert record is not None
+        copied = TrialRecord.model_validate(record.model_dump() | {"agent": target.agent})
+        write_record(folder.trial(target) / "trial.json", copied)
+        write_measurements(folder.trial(target) / "measurements.jsonl", [])
+    (found,) = compare_sides((folder, "command-gpt-5"), (folder, "command-honest"), "floor")
+    assert found.duplicate is not None
+    assert (found.duplicate.equal, found.duplicate.complete) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("", ""), ("command-gpt-5", ""), ("nobody", "command-gpt-5"), ("", "command-gpt-5")]
+)
+def test_who_is_compared_must_be_named(runs: list[RunFolder], first: str, second: str) -> None:
+    """Of one run two agents are needed; the message names those that are there."""
+    with pytest.raises(ConfigError, match="command-house-model"):
+        compare_sides((runs[0], first), (runs[0], second), "floor")
+
+
+def test_a_run_given_twice_is_refused(runs: list[RunFolder]) -> None:
+    """Its trials would count double."""
+    with pytest.raises(ConfigError, match="two runs have one id"):
+        gather([runs[0], runs[0]], "floor")
+
+
+def test_cutoffs_of_a_file_come_first(tmp_path: Path) -> None:
+    """Names with or without a provider, and globs; a longer name is not taken for a shorter one."""
+    path = tmp_path / "cutoffs.json"
+    path.write_text('{"gpt-5": "2030-01-02", "house-*": "2025-05-05T00:00:00+00:00"}')
+    cutoffs = Cutoffs(path)
+    assert cutoffs.of("openai/gpt-5") == datetime(2030, 1, 2, tzinfo=UTC)
+    assert cutoffs.of("house-model-7") == datetime(2025, 5, 5, tzinfo=UTC)
+    assert cutoffs.of("anthropic/claude-sonnet-4") == datetime(2025, 4, 1, tzinfo=UTC)
+    assert cutoffs.of("claude-sonnet-4-5") is None
+    assert "published" in cutoffs.source
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"gpt-5": "soon"}', '{"a/b": -1}', '{"a/b": "many"}'])
+def test_files_of_facts_are_checked(tmp_path: Path, text: str) -> None:
+    """The error names the option, the file, and what its text should look like."""
+    path = tmp_path / "facts.json"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"--stars .*example"):
+        read_stars(path)
+    if "a/b" not in text or "many" in text:
+        with pytest.raises(ConfigError, match=r"--cutoffs .*example"):
+            Cutoffs(path)
+
+
+def test_a_tasks_difference_redraws_rounds_alone() -> None:
+    """Workloads that differ much among themselves do not widen it; common noise cancels; one round says nothing."""
+    rng = random.Random(1)
+    noise = [[rng.gauss(0.0, 0.02) for _ in range(12)] for _ in range(4)]
+    first, second = (
+        [RoundRatios(f"w{at}", [at + step + each for each in noise[at]], (0.0,) * 12) for at in range(4)]
+        for step in (0.05, 0.0)
+    )
+    found = task_difference([first], [second], seed=0)
+    assert found is not None
+    expected = math.exp(1.55) - math.exp(1.5)
+    assert found.low == pytest.approx(expected, rel=0.05)
+    assert found.high == pytest.approx(expected, rel=0.05)
+    short = [RoundRatios("w0", (0.0,), (0.0,))]
+    assert task_difference([short], [short], seed=0) is None
+    assert task_difference([], [first], seed=0) is None
