@@ -1,13 +1,31 @@
-"""A/A false positives: the same code called changed (target: at most 1 %), beside the rate of sequential asv."""
+"""A/A false positives: the same code called changed (target: at most 1 %), beside the rate of sequential asv.
 
-from benchmarks.launches import Run, runs
-from scipy.stats import kstest, mannwhitneyu  # type: ignore[import-untyped]
+Run: `python -m benchmarks.aa_rate [PLACES ...]` pools launches of earlier measurements (files, run folders, data
+directories; the arms base and base2), `... --certificates DIR` counts what certificates say, and without places it
+measures here: the tests' suite, or with `--clone CLONE --repeats 60 --budget 5400 --out DIR` a repository's own.
+"""
 
+from collections.abc import Iterable
+from pathlib import Path
+
+from benchmarks.launches import chosen_runs, options
+from benchmarks.subjects import Run
+from scipy.stats import beta, kstest, mannwhitneyu  # type: ignore[import-untyped]
+
+from datasmith.tasks.certificate import ArmSummary, Certificate
 from datasmith.workloads.base import BASE, CONTROL
 from datasmith.workloads.summary import aa_false_positives, by_workload, summarise
 
 ASV_LEVEL = 0.002
 """The level of asv's own Mann-Whitney test."""
+TARGET = 0.01
+
+
+def told(wrong: int, total: int) -> str:
+    """A rate with its exact 95 % interval (Clopper and Pearson)."""
+    low = float(beta.ppf(0.025, wrong, total - wrong + 1)) if wrong else 0.0
+    high = float(beta.ppf(0.975, wrong + 1, total - wrong)) if wrong < total else 1.0
+    return f"{wrong} of {total} = {wrong / total:.2%} [{low:.2%}, {high:.2%}]"
 
 
 def sequential(run: Run) -> tuple[int, int]:
@@ -26,25 +44,44 @@ def sequential(run: Run) -> tuple[int, int]:
     return different, tested
 
 
-def main() -> None:
-    """Print both rates, and how far the p-values are from uniform."""
-    made = runs(__doc__ or "")
-    wrong = total = asv_wrong = asv_total = held = 0
-    p_values: list[float] = []
-    for number, run in enumerate(made):
-        control = summarise(run, seed=number)[CONTROL]
-        changed, valid = aa_false_positives(control)
-        wrong, total = wrong + changed, total + valid
-        p_values += [row.p for row in control.valid if row.p is not None]
-        held += control.low is not None and control.high is not None and control.low <= 1.0 <= control.high
-        different, tested = sequential(run)
-        asv_wrong, asv_total = asv_wrong + different, asv_total + tested
-    if not total or not asv_total:
+def controls(places: Iterable[Path]) -> list[ArmSummary]:
+    """The A/A arms of the certificates below some places, each image once."""
+    found: dict[str, Certificate] = {}
+    for place in places:
+        for path in sorted(place.rglob("certificate.json")):
+            certificate = Certificate.model_validate_json(path.read_bytes())
+            found[f"{certificate.image_digest} {certificate.issued_at}"] = certificate
+    return [certificate.control for certificate in found.values()]
+
+
+def show(called: list[ArmSummary], made: list[Run]) -> None:
+    """Print the rates, and how far the p-values are from uniform."""
+    counts = [aa_false_positives(control) for control in called]
+    wrong, total = sum(changed for changed, _ in counts), sum(valid for _, valid in counts)
+    if not total:
         raise SystemExit("no workload has enough undisturbed rounds: is the machine busy? (try --cpu -1)")
-    print(f"A/A, paired and interleaved: {wrong} of {total} workloads called changed ({wrong / total:.1%}, target 1 %)")
-    print(f"A/A, one arm after the other by asv's test: {asv_wrong} of {asv_total} ({asv_wrong / asv_total:.1%})")
-    print(f"base2's speedup interval holds 1 in {held} of {len(made)} runs")
-    print(f"p below 0.05: {sum(p < 0.05 for p in p_values) / total:.1%}; uniform: {kstest(p_values, 'uniform')}")
+    print(f"A/A, paired and interleaved: {told(wrong, total)} of workloads called changed (target {TARGET:.0%})")
+    compared = [sequential(run) for run in made]
+    asv_wrong, asv_total = sum(changed for changed, _ in compared), sum(tested for _, tested in compared)
+    if asv_total:
+        print(f"A/A, one arm after the other by asv's test, same launches: {told(asv_wrong, asv_total)}")
+    known = [(control.low, control.high) for control in called if control.low is not None and control.high is not None]
+    print(f"base2's speedup interval holds 1 in {sum(low <= 1.0 <= high for low, high in known)} of {len(known)}")
+    p_values = [row.p for control in called for row in control.valid if row.p is not None]
+    below = sum(p < 0.05 for p in p_values) / len(p_values)
+    print(f"p below 0.05: {below:.1%} of {len(p_values)}; uniform: p = {kstest(p_values, 'uniform').pvalue:.3f}")
+
+
+def main() -> None:
+    """Measure, or read what was measured, and print."""
+    parser = options(__doc__ or "")
+    parser.add_argument("--certificates", nargs="*", type=Path, default=[], help="directories of task folders")
+    chosen = parser.parse_args()
+    if chosen.certificates:
+        show(controls(chosen.certificates), [])
+        return
+    made = chosen_runs(chosen)
+    show([summarise(run, seed=number)[CONTROL] for number, run in enumerate(made)], made)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 from statistics import median
 
 import numpy as np
-from benchmarks.launches import Run, runs
+from benchmarks.launches import runs
+from benchmarks.subjects import Run
 
 from datasmith.stats.paired import interval
 from datasmith.workloads.base import BASE, CONTROL

@@ -1,37 +1,65 @@
-"""Launches to compute figures from: files that runs left, or an A/A measurement of the integration tests' suite."""
+"""Launches to compute figures from: what runs left behind, or A/A measurements made here, of a suite or a clone's."""
 
 import argparse
+import dataclasses
 import json
 import os
+import sys
 import tempfile
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tests.integration.planted import planted_image
+from benchmarks.subjects import Run, Subject, of_clone, of_tests, repeated, seeded
 
-from datasmith.docker.bubblewrap import BubblewrapEngine
-from datasmith.workloads.arms import prepare, start_arm
-from datasmith.workloads.base import BASE, CONTROL, SCORED_KINDS, Measurement, Workload
-from datasmith.workloads.discover import discover
-from datasmith.workloads.measure import MeasurePlan, measure
-from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.base import Measurement
+from datasmith.workloads.measure import MeasurePlan
 
-Run = list[Measurement]
+LAUNCHES = "*.jsonl"
 
 
 def runs(description: str) -> list[Run]:
     """One list of launches per measurement, as the command line asks for."""
+    return chosen_runs(options(description).parse_args())
+
+
+def chosen_runs(chosen: argparse.Namespace) -> list[Run]:
+    """Read the launches that the options name, or make them."""
+    if chosen.files:
+        return [run for run in map(read, files(chosen.files)) if run]
+    plan = MeasurePlan(min_rounds=chosen.rounds, max_rounds=chosen.rounds, cpu=chosen.cpu if chosen.cpu >= 0 else None)
+    with tempfile.TemporaryDirectory() as place:
+        there, clone = Path(place), chosen.clone
+        subject = of_clone(clone, there, needs=chosen.needs, skip=chosen.skip) if clone else of_tests(there)
+        return made_here(subject, plan, chosen)
+
+
+def options(description: str) -> argparse.ArgumentParser:
+    """The options that all figures of launches share."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("files", nargs="*", type=Path, help="measurements/*.jsonl of fc-data; none: measure here")
+    parser.add_argument(
+        "files", nargs="*", type=Path, help="files of launches, run folders, data directories; none: measure here"
+    )
+    parser.add_argument("--clone", type=Path, help="measure the suite of this clone's newest state")
+    parser.add_argument("--needs", nargs="*", default=[], help="packages that the clone's suite imports")
+    parser.add_argument("--skip", nargs="*", default=[], help="beginnings of names of benchmarks to leave out")
     parser.add_argument("--repeats", type=int, default=3, help="A/A measurements of the suite to make")
+    parser.add_argument("--budget", type=float, default=600.0, help="seconds after which no further one is begun")
+    parser.add_argument("--out", type=Path, help="directory to keep the launches in, one file a measurement")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="core to pin to; -1: none")
-    chosen = parser.parse_args()
-    if chosen.files:
-        return [read(path) for path in chosen.files]
-    plan = MeasurePlan(min_rounds=chosen.rounds, max_rounds=chosen.rounds, cpu=chosen.cpu if chosen.cpu >= 0 else None)
-    return measured_here(plan, chosen.repeats)
+    return parser
+
+
+def files(places: Iterable[Path]) -> Iterator[Path]:
+    """The files of launches at or below some places; of a run folder the shared arms' (agents are no A/A)."""
+    for place in places:
+        if place.is_file():
+            yield place
+            continue
+        found = {*place.rglob(f"measurements/{LAUNCHES}"), *place.rglob(f"_arms/*/{LAUNCHES}"), *place.glob(LAUNCHES)}
+        if not found:
+            raise SystemExit(f"{place}: no launches there")
+        yield from sorted(found)
 
 
 def read(path: Path) -> Run:
@@ -40,28 +68,23 @@ def read(path: Path) -> Run:
     return [Measurement(**{**row, "samples": tuple(row["samples"])}) for row in rows]
 
 
-def measured_here(plan: MeasurePlan, repeats: int) -> list[Run]:
-    """A/A measurements: base and base2 of the small suite, each time in fresh containers."""
-    with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
-        engine = BubblewrapEngine(Path(place) / "cache")
-        image = planted_image(engine, Path(place))
-        with engine.start(image, mounts=inside_mounts()) as container:
-            found = discover(container, "benchmarks").workloads
-        workloads = [workload for workload in found if usable(workload)]
-        made: list[Run] = []
-        for repeat in range(repeats):
-            arms = {}
-            for arm in (BASE, CONTROL):
-                started = start_arm(
-                    engine, image, patch="", rebuild_script=None, build_args={}, limits=None, timeout=60
-                )
-                arms[arm] = stack.enter_context(prepare(started, workloads, "benchmarks"))
-            kept: Run = []
-            measure(arms, workloads, replace(plan, seed=repeat), benchmark_dir="benchmarks", sink=kept.append)
-            made.append(kept)
-        return made
+def write(path: Path, run: Run) -> None:
+    """Keep launches as JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(dataclasses.asdict(launch)) + "\n" for launch in run), encoding="utf-8")
 
 
-def usable(workload: Workload) -> bool:
-    """Scored, and not one of those that are there to fail or to choose too few calls."""
-    return workload.kind in SCORED_KINDS and not workload.benchmark.startswith(("faulty.", "plain.Told"))
+def made_here(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace) -> list[Run]:
+    """A/A measurements: base and base2, each time in fresh containers."""
+    made: list[Run] = []
+
+    def once(number: int) -> None:
+        made.append(subject.measured(seeded(plan, number)))
+        if chosen.out:
+            write(chosen.out / f"{os.getpid()}-{number}.jsonl", made[-1])
+        print(
+            f"measurement {number + 1}: {len(subject.workloads)} workloads, {len(made[-1])} launches", file=sys.stderr
+        )
+
+    repeated(chosen.budget, chosen.repeats, once)
+    return made

@@ -3,6 +3,7 @@
 import gzip
 import shutil
 import tarfile
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -55,9 +56,9 @@ def expert_patch(new: str = FAST) -> str:
     return f"{head}@@ -1,{len(old_lines)} +1,{len(new_lines)} @@\n{body}"
 
 
-def calc_image(engine: BubblewrapEngine, where: Path) -> ImageRef:
+def calc_image(engine: BubblewrapEngine, where: Path, files: Mapping[str, bytes] = FILES) -> ImageRef:
     """The image: the tree, and a venv without packages."""
-    tree = committed(where / "tree", FILES)
+    tree = committed(where / "tree", dict(files))
     with tarfile.open(where / "repo.tar", "w") as archive:
         for path in sorted(tree.iterdir()):
             archive.add(path, arcname=path.name)
@@ -65,12 +66,19 @@ def calc_image(engine: BubblewrapEngine, where: Path) -> ImageRef:
     (where / "repo.tar.gz").write_bytes(gzip.compress((where / "repo.tar").read_bytes()))
     log = where / "build.log"
     base = engine.build(None, Tier("base", "test-base", (), {}), log=log)
-    files: dict[str, bytes | Path] = {"repo.tar": where / "repo.tar", "make_env.sh": MAKE_ENV.encode()}
-    return engine.build(base, Tier("pr", "test-calc", ("make_env.sh",), files), log=log)
+    laid: dict[str, bytes | Path] = {"repo.tar": where / "repo.tar", "make_env.sh": MAKE_ENV.encode()}
+    return engine.build(base, Tier("pr", "test-calc", ("make_env.sh",), laid), log=log)
 
 
 def calc_task(
-    image: ImageRef, root: Path, source: Path, number: int = 1, *, owner: str = "acme", repo: str = "calc"
+    image: ImageRef,
+    root: Path,
+    source: Path,
+    number: int = 1,
+    *,
+    owner: str = "acme",
+    repo: str = "calc",
+    workloads: tuple[str, ...] = ("bench.time_total",),
 ) -> Task:
     """Write the task folder of owner/repo#number below `root`."""
     task = Task(
@@ -87,7 +95,7 @@ def calc_task(
         image_name=image.name,
         image_digest=image.digest,
         benchmark_dir="benchmarks",
-        workloads=("bench.time_total",),
+        workloads=workloads,
         test_command=("python", "tests/run_tests.py", "{junit}"),
         passing_tests=("tests.test_calc::test_total",),
         compiled=False,

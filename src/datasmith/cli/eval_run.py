@@ -19,6 +19,7 @@ from datasmith.cli.eval_options import (
     RunsOption,
     TaskOption,
     policy_of,
+    select_of,
 )
 from datasmith.cli.eval_report import show_report
 from datasmith.cli.logs import set_up_logging
@@ -62,6 +63,7 @@ def run(
     engine: EngineOption = "",
     precise: Annotated[bool, typer.Option("--precise", help="Intervals of ±1 % within 96 rounds.")] = False,
     max_rounds: Annotated[int | None, typer.Option(min=6, help="At most this many rounds per workload.")] = None,
+    select: Annotated[str, typer.Option(help="Workloads to time: all, or impacted (those a patch can touch).")] = "all",
     seed: Annotated[int, typer.Option(help="Seed of the rounds' order.")] = 0,
     timeout: _Timeout = 3600.0,
     test_timeout: _TestTimeout = 1800.0,
@@ -93,6 +95,7 @@ def run(
         n_concurrent=n_concurrent,
         precise=precise,
         max_rounds=max_rounds,
+        select=select_of(select),
         seed=seed,
         timeout_s=timeout,
         test_timeout_s=test_timeout,

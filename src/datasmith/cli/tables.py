@@ -26,11 +26,15 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
     control, cost = report.control, report.cost
     for line in (
         *warnings(report.board),
+        *([report.scope] if report.scope else []),
         f"A/A false positives: {control.said}; median interval half-width ±{percent(control.half_width, 2)}",
         f"measuring: {cost.launches} launches, {seconds(cost.wall_s)} wall, {seconds(cost.cpu_s)} cpu, "
         f"{percent(cost.overhead_share)} outside timed calls",
     ):
         out.print(Text(line), soft_wrap=not out.is_terminal)
+    for session in report.sessions:
+        if session.host:
+            out.print(Text(f"host, {session.task_id}: {session.host.said}"), soft_wrap=not out.is_terminal)
     page_line = f"{report.n_complete} of {report.n_expected} trials complete; page: {page}"
     out.print(Text(page_line), soft_wrap=True)  # a path that a terminal breaks by itself can be copied
 

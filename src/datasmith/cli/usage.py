@@ -35,6 +35,7 @@ EXAMPLES = {
     "--repo": "pypa/packaging",
     "--run-id": "my-run",
     "--runs-dir": "runs",
+    "--select": "impacted",
     "--stars": "stars.json",
     "--start-date": "2026-02-01",
     "--suite-from": "newest",

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from datasmith.settings import Settings
 
 EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
+Select = Literal["all", "impacted"]
+"""Which workloads are measured: those of the task, or those of them that a patch of the session can touch."""
 NO_MODEL = "none"
 """What an entry says where its agent asks no model."""
 
@@ -148,7 +150,7 @@ def labels(entries: Sequence[AgentEntry]) -> tuple[str, ...]:
 class RunConfig(BaseModel):
     """Everything that decides a run's results. Two equal ones are the same run: it is gone on with, not repeated.
 
-    `max_rounds` None and `precise` choose the measuring plan; `timeout_s` is the agents' time limit.
+    `max_rounds` None, `precise` and `select` choose the measuring plan; `timeout_s` is the agents' time limit.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -165,6 +167,7 @@ class RunConfig(BaseModel):
     test_timeout_s: float = Field(default=TEST_TIMEOUT_S, gt=0)
     benchmark_timeout_s: float | None = Field(default=None, gt=0)
     """The limit of each launch; None: the benchmark's own."""
+    select: Select = "all"
     engine: str
 
     @property

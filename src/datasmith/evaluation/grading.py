@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
 from datasmith.errors import MeasurementFailed
@@ -20,9 +21,10 @@ from datasmith.evaluation.outcome import (
     before_tests,
     before_timing,
 )
-from datasmith.evaluation.records import SessionRecord, TaskFacts, patch_digest
+from datasmith.evaluation.records import SelectionRecord, SessionRecord, TaskFacts, patch_digest
 from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
+from datasmith.evaluation.selection import Suite, impacted
 from datasmith.evaluation.tests_run import TreeTests
 from datasmith.metrics.score import Score, score
 from datasmith.tasks.certificate import ArmSummary
@@ -96,7 +98,10 @@ class Grader:
         check: Callable[[], None],
         guard: Callable[[str, TaskFacts], GuardVerdict] = guard_verdict,
         lottery: random.Random | None = None,
+        coverage_dir: Path | None = None,
     ) -> None:
+        """`coverage_dir` keeps what workloads were seen to run; None: beside the task's sessions."""
+        self._coverage_dir = coverage_dir
         self._engine = engine
         self._image = image
         self._task = task
@@ -108,6 +113,7 @@ class Grader:
         self._guard = guard
         # Nothing that a submission could know beforehand, such as the run's seed, decides what is drawn.
         self._lottery = lottery or random.SystemRandom()
+        self._selection: SelectionRecord | None = None
 
     def grade(self, submissions: Sequence[Submission]) -> Graded:
         """Every submission's ending; what passes its tests is timed together with base, base2 and expert.
@@ -179,10 +185,14 @@ class Grader:
     def _measure(self, timed: Sequence[Submission]) -> tuple[Measured, Mapping[str, str]]:
         """Time base, base2, expert and the submissions; also the submissions' arms that cannot be set up, and why."""
         with ExitStack() as stack:
-            workloads, arms, broken = self._arms(stack, timed)
+            suite, arms, broken = self._arms(stack, timed)
+            self._selection = self._select(arms[BASE], suite, timed) if self._config.select == "impacted" else None
+            chosen = suite.workloads
+            if self._selection:
+                chosen = [workload for workload in chosen if workload.id in self._selection.selected]
             measured = measure(
                 arms,
-                workloads,
+                chosen,
                 self._plan(),
                 benchmark_dir=self._task.benchmark_dir,
                 sink=lambda _launch: self._check(),
@@ -195,8 +205,8 @@ class Grader:
 
     def _arms(
         self, stack: ExitStack, timed: Sequence[Submission]
-    ) -> tuple[Sequence[Workload], dict[str, Container], dict[str, str]]:
-        """The workloads, the prepared arms, and why others have none.
+    ) -> tuple[Suite, dict[str, Container], dict[str, str]]:
+        """The suite, the prepared arms, and why others have none.
 
         A tree that was built for its tests and cannot be built or prepared again spoils its own trial, and no other.
         """
@@ -217,7 +227,16 @@ class Grader:
                 if name in shared:
                     raise
                 broken[name] = str(error)
-        return workloads, arms, broken
+        return Suite(workloads, directory, suite or "", self._image.digest), arms, broken
+
+    def _select(self, base: Container, suite: Suite, timed: Sequence[Submission]) -> SelectionRecord:
+        """The workloads that the expert's or a submission's patch can touch; those of earlier sessions stay."""
+        before = range(1, self._folder.next_session(self._task.task_id))
+        sessions = [self._folder.read_session(self._task.task_id, number) for number in before]
+        earlier = {name for session in sessions if session and session.selection for name in session.selection.selected}
+        patches = [self._task.expert_patch, *(submission.patch for submission in timed)]
+        kept_in = self._coverage_dir or self._folder.task_facts(self._task.task_id).parent
+        return impacted(base, suite, patches, earlier=earlier, kept_in=kept_in, say=self._say)
 
     def _told(self, progress: Progress) -> None:
         self._say(f"measure, {progress.step}", progress.done, progress.expected)
@@ -263,6 +282,8 @@ class Grader:
             expert=measured.summaries[EXPERT],
             control=measured.summaries[CONTROL],
             cost=measured.cost,
+            selection=self._selection,
+            host=measured.host,
         )
         write_measurements(self._folder.session(task_id, number) / "measurements.jsonl", shared)
         write_record(self._folder.session(task_id, number) / "session.json", record)
@@ -278,4 +299,5 @@ def plan_of(config: RunConfig, task_id: str, core: int | None) -> MeasurePlan:
     """The measuring plan that a run's configuration asks for."""
     plan = MeasurePlan(seed=session_seed(config.seed, task_id), cpu=core)
     plan = plan.precise() if config.precise else plan
+    plan = plan.long_launches() if config.select == "impacted" else plan
     return plan if config.max_rounds is None else plan.at_most(config.max_rounds)

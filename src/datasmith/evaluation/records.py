@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import Outcome
 from datasmith.metrics.score import Score
-from datasmith.tasks.certificate import ArmSummary, Cost, Machine
+from datasmith.tasks.certificate import ArmSummary, Cost, HostFacts, Machine
 from datasmith.tasks.task import Task
 
 
@@ -76,6 +76,17 @@ def patch_digest(patch: str) -> str:
     return hashlib.sha256(patch.encode("utf-8", "surrogateescape")).hexdigest()
 
 
+class SelectionRecord(_Frozen):
+    """Which workloads a session measured, each with why, and which it left out; `coverage_s`: seconds to find out.
+
+    What was left out has no ratio, and counts in no score.
+    """
+
+    selected: Mapping[str, str]
+    not_selected: Mapping[str, str]
+    coverage_s: float
+
+
 class SessionRecord(_Frozen):
     """session.json: one interleaved measurement of a task; the raw launches of its shared arms lie beside it.
 
@@ -96,6 +107,9 @@ class SessionRecord(_Frozen):
     problem: str | None = None
     machine: Machine | None = None
     """Where it was measured; older records do not say."""
+    selection: SelectionRecord | None = None
+    """None: all workloads of the task."""
+    host: HostFacts | None = None
 
 
 class TrialRecord(_Frozen):

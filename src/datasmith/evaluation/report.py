@@ -8,6 +8,7 @@ from datasmith.evaluation.board import AgentReport, Board, Scored
 from datasmith.evaluation.records import RunRecord, SessionRecord
 from datasmith.evaluation.rows import TrialRow, rounds_of, trial_rows
 from datasmith.evaluation.run_folder import RunFolder
+from datasmith.evaluation.selection import scope
 from datasmith.metrics.score import FailurePolicy
 from datasmith.tasks.certificate import WorkloadRatio
 from datasmith.workloads.summary import aa_false_positives
@@ -71,6 +72,11 @@ class Report:
     def agents(self) -> tuple[AgentReport, ...]:
         """One entry per agent, in the order of the configuration."""
         return self.board.agents
+
+    @property
+    def scope(self) -> str | None:
+        """The label of scores that are not over whole suites; None where they are."""
+        return scope(session.selection for session in self.sessions)
 
     @property
     def n_complete(self) -> int:

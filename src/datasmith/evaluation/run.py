@@ -17,7 +17,7 @@ from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
 from datasmith.evaluation.budget import CostLimit
-from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents
+from datasmith.evaluation.config import AgentEntry, RunConfig, Select, load_agents
 from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
@@ -58,6 +58,7 @@ class RunRequest:
     executor: str = "local"
     precise: bool = False
     max_rounds: int | None = None
+    select: Select = "all"
     seed: int = 0
     timeout_s: float = 3600.0
     test_timeout_s: float = TEST_TIMEOUT_S
@@ -185,6 +186,7 @@ def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine
         max_rounds=request.max_rounds,
         test_timeout_s=request.test_timeout_s,
         benchmark_timeout_s=request.benchmark_timeout_s,
+        select=request.select,
         engine=engine.name,
     )
 

@@ -16,6 +16,7 @@ def as_json(report: Report, page: Path) -> dict[str, JsonValue]:
     return {
         "run_id": report.run.run_id,
         "policy": report.policy,
+        "scope": report.scope,
         "n_expected": report.n_expected,
         "n_complete": report.n_complete,
         "agents": [agent_as_json(agent) for agent in report.agents],

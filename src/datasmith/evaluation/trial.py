@@ -153,6 +153,7 @@ class TaskRun:
             limits=self._around.limits(self._cores[:1]),
             say=self._say,
             check=self._around.stop.check,
+            coverage_dir=self._around.settings.cache_dir / "coverage",
         )
         return grader.grade([self._submission(key) for key in pending if self._folder.read_facts(key) is not None])
 

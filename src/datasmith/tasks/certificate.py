@@ -83,6 +83,33 @@ class Cost(_Frozen):
         return 1.0 - self.timed_s / self.wall_s if self.wall_s > 0 else 1.0
 
 
+class HostFacts(_Frozen):
+    """What the host was like while a measurement ran; None where its kernel does not tell.
+
+    `steady_clock` is False for a clock source that is slow to read, or coarse (hpet, acpi_pm, jiffies). load_*: the
+    load average of a minute. steal_s, throttles: of the pinned core. `noisy_launches` of `launches` were disturbed.
+    """
+
+    clock_source: str | None
+    steady_clock: bool | None
+    load_before: float | None
+    load_after: float | None
+    steal_s: float | None
+    throttles: int | None
+    launches: int
+    noisy_launches: int
+
+    @property
+    def said(self) -> str:
+        """One line for people."""
+        clock = f"clock {self.clock_source or 'not known'}" + (" (NOT STEADY)" if self.steady_clock is False else "")
+        parts = [clock, f"{self.noisy_launches} of {self.launches} launches disturbed"]
+        parts += [] if self.steal_s is None else [f"{self.steal_s:.2f} s stolen"]
+        parts += [] if self.throttles is None else [f"throttled {self.throttles} times"]
+        parts += [] if self.load_before is None else [f"load {self.load_before:.1f} to {self.load_after or 0.0:.1f}"]
+        return ", ".join(parts)
+
+
 class Certificate(_Frozen):
     """certificate.json of a task: see docs/reference/certificate.md for the rule behind `status`."""
 
@@ -109,3 +136,4 @@ class Certificate(_Frozen):
     """Which suite was measured, where that is not base's own."""
     rebuilt_from: str | None = None
     """The digest of the task's image, where it was built again for this and came out with another one."""
+    host: HostFacts | None = None

@@ -9,11 +9,14 @@ SHORTEST_S = 0.1
 LONGEST_S = 1.0
 """... and for no longer than this, however long its set-up takes, unless a single call does."""
 OVERHEAD_FACTOR = 0.6
-"""Seconds timed per second of start-up.
+"""Seconds timed per second of start-up, unless a plan says otherwise.
 
 Launches differ by about as much as the samples of one launch do. Many short launches then give a narrower interval than
 few long ones in the same wall time: best are launches of about four to eight samples.
 """
+LONG_FACTOR = 1.8
+LONG_S = 5.0
+"""The same of long launches: with the warm-ups and what is disturbed, less than half of the time is then overhead."""
 MOST_SAMPLES = 30
 FEWEST_SAMPLES = 3
 """... of calls that are not slow: their median leaves out a cold first one and a hiccup."""
@@ -55,15 +58,17 @@ class Pace:
     own_warmup_s: float
 
 
-def launch_size(workload: Workload, pace: Pace) -> LaunchSize:
-    """Calls per sample and samples per launch.
+def launch_size(
+    workload: Workload, pace: Pace, *, per_overhead: float = OVERHEAD_FACTOR, longest_s: float = LONGEST_S
+) -> LaunchSize:
+    """Calls per sample and samples per launch; `per_overhead` seconds timed per second of start-up, up to `longest_s`.
 
     Every arm makes the calls that base's pace asks for: a submission has no say in how often it is called, and a
     cost paid once per process weighs the same in every arm. By default a launch has no untimed warm-up: the median
     of its samples does not see a cold first one, and what is not timed is overhead; a benchmark's own warmup_time,
     number and repeat are honoured.
     """
-    timed_s = min(LONGEST_S, max(SHORTEST_S, OVERHEAD_FACTOR * pace.overhead_s))
+    timed_s = min(longest_s, max(SHORTEST_S, per_overhead * pace.overhead_s))
     call_s = max(pace.call_s, 1e-9)
     number = pace.own_number or max(1, round(_sample_s(workload, pace, timed_s) / call_s))
     repeat = pace.own_repeat or _repeat(call_s * number, pace.setup_s, timed_s)

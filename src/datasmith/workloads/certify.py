@@ -62,6 +62,7 @@ def certify(
         status="refused" if problem else "valid",
         reason=problem or _praise(expert, changed),
         suite=suite,
+        host=measured.host,
     )
 
 

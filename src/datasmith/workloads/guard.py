@@ -1,7 +1,11 @@
-"""The host guard: whether the core was ours while a launch ran."""
+"""The host guard: whether the core was ours while a launch ran, and what the host was like over a whole measurement."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from datasmith.tasks.certificate import HostFacts
 
 TICK_S = 0.01
 """Linux counts cpu time in /proc/stat in hundredths of a second."""
@@ -9,40 +13,48 @@ STEAL_SHARE = 0.03
 OTHERS_SHARE = 0.10
 SLACK_S = 3 * TICK_S
 """Below this nothing is called a disturbance: it may be the rounding of the counters."""
+ROOT = Path("/")
+STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "arch_sys_counter", "timebase"})
+"""Clock sources that are read in nanoseconds and do not stop; others (hpet, acpi_pm, jiffies) are slow or coarse."""
+_CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+_THROTTLES = ("core_throttle_count", "package_throttle_count")
 
 
 @dataclass(frozen=True, slots=True)
 class CoreTimes:
-    """Seconds since boot that a core worked for anyone here (busy) and for other virtual machines (steal)."""
+    """Seconds since boot that a core worked for anyone here (busy) and for other virtual machines (steal).
+
+    `throttles`: how often it was slowed down because of heat; None where the kernel does not tell.
+    """
 
     busy_s: float
     steal_s: float
+    throttles: int | None = None
 
 
-def core_times(text: str, cpu: int) -> CoreTimes | None:
+def core_times(text: str, cpu: int, throttles: int | None = None) -> CoreTimes | None:
     """Read the line of one core out of the text of /proc/stat; None where it is not there."""
     for line in text.splitlines():
         words = line.split()
         if words[:1] == [f"cpu{cpu}"] and len(words) >= 9:
             user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) * TICK_S for word in words[1:9])
-            return CoreTimes(user + nice + system + irq + softirq, steal)
+            return CoreTimes(user + nice + system + irq + softirq, steal, throttles)
     return None
 
 
-def read_core(cpu: int | None, source: Path = Path("/proc/stat")) -> CoreTimes | None:
-    """The times of a core now; None where there is no pinned core or the kernel does not tell."""
+def read_core(cpu: int | None, root: Path = ROOT) -> CoreTimes | None:
+    """The times of a core now; None where there is no pinned core or the kernel does not tell. `root` holds /proc."""
     if cpu is None:
         return None
-    try:
-        return core_times(source.read_text(encoding="ascii"), cpu)
-    except OSError:
-        return None
+    return core_times(_text(root / "proc/stat"), cpu, _throttles(root, cpu))
 
 
 def disturbance(before: CoreTimes | None, after: CoreTimes | None, wall_s: float, cpu_s: float | None) -> str | None:
     """What disturbed a launch of `wall_s` that used `cpu_s` itself, between two readings; None where nothing did."""
     if before is None or after is None:
         return None
+    if before.throttles is not None and after.throttles is not None and after.throttles > before.throttles:
+        return f"the core was throttled {after.throttles - before.throttles} times"
     stolen = after.steal_s - before.steal_s
     if stolen > max(SLACK_S, STEAL_SHARE * wall_s):
         return f"{stolen:.2f} s of {wall_s:.2f} s stolen by the hypervisor"
@@ -52,3 +64,50 @@ def disturbance(before: CoreTimes | None, after: CoreTimes | None, wall_s: float
     if others > max(SLACK_S, OTHERS_SHARE * wall_s):
         return f"{others:.2f} s of {wall_s:.2f} s used by others on the core"
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """The host at one moment: the core's times, processes that run or want to (load), and the clock's source."""
+
+    core: CoreTimes | None
+    load: float | None
+    clock_source: str | None
+
+
+def read_host(cpu: int | None, root: Path = ROOT) -> HostState:
+    """The host now; what the kernel does not tell is None. `root` holds /proc and /sys."""
+    words = _text(root / "proc/loadavg").split()
+    return HostState(read_core(cpu, root), float(words[0]) if words else None, _text(root / _CLOCK).strip() or None)
+
+
+def host_facts(before: HostState, after: HostState, noisy: Iterable[bool]) -> HostFacts:
+    """What the host was like between two readings; `noisy` says of each launch whether it was disturbed."""
+    marks = tuple(noisy)
+    ours, now = before.core, after.core
+    throttles = None
+    if ours and now and ours.throttles is not None and now.throttles is not None:
+        throttles = now.throttles - ours.throttles
+    return HostFacts(
+        clock_source=after.clock_source,
+        steady_clock=None if after.clock_source is None else after.clock_source in STEADY_CLOCKS,
+        load_before=before.load,
+        load_after=after.load,
+        steal_s=now.steal_s - ours.steal_s if ours and now else None,
+        throttles=throttles,
+        launches=len(marks),
+        noisy_launches=sum(marks),
+    )
+
+
+def _throttles(root: Path, cpu: int) -> int | None:
+    """How often a core, or the package it is in, was throttled since boot."""
+    place = root / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle"
+    counts = [int(text) for name in _THROTTLES if (text := _text(place / name).strip()).isdigit()]
+    return sum(counts) if counts else None
+
+
+def _text(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text(encoding="ascii", errors="replace")
+    return ""

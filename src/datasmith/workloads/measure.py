@@ -9,12 +9,23 @@ from typing import Self
 from datasmith.docker.engine import Container
 from datasmith.errors import ConfigError
 from datasmith.stats.multiple import rounds_needed
-from datasmith.tasks.certificate import ArmSummary, Cost
+from datasmith.tasks.certificate import ArmSummary, Cost, HostFacts
 from datasmith.workloads import audit
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
-from datasmith.workloads.calibrate import CALIBRATING, LaunchSize, Pace, launch_size, slowed_down
+from datasmith.workloads.calibrate import (
+    CALIBRATING,
+    LONG_FACTOR,
+    LONG_S,
+    LONGEST_S,
+    OVERHEAD_FACTOR,
+    LaunchSize,
+    Pace,
+    launch_size,
+    slowed_down,
+)
 from datasmith.workloads.fresh import FRESH_ROUND, without_telling
 from datasmith.workloads.fresh_check import FreshCheck
+from datasmith.workloads.guard import host_facts, read_host
 from datasmith.workloads.launch import Fresh, Launched, Order, launch
 from datasmith.workloads.summary import (
     FALSE_DISCOVERY_RATE,
@@ -37,7 +48,8 @@ class MeasurePlan:
 
     target_half_width: stop a workload when half of every ratio's interval is below this share of it. cpu: the core
     every launch is pinned to (None: not pinned, and then not guarded either). retries: how often a launch that the
-    host guard calls disturbed is made again in its round.
+    host guard calls disturbed is made again in its round. per_overhead, longest_s: how long a launch times calls, see
+    `launch_size`.
     """
 
     min_rounds: int = 8
@@ -47,6 +59,8 @@ class MeasurePlan:
     seed: int = 0
     cpu: int | None = None
     retries: int = 2
+    per_overhead: float = OVERHEAD_FACTOR
+    longest_s: float = LONGEST_S
 
     def __post_init__(self) -> None:
         if not 2 <= self.min_rounds <= self.max_rounds:
@@ -55,6 +69,14 @@ class MeasurePlan:
     def precise(self) -> Self:
         """The same within +-1 % and 96 rounds."""
         return replace(self, max_rounds=96, target_half_width=0.01)
+
+    def long_launches(self) -> Self:
+        """The same with launches that time calls for longer than they take to start.
+
+        The round stays the unit: there are as many rounds, each a little less uncertain. In the same wall time many
+        short launches would do better; where few workloads are left of a suite, that time is there.
+        """
+        return replace(self, per_overhead=LONG_FACTOR, longest_s=LONG_S)
 
     def at_most(self, rounds: int) -> Self:
         """The same within `rounds` rounds."""
@@ -103,6 +125,7 @@ class Measured:
     cost: Cost
     outputs: Mapping[str, tuple[OutputRow, ...]] = field(default_factory=dict)
     """Arm -> its workloads; empty where outputs were not asked for."""
+    host: HostFacts | None = None
 
 
 def measure(
@@ -186,6 +209,7 @@ class _Bench:
         self._made: list[Measurement] = []
         self._expected = 0
         self._confirmed: set[str] = set()
+        self._host = read_host(plan.cpu)
 
     def expect(self, tracks: Iterable[Track], rounds: int) -> None:
         """Say how many launches there will be if no workload stops early."""
@@ -196,7 +220,7 @@ class _Bench:
         pace = self._pace(track, BASE)
         if pace is None:
             return
-        size = launch_size(track.workload, pace)
+        size = launch_size(track.workload, pace, per_overhead=self._plan.per_overhead, longest_s=self._plan.longest_s)
         track.sizes[BASE] = size
         track.number_is_fixed = bool(pace.own_number)
         for arm in [arm for arm in track.arms if arm != BASE]:
@@ -302,7 +326,8 @@ class _Bench:
         )
         plan = self._plan
         summaries = summarise(self._made, seed=plan.seed, confidence=plan.confidence, arms=tuple(self._arms))
-        return Measured(tuple(self._made), summaries, cost, self._outputs())
+        host = host_facts(self._host, read_host(plan.cpu), (launch.noisy for launch in self._made))
+        return Measured(tuple(self._made), summaries, cost, self._outputs(), host)
 
     def _outputs(self) -> dict[str, tuple[OutputRow, ...]]:
         if self._watch is None:

@@ -20,7 +20,12 @@ def touches_compiled(patch: str) -> bool:
         changes = parse_diff(patch)
     except MalformedDiff:
         return True
-    return any(_COMPILED.search(path) for change in changes for path in change.paths)
+    return any(is_compiled_source(path) for change in changes for path in change.paths)
+
+
+def is_compiled_source(path: str) -> bool:
+    """True for what a build turns into machine code, and for descriptions of builds."""
+    return _COMPILED.search(path) is not None
 
 
 def rebuild(container: Container, script: str, build_args: Mapping[str, str], *, timeout: float) -> str | None:

@@ -1,8 +1,14 @@
-"""Reading /proc/stat, and what counts as a disturbance."""
+"""Reading what the kernel tells of the host, and what counts as a disturbance."""
 
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
-from datasmith.workloads.guard import CoreTimes, core_times, disturbance, read_core
+import pytest
+
+from datasmith.workloads.guard import CoreTimes, HostState, core_times, disturbance, host_facts, read_core, read_host
 
 STAT = "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 100 10 20 5000 7 1 2 30 0 0\ncpu1 1 0 0 9 0 0 0 0 0 0\nintr 5\n"
 
@@ -15,7 +21,7 @@ def test_the_line_of_one_core_is_read() -> None:
 
 def test_a_kernel_that_does_not_tell_guards_nothing(tmp_path: Path) -> None:
     """No file, no pinned core: no reading, and no disturbance is claimed."""
-    assert read_core(0, tmp_path / "stat") is None
+    assert read_core(0, tmp_path) is None
     assert read_core(None) is None
     assert disturbance(None, CoreTimes(1, 1), 1.0, 1.0) is None
 
@@ -33,3 +39,59 @@ def test_work_of_others_on_the_core_is_seen() -> None:
 def test_stolen_time_is_seen() -> None:
     """The hypervisor gave the core to another machine."""
     assert "stolen" in (disturbance(CoreTimes(10, 5), CoreTimes(10.4, 5.1), wall_s=0.5, cpu_s=0.4) or "")
+
+
+def plant(root: Path, *, steal: int = 0, throttled: int = 0, clock: str = "tsc") -> Path:
+    """A /proc and a /sys as a kernel writes them."""
+    cpu = root / "sys/devices/system/cpu/cpu0/thermal_throttle"
+    source = root / "sys/devices/system/clocksource/clocksource0"
+    for place in (root / "proc", cpu, source):
+        place.mkdir(parents=True, exist_ok=True)
+    (root / "proc/stat").write_text(f"cpu0 100 0 0 0 0 0 0 {steal} 0 0\n")
+    (root / "proc/loadavg").write_text("0.52 0.40 0.30 1/150 4711\n")
+    (cpu / "core_throttle_count").write_text(f"{throttled}\n")
+    (cpu / "package_throttle_count").write_text("2\n")
+    (source / "current_clocksource").write_text(f"{clock}\n")
+    return root
+
+
+def test_steal_and_throttling_are_seen_in_the_kernel_s_files(tmp_path: Path) -> None:
+    """Counters that grow between two readings; the package's count belongs to its cores."""
+    before = read_core(0, plant(tmp_path))
+    assert before == CoreTimes(1.0, 0.0, 2)
+    assert disturbance(before, read_core(0, plant(tmp_path, throttled=1)), 0.3, 0.3) == "the core was throttled 1 times"
+    assert "stolen" in (disturbance(before, read_core(0, plant(tmp_path, steal=20)), 0.3, 0.3) or "")
+    assert disturbance(before, read_core(0, plant(tmp_path)), 0.3, 0.3) is None
+
+
+@pytest.mark.parametrize(("clock", "steady"), [("tsc", True), ("kvm-clock", True), ("hpet", False), ("jiffies", False)])
+def test_an_unsteady_clock_is_named(tmp_path: Path, clock: str, steady: bool) -> None:
+    """In the record, and in the line for people."""
+    before = read_host(0, plant(tmp_path, clock=clock))
+    facts = host_facts(before, read_host(0, plant(tmp_path, clock=clock, steal=50, throttled=3)), [True, False])
+    assert (facts.clock_source, facts.steady_clock) == (clock, steady)
+    assert (facts.steal_s, facts.throttles, facts.load_after, facts.noisy_launches) == (0.5, 3, 0.52, 1)
+    assert ("NOT STEADY" in facts.said) is not steady
+
+
+def test_a_host_that_tells_nothing_has_no_facts(tmp_path: Path) -> None:
+    """Missing is not zero."""
+    facts = host_facts(read_host(0, tmp_path), read_host(0, tmp_path), [])
+    assert facts.model_dump(exclude={"launches", "noisy_launches"}) == dict.fromkeys(
+        ("clock_source", "steady_clock", "load_before", "load_after", "steal_s", "throttles")
+    )
+    assert HostState(None, None, None) == read_host(None, tmp_path)
+
+
+def test_a_busy_neighbour_on_the_core_is_seen() -> None:
+    """A real process that spins on the core beside us, and the real counters."""
+    core = min(os.sched_getaffinity(0))
+    words = ["taskset", "-c", str(core), sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(words) as neighbour:
+        try:
+            before, started = read_core(core), time.monotonic()
+            time.sleep(1.5)
+            after, wall_s = read_core(core), time.monotonic() - started
+        finally:
+            neighbour.kill()
+    assert "used by others" in (disturbance(before, after, wall_s, 0.0) or "")

@@ -1,0 +1,105 @@
+"""Fast mode: which of a task's workloads a session measures, and how that is said of its scores."""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from datasmith.docker.engine import WORKDIR, Container
+from datasmith.errors import ContainerError, EngineUnavailable
+from datasmith.evaluation.records import SelectionRecord
+from datasmith.workloads.base import Workload
+from datasmith.workloads.coverage import coverage_key, suite_coverage
+from datasmith.workloads.impact import NOT_IMPACTED, Coverage, changed_files, impact_of, select
+
+EARLIER = "selected by an earlier session of this task"
+ALL = "no workload seems to be touched by any patch, so that all are measured"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """The workloads of a task as its base arm has them, and what else their coverage depends on."""
+
+    workloads: Sequence[Workload]
+    benchmark_dir: str
+    print: str
+    image_digest: str
+
+
+def impacted(
+    base: Container,
+    suite: Suite,
+    patches: Sequence[str],
+    *,
+    earlier: Collection[str],
+    kept_in: Path,
+    say: Callable[[str, int, int], None],
+) -> SelectionRecord:
+    """The workloads that any of the patches can touch, by what they run in the prepared base arm.
+
+    All arms of a session are timed on the same workloads, so the patches are those of all of them, the expert's among
+    them. `earlier` are the workloads that other sessions of this task selected: they stay, so that agents of one run
+    are scored on the same ones. Where nothing is left everything is measured.
+
+    Raises:
+        EngineUnavailable: the engine is gone.
+    """
+    started = time.monotonic()
+    key = coverage_key(suite.image_digest, suite.print, suite.workloads)
+    watched = suite_coverage(base, suite.workloads, suite.benchmark_dir, kept=kept_in / f"{key}.json.gz", say=say)
+    took_s = 0.0 if watched.known else time.monotonic() - started
+    sources = _sources(base, patches)
+    known = {workload.id: watched.by_workload[workload.id] for workload in suite.workloads}
+    return decided(known, patches, sources, suite.benchmark_dir, earlier=earlier, coverage_s=took_s)
+
+
+def decided(
+    coverage: Mapping[str, Coverage],
+    patches: Iterable[str],
+    sources: Mapping[str, str | None],
+    benchmark_dir: str,
+    *,
+    earlier: Collection[str] = (),
+    coverage_s: float = 0.0,
+) -> SelectionRecord:
+    """The same from what is known: pure."""
+    impacts = [impact_of(patch, sources, benchmark_dir=benchmark_dir) for patch in patches]
+    chosen = select(impacts, coverage)
+    chosen |= {name: EARLIER for name in earlier if name in coverage and name not in chosen}
+    chosen = chosen or dict.fromkeys(coverage, ALL)
+    return SelectionRecord(
+        selected={name: chosen[name] for name in coverage if name in chosen},
+        not_selected={name: NOT_IMPACTED for name in coverage if name not in chosen},
+        coverage_s=coverage_s,
+    )
+
+
+def _sources(base: Container, patches: Iterable[str]) -> dict[str, str | None]:
+    names = dict.fromkeys(name for patch in patches for name in changed_files(patch))
+    return {name: _text(base, name) for name in names}
+
+
+def _text(base: Container, name: str) -> str | None:
+    """A file of the tree as text; None where it is none."""
+    try:
+        return base.read_file(f"{WORKDIR}/{name}").decode("utf-8")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    except EngineUnavailable:
+        raise
+    except ContainerError:
+        return None
+
+
+def scope(selections: Iterable[SelectionRecord | None]) -> str | None:
+    """How scores over selected workloads are labelled; None where all workloads of all sessions were measured.
+
+    A speed-up over the selected workloads is no estimate of one over the suite: what was left out is not 1.0, it is
+    not there. So the label stands wherever such scores are shown, and beside scores of full runs above all.
+    """
+    made = [selection for selection in selections if selection is not None]
+    if not made:
+        return None
+    chosen = sum(len(selection.selected) for selection in made)
+    total = sum(len(selection.selected) + len(selection.not_selected) for selection in made)
+    return f"scores over {chosen} selected of {total} workloads (--select impacted); not comparable with full runs"

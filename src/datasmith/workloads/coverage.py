@@ -1,0 +1,146 @@
+"""What each workload runs at base, seen in the sandbox once per image and suite, and kept in a file."""
+
+import gzip
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from datasmith.docker.engine import WORKDIR, Container, ExecResult
+from datasmith.workloads.base import Workload
+from datasmith.workloads.impact import Coverage, Place
+from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
+from datasmith.workloads.mounts import COMPILED_ENV, COMPILED_HOME, script
+
+VERSION: Final = 1
+"""Raise it when the tracing sees more, or other things, than before."""
+SLOWER = 3.0
+"""A workload may take so many times its time limit while it is watched."""
+LONGEST_REPLY = 50_000_000
+_SUITE = TypeAdapter(dict[str, Coverage])
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The coverage of a suite by workload, and whether it had to be seen now or was known."""
+
+    by_workload: Mapping[str, Coverage]
+    known: bool
+
+
+def coverage_key(image_digest: str, suite_print: str, workloads: Iterable[Workload]) -> str:
+    """What the coverage of these workloads depends on, as a file's name."""
+    names = "\n".join(sorted(workload.id for workload in workloads))
+    return hashlib.sha256(f"{VERSION}\n{image_digest}\n{suite_print}\n{names}".encode()).hexdigest()[:32]
+
+
+def suite_coverage(
+    base: Container,
+    workloads: Sequence[Workload],
+    benchmark_dir: str,
+    *,
+    kept: Path,
+    say: Callable[[str, int, int], None],
+) -> Watched:
+    """The coverage of workloads in the prepared base arm; read from the file `kept` where that is there.
+
+    Raises:
+        EngineUnavailable: the engine is gone.
+    """
+    known = read_coverage(kept)
+    if known is not None and known.keys() >= {workload.id for workload in workloads}:
+        return Watched(known, known=True)
+    prepared: dict[str, Coverage] = {}
+    seen: dict[str, Coverage] = {}
+    for number, workload in enumerate(workloads):
+        say("what the workloads run", number, len(workloads))
+        own = _watch(base, workload, benchmark_dir, prepare=False)
+        key = workload.setup_cache_key
+        if key is not None:
+            if key not in prepared:
+                prepared[key] = _watch(base, workload, benchmark_dir, prepare=True)
+            own = together(own, prepared[key])
+        seen[workload.id] = own
+    write_coverage(kept, seen)
+    return Watched(seen, known=False)
+
+
+def _watch(base: Container, workload: Workload, benchmark_dir: str, *, prepare: bool) -> Coverage:
+    key = workload.setup_cache_key
+    request = {
+        "tree": WORKDIR,
+        "suite": suite_path(benchmark_dir),
+        "name": workload.benchmark,
+        "index": None if prepare else workload.index,
+        "cache": None if key is None else cache_path(key),
+        "prepare": prepare,
+    }
+    limit_s = SLOWER * workload.timeout_s + START_ALLOWANCE_S
+    words = script("cover", json.dumps(request))
+    return read_reply(base.exec(words, timeout=limit_s, env=COMPILED_ENV, cwd=COMPILED_HOME), limit_s)
+
+
+def read_reply(result: ExecResult, limit_s: float) -> Coverage:
+    """What the script in the sandbox said, believed where it has the right form; else a coverage that failed."""
+    if result.timed_out:
+        return Coverage(failed=f"not done after {limit_s:g} s")
+    if not result.ok or len(result.stdout) > LONGEST_REPLY:
+        return Coverage(failed=f"the process ended with exit code {result.rc}")
+    try:
+        said = json.loads(result.stdout)
+        if "failed" in said:
+            return Coverage(failed="".join(char for char in str(said["failed"])[:200] if char.isprintable()))
+        return Coverage(
+            imported=_places(said["imported"]),
+            called=_places(said["called"]),
+            names=frozenset(map(str, said["names"])),
+            opened=frozenset(map(str, said["opened"])),
+            compiled=tuple(map(str, said["compiled"])),
+            spawned=bool(said["spawned"]),
+            jit=bool(said["jit"]),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return Coverage(failed="the reply is not what was asked for")
+
+
+def _places(rows: object) -> frozenset[Place]:
+    """Entries of [path, first line, name]; a module's own code counts as line 0."""
+    if not isinstance(rows, list):
+        raise TypeError("no list of places")
+    return frozenset((str(path), 0 if name == "<module>" else int(line)) for path, line, name in rows)
+
+
+def together(one: Coverage, other: Coverage) -> Coverage:
+    """Both coverages as one; one that failed makes it fail."""
+    return Coverage(
+        imported=one.imported | other.imported,
+        called=one.called | other.called,
+        names=one.names | other.names,
+        opened=one.opened | other.opened,
+        compiled=tuple(dict.fromkeys((*one.compiled, *other.compiled))),
+        spawned=one.spawned or other.spawned,
+        jit=one.jit or other.jit,
+        failed=one.failed or other.failed,
+    )
+
+
+def read_coverage(path: Path) -> dict[str, Coverage] | None:
+    """The coverage in a file; None where there is none, or it is damaged."""
+    with suppress(OSError, EOFError, ValidationError, ValueError):
+        return _SUITE.validate_json(gzip.decompress(path.read_bytes()))
+    return None
+
+
+def write_coverage(path: Path, coverage: dict[str, Coverage]) -> None:
+    """Write the file, whole or not at all; where that cannot be done it is seen anew the next time."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(gzip.compress(_SUITE.dump_json(coverage), mtime=0))
+        draft.replace(path)

@@ -1,0 +1,211 @@
+"""Which workloads a patch can touch: a pure decision from the patch, the files at base, and what each workload ran.
+
+A workload that ran none of the changed code at base runs none of it afterwards either, unless something new is found
+by its name, or code that runs at import is not the same. Where that cannot be told, the workload is selected.
+"""
+
+import posixpath
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from datasmith.tasks.folder import is_test_path
+from datasmith.tasks.gitdiff import FileChange as DiffChange
+from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
+from datasmith.workloads.pychange import file_change
+from datasmith.workloads.rebuild import is_compiled_source
+from datasmith.workloads.textpatch import patched
+
+NOT_IMPACTED = "not selected (not impacted)"
+"""What stands for a workload that a patch cannot touch: neither a time nor a ratio, and never 1.0."""
+_INERT_SUFFIXES = (".md", ".rst", ".pyi", ".png", ".svg", ".gif", ".jpg", ".bib", ".ipynb", ".lock")
+_INERT_DIRECTORIES = frozenset({"doc", "docs", "examples", "example", ".github", ".circleci", "changelog", "news"})
+_INERT_NAMES = frozenset(
+    {"license", "licence", "changelog", "changes", "history", "authors", "contributing", "news", "codeowners"}
+)
+_DESCRIPTIONS = frozenset(
+    {"setup.py", "setup.cfg", "pyproject.toml", "cargo.toml", "cargo.lock", "makefile", "cmakelists.txt"}
+    | {"meson.build", "meson.options", "meson_options.txt", "manifest.in", ".pre-commit-config.yaml", "noxfile.py"}
+    | {"tasks.py", ".gitignore", ".gitattributes", ".readthedocs.yml", ".readthedocs.yaml", "requirements.txt"}
+)
+
+Place = tuple[str, int]
+"""A function: its file in the tree, and its first line at base."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What one workload ran at base, or in `failed` why nobody knows.
+
+    imported, called: places of functions; a file that was imported has one at line 0. names: what its code looks
+    up. opened: files of the tree that are no Python. compiled: the tree's compiled parts that it loaded. spawned: it
+    started processes, which were not watched. jit: it loaded a compiler of Python functions.
+    """
+
+    imported: frozenset[Place] = frozenset()
+    called: frozenset[Place] = frozenset()
+    names: frozenset[str] = frozenset()
+    opened: frozenset[str] = frozenset()
+    compiled: tuple[str, ...] = ()
+    spawned: bool = False
+    jit: bool = False
+    failed: str | None = None
+
+    @property
+    def ran(self) -> frozenset[Place]:
+        """Every function, whenever it ran."""
+        return self.imported | self.called
+
+    @property
+    def files(self) -> frozenset[str]:
+        """The files of the tree that any of its code lies in."""
+        return frozenset(path for path, _ in self.ran)
+
+
+@dataclass(slots=True)
+class Impact:
+    """What a patch changes; `everything` are reasons why no workload can be left out."""
+
+    everything: list[str] = field(default_factory=list)
+    functions: dict[Place, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    data: list[str] = field(default_factory=list)
+    compiled: list[str] = field(default_factory=list)
+    builds: list[str] = field(default_factory=list)
+    """Descriptions of how the package is built."""
+    modules: dict[str, str] = field(default_factory=dict)
+    """Modules of base whose place a new file takes, with that file."""
+
+    @property
+    def nothing(self) -> bool:
+        """True where no workload can notice."""
+        parts = (self.everything, self.functions, self.names, self.data, self.compiled, self.builds, self.modules)
+        return not any(parts)
+
+
+def impact_of(patch: str, sources: Mapping[str, str | None], *, benchmark_dir: str) -> Impact:
+    """What a git diff changes. `sources`: text at base of the files it names; None: there is none, or it is no text."""
+    found = Impact()
+    try:
+        changes = parse_diff(patch)
+    except MalformedDiff as error:
+        found.everything.append(f"the patch is no git diff: {error}")
+        return found
+    for change in changes:
+        if any(_is_below(path, benchmark_dir) for path in change.paths):
+            found.everything.append(f"{change.path}: a benchmark")
+        elif not all(_is_inert(path) for path in change.paths):
+            _take(found, change, sources)
+    return found
+
+
+def changed_files(patch: str) -> tuple[str, ...]:
+    """The files of base that a git diff names; none of one that cannot be read."""
+    try:
+        return tuple(dict.fromkeys(change.paths[0] for change in parse_diff(patch) if not change.new))
+    except MalformedDiff:
+        return ()
+
+
+def _take(found: Impact, change: DiffChange, sources: Mapping[str, str | None]) -> None:
+    path = change.path
+    name = posixpath.basename(path).lower()
+    python = all(each.endswith(".py") for each in change.paths)
+    compiled = any(map(is_compiled_source, change.paths))
+    if name in _DESCRIPTIONS:
+        found.builds += [path] if compiled else []
+    elif compiled:
+        found.compiled.append(path)
+    elif not python:
+        found.data += [] if change.new else [path]
+    elif change.new:
+        found.names[_module_name(path)] = path
+        if name == "__init__.py":
+            found.modules[f"{posixpath.dirname(path)}.py"] = path
+    elif change.deleted or change.paths[0] != path:
+        found.everything.append(f"{change.paths[0]}: {'deleted' if change.deleted else 'renamed'}")
+    else:
+        _take_python(found, change, sources.get(path))
+
+
+def _take_python(found: Impact, change: DiffChange, old: str | None) -> None:
+    path = change.path
+    new = None if old is None or change.binary_bytes is not None else patched(old, change.lines)
+    if old is None or new is None:
+        if change.lines or change.binary_bytes is not None:
+            found.everything.append(f"{path}: the patch does not fit its text at base")
+        return
+    seen = file_change(old, new)
+    if seen.at_import:
+        found.everything.append(f"{path}: {seen.at_import}")
+    found.functions |= {(path, line): f"{path}: {name}" for line, name in seen.functions}
+    found.names |= {name: f"{path}: {name}" for name in seen.names}
+
+
+def _module_name(path: str) -> str:
+    name = posixpath.basename(path)
+    return posixpath.basename(posixpath.dirname(path)) if name == "__init__.py" else name.removesuffix(".py")
+
+
+def _is_below(path: str, directory: str) -> bool:
+    wanted = directory.strip("/.")
+    return bool(wanted) and path.startswith(f"{wanted}/")
+
+
+def _is_inert(path: str) -> bool:
+    """True for what no benchmark imports or reads: documentation, tests, the forge's own files."""
+    *parents, name = path.lower().split("/")
+    return (
+        is_test_path(path)
+        or name.endswith(_INERT_SUFFIXES)
+        or bool(parents and parents[0] in _INERT_DIRECTORIES)
+        or (not parents and name.split(".")[0] in _INERT_NAMES)
+    )
+
+
+def select(impacts: Iterable[Impact], coverage: Mapping[str, Coverage]) -> dict[str, str]:
+    """The workloads that any of the patches can touch, each with the first reason; the others are left out.
+
+    A compiled source that no workload seems to reach, and a data file that none was seen to open, select everything:
+    the tracing may be blind there.
+    """
+    selected: dict[str, str] = {}
+    for impact in impacts:
+        if impact.nothing:
+            continue
+        blind = _unseen(impact, coverage)
+        for workload, covered in coverage.items():
+            why = blind or _touched(impact, covered)
+            if why and workload not in selected:
+                selected[workload] = why
+    return {workload: selected[workload] for workload in coverage if workload in selected}
+
+
+def _unseen(impact: Impact, coverage: Mapping[str, Coverage]) -> str | None:
+    """Why this patch selects everything, None where it does not."""
+    if impact.everything:
+        return impact.everything[0]
+    if impact.compiled and not any(covered.compiled for covered in coverage.values()):
+        return f"{impact.compiled[0]}: no workload was seen to load a compiled part"
+    opened = {path for covered in coverage.values() for path in covered.opened}
+    unread = [path for path in impact.data if path not in opened]
+    return f"{unread[0]}: no workload was seen to open it" if unread else None
+
+
+def _touched(impact: Impact, covered: Coverage) -> str | None:
+    """Why a patch may touch one workload, None where it cannot."""
+    if covered.failed is not None:
+        return f"its coverage is not known: {covered.failed}"
+    if covered.spawned:
+        return "it starts processes, which are not watched"
+    rebuilt = [*impact.compiled, *impact.builds] if covered.compiled else []
+    for place, name in impact.functions.items():
+        if place in covered.ran:
+            return name
+        if covered.jit and place[0] in covered.files:
+            return f"{name}: it may run where it cannot be seen (a compiler of functions is loaded)"
+    return (
+        next((f"{what} is new" for name, what in impact.names.items() if name in covered.names), None)
+        or next((f"{new} takes its place" for old, new in impact.modules.items() if old in covered.files), None)
+        or next((f"{path} is opened" for path in impact.data if path in covered.opened), None)
+        or next((f"{path}: it loads a compiled part" for path in rebuilt), None)
+    )

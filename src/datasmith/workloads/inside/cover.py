@@ -1,0 +1,148 @@
+"""What one workload runs: `python -m inside.cover '{…}'` prints one line of JSON; nothing of it is timed.
+
+Request: tree, suite, name, index (or null), cache (directory or null), prepare (true: run its setup_cache instead).
+Reply: imported and called: lists of [path in the tree, first line, name]; names: what the code looks up; opened,
+compiled, spawned, jit; or failed: a reason. A workload runs with its setup, a few calls, and its teardown.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+
+from .launch import attributes, set_up
+from .report import TYPE_CHECKING, Report, failure, leave_script_path
+from .suite import enter_directory, give_cache, load
+from .trace import Places, Recorder, described, facts, names
+
+if TYPE_CHECKING:
+    import types
+
+    from .suite import Benchmark
+
+CALLS = 2
+REPEATS = 2
+"""Twice two calls: the second may find what the first left in a cache, or on the object that setup made."""
+
+
+def follow_statement(benchmark: Benchmark, tree: str) -> None:
+    """Let the process of a timeraw benchmark note what it runs, too, in a file of its own."""
+    original = benchmark.func
+    home = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    words = (
+        f"import sys; sys.path.insert(0, {home!r}); import inside.cover as cover; cover.follow({tree!r})\n"
+        f"sys.path.remove({home!r})\n"
+    )
+
+    def followed(*params: object) -> object:
+        code = original(*params)
+        statement, setup = code if isinstance(code, tuple) else (code, "")
+        return statement, words + _dedented(str(setup))
+
+    benchmark.func = followed  # type: ignore[method-assign]
+
+
+def _dedented(text: str) -> str:
+    import textwrap
+
+    return textwrap.dedent(text)
+
+
+def follow(tree: str) -> None:
+    """In the process of a timeraw benchmark: note what is run from here on, and leave it in a file at the end."""
+    recorder = Recorder(tree)
+    where = os.path.abspath(f"cover-{os.getpid()}.json")
+    recorder.start()
+
+    def leave() -> None:
+        sys.settrace(None)
+        codes, places = recorder.codes, Places(tree)
+        said = {"called": described(codes, places), "names": sorted(names(codes)), **facts(recorder, places)}
+        with open(where, "w") as stream:
+            json.dump(said, stream)
+
+    atexit.register(leave)
+
+
+def run(benchmark: Benchmark, tree: str) -> int:
+    """Run a workload without a clock; returns how many processes of its own it has."""
+    refused = set_up(benchmark)
+    if refused is not None:
+        raise NotImplementedError(refused)
+    own = attributes(benchmark)
+    raw = type(benchmark).__name__ == "TimerawBenchmark"
+    benchmark.number = int(str(own["number"])) or CALLS
+    benchmark.repeat = 1 if raw else REPEATS
+    benchmark.warmup_time = 0.0
+    benchmark.min_run_count = 1  # type: ignore[attr-defined]
+    benchmark._setup_isolates_timed_calls = False  # type: ignore[attr-defined]
+    if raw:
+        follow_statement(benchmark, tree)
+    benchmark.do_run()
+    benchmark.do_teardown()
+    return int(raw)
+
+
+def merged(own: dict[str, object]) -> dict[str, object]:
+    """With what processes of a timeraw benchmark left."""
+    left = [name for name in os.listdir(".") if name.startswith("cover-")]
+    for name in left:
+        with open(name) as stream:
+            said = json.load(stream)
+        for key in ("called", "names", "opened", "compiled"):
+            own[key] = [*own[key], *said[key]]  # type: ignore[misc]
+        own["spawned"] = own["spawned"] or said["spawned"]
+        own["jit"] = own["jit"] or said["jit"]
+    return own
+
+
+def cover(request: dict[str, object]) -> dict[str, object]:
+    """Load and run one workload, or its setup_cache, watched from the start."""
+    tree, cache = str(request["tree"]), request["cache"]
+    recorder = Recorder(tree)
+    prepares = bool(request["prepare"])
+    index = request["index"]
+    enter_directory(None if prepares or not cache else str(cache))
+    recorder.start()
+    benchmark = load(str(request["suite"]), str(request["name"]), None if index is None else int(str(index)))
+    imported = recorder.taken()
+    processes = 0
+    if prepares:
+        benchmark.do_setup_cache()
+    else:
+        give_cache(benchmark, str(cache) if cache else None)
+        recorder.watching_spawns = type(benchmark).__name__ != "TimerawBenchmark"
+        processes = run(benchmark, tree)
+    return _reply(recorder, imported, processes, tree)
+
+
+def _reply(recorder: Recorder, imported: set[types.CodeType], processes: int, tree: str) -> dict[str, object]:
+    called = recorder.taken()
+    sys.settrace(None)
+    places = Places(tree)
+    ours = {code for code in imported if places.of(code.co_filename) is not None}
+    own: dict[str, object] = {
+        "imported": described(imported, places),
+        "called": described(called, places),
+        "names": sorted(names(called | ours)),
+        **facts(recorder, places),
+    }
+    if processes and len([name for name in os.listdir(".") if name.startswith("cover-")]) < processes:
+        return dict(own, spawned=True)
+    return merged(own)
+
+
+if __name__ == "__main__":
+    report = Report()
+    leave_script_path()
+    try:
+        reply = cover(json.loads(sys.argv[1]))
+    except BaseException as error:
+        import traceback
+
+        sys.settrace(None)
+        traceback.print_exc()
+        reply = {"failed": failure(error)}
+    report.send(reply)

@@ -1,0 +1,126 @@
+"""What an edit of a Python file changes."""
+
+import pytest
+
+from datasmith.workloads.pychange import FileChange, file_change
+
+BASE = '''"""A module."""
+import functools
+
+LIMIT = 3
+
+
+def f(x):
+    """Say what f does."""
+    return x + 1
+
+
+@functools.lru_cache
+def g(x, n=2):
+    def inner(y):
+        return y * n
+
+    return inner(x)
+
+
+class C:
+    size = 1
+
+    def method(self):
+        return self.size
+
+    @property
+    def wide(self):
+        return self.size * 2
+'''
+
+
+def change(old: str, new: str) -> FileChange:
+    assert old in BASE
+    return file_change(BASE, BASE.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("return x + 1", "return x + 1  # one more"),
+        ('"""Say what f does."""', '"""Say it otherwise."""'),
+        ('"""A module."""', '"""The module."""'),
+        ("LIMIT = 3\n", "LIMIT = (3)\n\n\n"),
+        ("def f(x):", "# before\ndef f( x ):"),
+        ("LIMIT = 3", "LIMIT = 3\nif TYPE_CHECKING:\n    import os"),
+    ],
+    ids=["comment", "docstring", "module docstring", "layout", "comment before", "for type checkers"],
+)
+def test_what_does_not_run_is_no_change(old: str, new: str) -> None:
+    """Comments, docstrings, layout, and imports for type checkers."""
+    if "TYPE_CHECKING" in new:
+        with_block = BASE.replace(old, new)
+        assert file_change(with_block, with_block.replace("import os", "import re")) == FileChange()
+    else:
+        assert change(old, new) == FileChange()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "functions"),
+    [
+        ("return x + 1", "return 1 + x", {(7, "f")}),
+        ("def f(x):", "def f(y):", {(7, "f")}),
+        ("return y * n", "return n * y", {(14, "g.<locals>.inner")}),
+        ("return inner(x)", "return inner(x + 0)", {(12, "g")}),
+        ("return self.size\n", "return self.size + 0\n", {(23, "C.method")}),
+        ("return self.size * 2", "return 2 * self.size", {(26, "C.wide")}),
+    ],
+)
+def test_the_body_of_a_function_is_that_function(old: str, new: str, functions: set[tuple[int, str]]) -> None:
+    """By the line that its code object begins at: that of its first decorator."""
+    assert change(old, new) == FileChange(functions=frozenset(functions))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("LIMIT = 3", "LIMIT = 4"),
+        ("import functools", "import functools\nimport re"),
+        ("@functools.lru_cache\n", ""),
+        ("@functools.lru_cache", "@functools.cache"),
+        ("n=2", "n=3"),
+        ("size = 1", "size = 2"),
+        ("class C:", "class C(list):"),
+        ("class C:", "class D:\n    pass\n\n\nclass C:"),
+        ("class C:", "def __getattr__(name):\n    return 1\n\n\nclass C:"),
+        ("    def method", "    def __len__(self):\n        return 1\n\n    def method"),
+        ("class C:", "@register\ndef new():\n    return 1\n\n\nclass C:"),
+        ("class C:", "def new(x=work()):\n    return 1\n\n\nclass C:"),
+        ("def f(x)", "def f(x"),
+    ],
+)
+def test_code_that_runs_at_import_is_told(old: str, new: str) -> None:
+    """Constants, imports, decorators, defaults, classes; methods that Python calls itself; what cannot be parsed."""
+    assert change(old, new).at_import is not None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name"),
+    [
+        ("class C:", "def fresh(x, n=1):\n    return x\n\n\nclass C:", "fresh"),
+        ("    def method", "    @staticmethod\n    def fresh():\n        return 1\n\n    def method", "fresh"),
+    ],
+)
+def test_a_new_function_is_only_its_name(old: str, new: str, name: str) -> None:
+    """Nobody runs it who does not look it up."""
+    assert change(old, new) == FileChange(names=frozenset({name}))
+
+
+def test_a_function_that_is_gone_or_renamed_is_a_change_of_it() -> None:
+    """Who ran it notices; its new name may be noticed, too."""
+    assert change("def f(x):", "def h(x):") == FileChange(frozenset({(7, "f")}), frozenset({"h"}))
+    assert change('def f(x):\n    """Say what f does."""\n    return x + 1\n', "").functions == {(7, "f")}
+
+
+def test_functions_may_change_places() -> None:
+    """Definitions have no order of their own, but two of one name have."""
+    first, second = "def a():\n    return 1\n", "def b():\n    return 2\n"
+    assert file_change(first + second, second + first) == FileChange()
+    again = "def a():\n    return 3\n"
+    assert file_change(first + again, again + first).functions == {(1, "a"), (3, "a")}
