@@ -72,6 +72,8 @@ class Impact:
     compiled: list[str] = field(default_factory=list)
     builds: list[str] = field(default_factory=list)
     """Descriptions of how the package is built."""
+    loads: list[str] = field(default_factory=list)
+    """Files whose import takes another time, and does nothing else."""
     modules: dict[str, str] = field(default_factory=dict)
     """Modules of base whose place a new file takes, with that file."""
 
@@ -124,21 +126,29 @@ def _take(found: Impact, change: DiffChange, sources: Mapping[str, str | None]) 
     elif change.deleted or change.paths[0] != path:
         found.everything.append(f"{change.paths[0]}: {'deleted' if change.deleted else 'renamed'}")
     else:
-        _take_python(found, change, sources.get(path))
+        _take_python(found, change, sources)
 
 
-def _take_python(found: Impact, change: DiffChange, old: str | None) -> None:
+def _take_python(found: Impact, change: DiffChange, sources: Mapping[str, str | None]) -> None:
     path = change.path
+    old = sources.get(path)
     new = None if old is None or change.binary_bytes is not None else patched(old, change.lines)
     if old is None or new is None:
         if change.lines or change.binary_bytes is not None:
             found.everything.append(f"{path}: the patch does not fit its text at base")
         return
-    seen = file_change(old, new)
+    seen = file_change(old, new, own=_packages(path, sources))
     if seen.at_import:
         found.everything.append(f"{path}: {seen.at_import}")
     found.functions |= {(path, line): f"{path}: {name}" for line, name in seen.functions}
     found.names |= {name: f"{path}: {name}" for name in seen.names}
+    found.loads += [path] if seen.loads else []
+
+
+def _packages(path: str, sources: Iterable[str]) -> frozenset[str]:
+    """Names by which the tree's own modules may be imported, as far as the patch shows them."""
+    parts = [part.removesuffix(".py") for name in (path, *sources) for part in name.split("/")]
+    return frozenset(parts)
 
 
 def _module_name(path: str) -> str:
@@ -204,7 +214,8 @@ def _touched(impact: Impact, covered: Coverage) -> str | None:
         if covered.jit and place[0] in covered.files:
             return f"{name}: it may run where it cannot be seen (a compiler of functions is loaded)"
     return (
-        next((f"{what} is new" for name, what in impact.names.items() if name in covered.names), None)
+        next((f"{path} is imported in its calls" for path in impact.loads if (path, 0) in covered.called), None)
+        or next((f"{what} is looked up" for name, what in impact.names.items() if name in covered.names), None)
         or next((f"{new} takes its place" for old, new in impact.modules.items() if old in covered.files), None)
         or next((f"{path} is opened" for path in impact.data if path in covered.opened), None)
         or next((f"{path}: it loads a compiled part" for path in rebuilt), None)

@@ -1,8 +1,10 @@
 """What an edit of a Python file changes: functions, new names, or code that runs when the file is imported."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+
+from datasmith.workloads.pynames import rebound
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _TRANSPARENT = frozenset(
@@ -16,13 +18,15 @@ _TRANSPARENT = frozenset(
 class FileChange:
     """`functions`: (first line at base, qualified name) of those whose code is not the same, or that are gone.
 
-    `names`: functions that are new, by their last name: only who looks the name up can notice. `at_import` says what
-    of the code that runs when the file is imported is not the same; None where nothing is.
+    `names`: functions that are new, and names that are new or another module's: only who looks a name up can notice.
+    `at_import` says what of the code that runs when the file is imported is not the same; None where that is nothing,
+    or only imports from elsewhere and new constants: then `loads` is True, as importing the file takes another time.
     """
 
     functions: frozenset[tuple[int, str]] = frozenset()
     names: frozenset[str] = frozenset()
     at_import: str | None = None
+    loads: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +46,11 @@ class _Module:
     """A parsed file: its functions by qualified name, and the rest."""
 
     units: dict[str, list[_Unit]] = field(default_factory=dict)
-    rest: str = ""
+    rest: list[ast.stmt] = field(default_factory=list)
 
 
-def file_change(old: str, new: str) -> FileChange:
-    """Compare two states of a file by their syntax trees.
+def file_change(old: str, new: str, own: Collection[str] = ()) -> FileChange:
+    """Compare two states of a file by their syntax trees; `own` are the names that the tree's own packages have.
 
     Comments, layout and docstrings are nothing; nor is what stands below `if TYPE_CHECKING`.
     """
@@ -55,8 +59,10 @@ def file_change(old: str, new: str) -> FileChange:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return FileChange(at_import="it cannot be parsed")
     changed: set[tuple[int, str]] = set()
-    added: set[str] = set()
-    at_import = "code outside functions is changed" if before.rest != after.rest else None
+    added = rebound(before.rest, after.rest, own)
+    at_import = "code outside functions is changed" if added is None else None
+    loads = bool(added)
+    added = added or set()
     for name in sorted(before.units.keys() | after.units.keys()):
         ours, theirs = before.units.get(name, []), after.units.get(name, [])
         if [unit.code for unit in ours] != [unit.code for unit in theirs]:
@@ -72,7 +78,7 @@ def file_change(old: str, new: str) -> FileChange:
             if _is_special(last) or not all(unit.plain for unit in theirs):
                 at_import = at_import or f"{name} is new, and may take part without being called by its name"
             added.add(last)
-    return FileChange(frozenset(changed), frozenset(added), at_import)
+    return FileChange(frozenset(changed), frozenset(added), at_import, loads and at_import is None)
 
 
 def _is_special(name: str) -> bool:
@@ -82,8 +88,7 @@ def _is_special(name: str) -> bool:
 def _read(text: str) -> _Module:
     module = _Module()
     tree = ast.parse(text)
-    taken = _Taker(module.units).taken(tree.body, "", in_function=False)
-    module.rest = "\n".join(ast.dump(statement) for statement in taken)
+    module.rest = _Taker(module.units).taken(tree.body, "", in_function=False)
     return module
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,4 +95,7 @@ def test_a_busy_neighbour_on_the_core_is_seen() -> None:
             after, wall_s = read_core(core), time.monotonic() - started
         finally:
             neighbour.kill()
-    assert "used by others" in (disturbance(before, after, wall_s, 0.0) or "")
+    assert before is not None
+    assert after is not None
+    alone = replace(after, steal_s=before.steal_s)  # this machine may be a guest itself, and lose time just now
+    assert "used by others" in (disturbance(before, alone, wall_s, 0.0) or "")

@@ -83,7 +83,7 @@ def test_case_61_a_benchmark_whose_coverage_failed_is_selected() -> None:
 @pytest.mark.parametrize(
     "patch",
     [
-        diff(LIB, f"LIMIT = 3\n{LIB}"),
+        diff(LIB, f"f_again = f()\n{LIB}"),
         edit("def g():", "@cache\ndef g():"),
         edit("def g():", "def g(n=1):"),
         moved("lib.py", "other.py"),
@@ -99,6 +99,14 @@ def test_case_61_a_benchmark_whose_coverage_failed_is_selected() -> None:
 def test_what_cannot_be_told_selects_everything(patch: str) -> None:
     """Code that runs at import, covered or not; files that come or go; what the tracing is blind for."""
     assert chosen(patch) == {"time_f", "time_g"}
+
+
+def test_an_import_from_elsewhere_selects_what_imports_the_file_in_its_calls() -> None:
+    """Importing takes longer; and who looks up the name that is bound."""
+    coverage = {**SUITE, "timeraw_import": Coverage(frozenset(), LOADED)}
+    assert chosen(diff(LIB, f"import math\n{LIB}"), coverage=coverage) == {"timeraw_import"}
+    assert chosen(diff(LIB, f"import helper\n{LIB}"), coverage=coverage) == {"timeraw_import", "time_f"}
+    assert chosen(diff(LIB, f"import lib\n{LIB}"), coverage=coverage) == set(coverage)
 
 
 def test_a_function_that_is_gone_selects_what_ran_it() -> None:

@@ -37,7 +37,7 @@ class C:
 
 def change(old: str, new: str) -> FileChange:
     assert old in BASE
-    return file_change(BASE, BASE.replace(old, new))
+    return file_change(BASE, BASE.replace(old, new), own={"mine"})
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,13 @@ def test_the_body_of_a_function_is_that_function(old: str, new: str, functions: 
     ("old", "new"),
     [
         ("LIMIT = 3", "LIMIT = 4"),
-        ("import functools", "import functools\nimport re"),
+        ("import functools", "import functools\nfrom . import other"),
+        ("import functools", "import functools\nimport mine.other"),
+        ("import functools", "import functools\nfrom __future__ import annotations"),
+        ("import functools", "import functools\nfrom re import *"),
+        ("import functools", "import functools\nMADE = work()"),
+        ("LIMIT = 3", "LIMIT = 3\nLIMIT = 4"),
+        ("LIMIT = 3", "LIMIT = 3\n__all__ = []"),
         ("@functools.lru_cache\n", ""),
         ("@functools.lru_cache", "@functools.cache"),
         ("n=2", "n=3"),
@@ -110,6 +116,21 @@ def test_code_that_runs_at_import_is_told(old: str, new: str) -> None:
 def test_a_new_function_is_only_its_name(old: str, new: str, name: str) -> None:
     """Nobody runs it who does not look it up."""
     assert change(old, new) == FileChange(names=frozenset({name}))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "names"),
+    [
+        ("import functools", "import functools\nfrom re import match as find", {"find"}),
+        ("import functools", "import functools\nimport os.path", {"os"}),
+        ("import functools", "import mine_not.functools as functools", {"functools"}),
+        ("import functools", "import functools\nimport re\n_WORD = re.compile('a' + 'b')", {"re", "_WORD"}),
+        ("LIMIT = 3", "LIMIT = 3\n_CACHE: dict = {}", {"_CACHE"}),
+    ],
+)
+def test_imports_from_elsewhere_and_new_constants_are_their_names(old: str, new: str, names: set[str]) -> None:
+    """They run no code of the tree, but importing the file takes another time."""
+    assert change(old, new) == FileChange(names=frozenset(names), loads=True)
 
 
 def test_a_function_that_is_gone_or_renamed_is_a_change_of_it() -> None:

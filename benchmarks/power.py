@@ -1,0 +1,152 @@
+"""How often a planted slow-down of 2 % is found within 60 s per workload, beside sequential asv at equal cpu time.
+
+Run: `python -m benchmarks.power [--budget 5400] [--slower 0.02] [--seconds 60]`. One session takes about twice
+`--seconds` for each of ten workloads (20 minutes), half of it asv's way; sessions are repeated while the budget lasts.
+Ten workloads of one suite: five do 2 % more work under the patch, five do not, so that false alarms show, too.
+"""
+
+import argparse
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import accumulate
+from pathlib import Path
+from statistics import median
+
+from benchmarks import planted_work
+from benchmarks.aa_rate import ASV_LEVEL, told
+from benchmarks.subjects import Run, Subject, repeated, seeded
+from scipy.stats import mannwhitneyu  # type: ignore[import-untyped]
+
+from datasmith.docker.engine import Container
+from datasmith.workloads.base import BASE, EXPERT, Measurement, Workload
+from datasmith.workloads.calibrate import LaunchSize
+from datasmith.workloads.launch import Order, launch
+from datasmith.workloads.measure import MeasurePlan, measure
+from datasmith.workloads.summary import by_workload, summarise
+
+MOST_ROUNDS = 400
+CUTS = (0.25, 0.5, 1.0)
+"""Shares of the seconds at which the same launches are looked at."""
+ASV_FACTOR = 1.1
+"""`asv compare` and `asv continuous` call nothing a change that is smaller, unless they are told to."""
+
+
+@dataclass
+class Counts:
+    """(found, workloads) by whether the slow-down was planted."""
+
+    found: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
+    total: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
+
+    def add(self, workload: str, found: bool) -> None:
+        """Count one workload."""
+        planted = planted_work.is_planted(workload)
+        self.found[planted] += found
+        self.total[planted] += 1
+
+    def show(self, name: str) -> None:
+        """Print power and false alarms."""
+        if all(self.total.values()):
+            power, wrong = (told(self.found[planted], self.total[planted]) for planted in (True, False))
+            print(f"{name}: power {power}; false alarms {wrong}")
+
+
+def cut(run: Run, seconds: float) -> Run:
+    """The launches of each workload up to so many seconds of wall time, warm-ups and disturbed ones included."""
+    kept: Run = []
+    for launches in by_workload(run).values():
+        rows = sorted((row for arm in launches.by_arm.values() for row in arm), key=lambda row: row.round)
+        kept += [row for row, used in zip(rows, accumulate(row.wall_s for row in rows), strict=True) if used <= seconds]
+    return kept
+
+
+def found(run: Run, seed: int) -> dict[str, bool]:
+    """Workload -> whether the patched arm is called changed, in the right direction or not."""
+    rows = summarise(run, seed=seed)[EXPERT].workloads
+    return {row.workload: row.changed for row in rows if row.ratio is not None}
+
+
+def one_after_the_other(
+    arms: Mapping[str, Container], workloads: Sequence[Workload], paired: Run, plan: MeasurePlan, seconds: float
+) -> dict[str, tuple[list[float], list[float]]]:
+    """Asv's way: all launches of base, then all of the patched arm, of the same sizes; samples by workload.
+
+    The paired rounds of a workload cost the cpu time of three arms; here it goes to two.
+    """
+    samples: dict[str, tuple[list[float], list[float]]] = {workload.id: ([], []) for workload in workloads}
+    usual = by_workload(paired)
+    for at, arm in enumerate((BASE, EXPERT)):
+        for workload in workloads:
+            seen = list(usual[workload.id].usable(BASE).values())
+            if not seen:
+                continue
+            size = LaunchSize(seen[0].number, len(seen[0].samples), 0.0)
+            cpu_s = median(row.cpu_s or row.wall_s for row in seen)
+            for number in range(max(2, round(seconds / 2 / cpu_s))):
+                made: Measurement = launch(
+                    arms[arm], workload, size, Order("benchmarks", arm, number, plan.cpu)
+                ).measurement
+                samples[workload.id][at].extend(made.samples)
+    return samples
+
+
+def cpu_seconds(run: Run, workload: str) -> float:
+    """What the launches of one workload used."""
+    return sum(row.cpu_s or row.wall_s for row in run if row.workload == workload)
+
+
+def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tallies: Mapping[str, Counts]) -> None:
+    """One paired measurement of all workloads, cut at several times; then the same cpu time asv's way."""
+    with ExitStack() as stack:
+        arms = stack.enter_context(subject.arms({EXPERT: planted_work.patch(chosen.slower)}))
+        run: Run = []
+        measure(arms, subject.workloads, plan, benchmark_dir="benchmarks", sink=run.append)
+        for share in CUTS:
+            for workload, changed in found(cut(run, share * chosen.seconds), plan.seed).items():
+                tallies[f"paired, {share * chosen.seconds:g} s"].add(workload, changed)
+        if chosen.without_asv:
+            return
+        whole = cut(run, chosen.seconds)
+        budget = median(cpu_seconds(whole, workload.id) for workload in subject.workloads)
+        for workload, (base, other) in one_after_the_other(arms, subject.workloads, whole, plan, budget).items():
+            if base and other:
+                different = bool(mannwhitneyu(base, other).pvalue < ASV_LEVEL)
+                factor = max(median(base) / median(other), median(other) / median(base))
+                tallies["asv, its test alone"].add(workload, different)
+                tallies["asv, as `asv compare` decides"].add(workload, different and factor >= ASV_FACTOR)
+
+
+def rounds_for(seconds: float) -> int:
+    """Rounds that certainly fill the seconds: three launches of at least a tenth of a second each."""
+    return min(MOST_ROUNDS, max(20, round(seconds / 0.45)))
+
+
+def main() -> None:
+    """Repeat sessions while the budget lasts, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--budget", type=float, default=5400.0, help="seconds after which no further session is begun")
+    parser.add_argument("--seconds", type=float, default=60.0, help="wall seconds per workload, all arms together")
+    parser.add_argument("--slower", type=float, default=0.02, help="share of more work")
+    parser.add_argument("--sessions", type=int, default=100)
+    parser.add_argument("--without-asv", action="store_true", help="only the paired rounds: half the time")
+    parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="core to pin to; -1: none")
+    chosen = parser.parse_args()
+    names = [f"paired, {share * chosen.seconds:g} s" for share in CUTS]
+    tallies = {name: Counts() for name in (*names, "asv, its test alone", "asv, as `asv compare` decides")}
+    rounds = rounds_for(chosen.seconds)
+    plan = MeasurePlan(
+        min_rounds=rounds, max_rounds=rounds, target_half_width=1e-6, cpu=chosen.cpu if chosen.cpu >= 0 else None
+    )
+    with tempfile.TemporaryDirectory() as place:
+        subject = planted_work.subject(Path(place))
+        repeated(chosen.budget, chosen.sessions, lambda at: session(subject, seeded(plan, at), chosen, tallies))
+    print(f"{chosen.slower:.1%} more work, {chosen.seconds:g} s of wall time per workload (target: power 0.9)")
+    for name, counts in tallies.items():
+        counts.show(name)
+
+
+if __name__ == "__main__":
+    main()
