@@ -2,21 +2,44 @@
 
 import ast
 import asyncio
+import hashlib
 import inspect
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from datasmith.agents.synthesis_tools import SynthesisTools
+from datasmith.docker import engines, images
 from datasmith.docker.context import DockerContext
+from datasmith.docker.engine import Container, ExecResult, ImageRef, Tier
 from datasmith.docker.images import BUILD_ARGS, PYTHON_ARG, ImagePlan, build_args_text
 from datasmith.docker.lookup import FoundContext
 from datasmith.github import PR
 from datasmith.runners import synthesize_contexts
 from datasmith.runners.synthesize_contexts import BY_HAND, NOT_KNOWN
-from tests.unit.agents.synthesizing import STRANGE, Bench, Verdict
+from tests.unit.agents.synthesizing import STRANGE, Bench, StubContainer, Verdict
 
+IMAGES = """
+from datasmith.docker import ImageManager, MultiObjVerifier, SmokeVerifier, ProfileVerifier
+mgr = ImageManager()
+base = mgr.build_base_image() # formulacode/base:latest (uses the default Dockerfile.base)
+repo = mgr.build_repo_image("pandas-dev", "pandas",) # formulacode/pandas-dev-pandas:latest
+pr = mgr.build_pr_image("pandas-dev", "pandas", 16222,) # formulacode/pandas-dev-pandas:16222
+# Alternatively, if the user wants to use a custom Dockerfile, they can do so by:
+mgr.build_base_image(context="path/to/custom/context")
+mgr.build_repo_image("pandas-dev", "pandas", context="path/to/custom/context")
+mgr.build_pr_image("pandas-dev", "pandas", 16222, context="path/to/custom/context")
+# Verify an image with a chain of verifiers — short-circuits on first failure.
+verifier = MultiObjVerifier(verifiers=[
+SmokeVerifier("pandas"), # can we import the package?
+ProfileVerifier(timeout=300), # can we discover and run ASV benchmarks?
+])
+result = verifier.verify("formulacode/pandas-dev-pandas:16222")
+said = (result.ok, result.rc, result.stdout, result.stderr, result.duration_s)
+"""
 SYNTHESIS = """
 from datasmith.agents import Synthesizer
 from datasmith.docker import MultiObjVerifier, SmokeVerifier, ProfileVerifier
@@ -74,7 +97,7 @@ class Known:
         self.place = place
 
     def of_repository(self, owner: str, repo: str) -> FoundContext | None:
-        raise AssertionError
+        return self.of_pull_request(owner, repo, 1)
 
     def of_pull_request(self, owner: str, repo: str, number: int) -> FoundContext | None:
         if number == 3:
@@ -82,6 +105,58 @@ class Known:
         own = DockerContext.default(lock=f"# {number}\n{LOCK}")
         context = DockerContext({**own.texts, BUILD_ARGS: build_args_text({PYTHON_ARG: "3.11"})})
         return None if number == 4 else FoundContext(context, "here", self.place / "repo.tar.gz")
+
+
+class Inside(StubContainer):
+    """A container in which every command works, and names a benchmark."""
+
+    def exec(self, argv: object, **_: object) -> ExecResult:
+        return ExecResult(0, b"bench.time_groupby\n", b"", 0.5, 0.5, False)
+
+
+@dataclass
+class Engine:
+    """An engine that builds whatever it is given, and knows what it has built by all its names."""
+
+    name: str = "stub"
+    runs_dockerfiles: bool = True
+    built: dict[str, ImageRef] = field(default_factory=dict)
+
+    def pythons(self) -> tuple[str, ...]:
+        return ("3.11", "3.12")
+
+    def build(self, parent: ImageRef | None, tier: Tier, *, log: Path) -> ImageRef:
+        said = f"{parent} {tier.name} {tier.kind} {sorted(tier.files)} {tier.dockerfile}"
+        image = ImageRef(self.name, tier.name, f"sha256:{hashlib.sha256(said.encode()).hexdigest()}")
+        self.built |= dict.fromkeys((tier.name, *tier.aliases), image)
+        return image
+
+    def inspect(self, reference: str) -> ImageRef | None:
+        return self.built.get(reference)
+
+    def start(self, image: ImageRef, **_: object) -> Container:
+        return cast("Container", Inside())
+
+
+def test_images_have_the_names_that_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three tiers by default and from a directory of one's own; an image is verified by its name."""
+    engine = Engine()
+    monkeypatch.setattr(engines, "open_engine", lambda _settings: engine)
+    monkeypatch.setattr(images, "remembered", lambda _settings: Known(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FC_DATA_DIR", str(tmp_path / "work"))
+    (tmp_path / "repo.tar.gz").write_bytes(b"")
+    own = DockerContext.default(lock=LOCK).to_directory(tmp_path / "path/to/custom/context")
+    (own / "repo.tar.gz").write_bytes(b"")
+    names = run(IMAGES, {})
+    for name in ("formulacode/base:latest", "formulacode/pandas-dev-pandas:latest"):
+        assert name in engine.built
+    assert engine.built["formulacode/pandas-dev-pandas:16222"].name == "formulacode/pandas-dev-pandas:16222"
+    assert [str(getattr(names[name], "name", "")).partition(":")[0] for name in ("base", "repo", "pr")] == [
+        "formulacode/base", "formulacode/pandas-dev-pandas", "formulacode/pandas-dev-pandas",
+    ]  # fmt: skip
+    said = names["said"]
+    assert isinstance(said, tuple) and said[:2] == (True, 0) and "1 benchmarks found" in said[2] and said[4] == 1.5
 
 
 def test_synthesis_of_one_and_of_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
