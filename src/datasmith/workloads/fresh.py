@@ -12,13 +12,15 @@ from statistics import median, stdev
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 
 FRESH_ROUND = -4
-"""Round of a launch on other inputs than the suite's; its samples are those of base with what telling took off."""
+"""Round of a launch on other inputs than the suite's."""
 FRESH_LAUNCHES = 6
 """Launches of an arm whose first one does not show its speed-up; as many as a ratio needs, and one."""
 KEPT = 0.5
 """A claim is believed that keeps this share of its ln ratio on fresh inputs."""
 SHORTEST_S = 5e-6
 """Calls that take base less than this are not checked: telling what they compute takes longer."""
+MOST_TELLING = 0.5
+"""Telling may take this share of base's call; beyond it the scatter of telling would hide the call."""
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
 
@@ -56,6 +58,15 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     return not (expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed))
 
 
-def without_telling(samples: Sequence[float], told_s: float) -> tuple[float, ...]:
-    """Seconds per call without those that base needs to tell what it computed."""
-    return tuple(max(sample - told_s, 1e-9) for sample in samples)
+def telling_s(samples: Sequence[float], calls: Sequence[float]) -> float | None:
+    """Seconds that base needs to tell what a call computed; None where they are too many to be taken off another arm's.
+
+    `samples`: calls with telling; `calls`: the same ones alone.
+    """
+    told, alone = median(sample - call for sample, call in zip(samples, calls, strict=True)), median(calls)
+    return told if told <= MOST_TELLING * alone else None
+
+
+def fresh_samples(samples: Sequence[float], calls: Sequence[float], told_s: float | None) -> tuple[float, ...]:
+    """Seconds per call of an arm: with telling, less what base needs for that; alone where that is not known."""
+    return tuple(calls) if told_s is None else tuple(max(sample - told_s, 1e-9) for sample in samples)

@@ -2,10 +2,13 @@
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
+from pydantic import JsonValue
+
 from datasmith.workloads.base import BASE, EXPERT, Measurement
-from datasmith.workloads.fresh import FRESH_LAUNCHES, looks_stored
+from datasmith.workloads.fresh import FRESH_LAUNCHES, looks_stored, telling_s
 from datasmith.workloads.launch import Fresh, Launched
 from datasmith.workloads.outputs import Difference, difference
 from datasmith.workloads.watch import Capture
@@ -17,7 +20,7 @@ class Launcher(Protocol):
     """Makes one launch of an arm on fresh inputs; it is kept where it gave times."""
 
     def __call__(self, arm: str, fresh: Fresh, told_s: float | None) -> Launched:
-        """`told_s`: seconds that base takes to tell what it computes; None for base itself."""
+        """`told_s`: seconds that base takes to tell what it computes; None: the calls alone are timed."""
 
 
 class FreshCheck:
@@ -42,7 +45,7 @@ class FreshCheck:
             return {}
         unlike = {}
         for arm in claimed:
-            found = self._launch(arm, fresh, base.seconds)
+            found = self._launch(arm, fresh, base.told_s)
             differs = _unlike(base, found)
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
@@ -57,28 +60,42 @@ class FreshCheck:
             if base is None:
                 continue
             for arm in suspects:
-                self._launch(arm, fresh, base.seconds)
+                self._launch(arm, fresh, base.told_s)
 
     def _fresh(self, seeds_only: bool) -> Fresh:
         return Fresh(self._lottery.randrange(MOST_TWIST), seeds_only)
 
-    def _pair(self, fresh: Fresh) -> tuple[Capture | None, Capture | None]:
-        base = _told(self._launch(BASE, fresh, None))
-        return base, _told(self._launch(EXPERT, fresh, base.seconds)) if base else None
+    def _pair(self, fresh: Fresh) -> tuple["_Base | None", Capture | None]:
+        launched = self._launch(BASE, fresh, None)
+        capture = _told(launched)
+        if capture is None or launched.reply is None:
+            return None, None
+        base = _Base(capture.values, telling_s(launched.reply.samples, capture.calls))
+        return base, _told(self._launch(EXPERT, fresh, base.told_s))
 
-    def _is_stable(self, base: Capture, fresh: Fresh) -> bool:
+    def _is_stable(self, base: "_Base", fresh: Fresh) -> bool:
         again = _told(self._launch(BASE, fresh, None))
         return again is not None and difference(base.values, again.values) is None
 
 
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What base computes of fresh inputs, and how long it tells."""
+
+    values: JsonValue
+    told_s: float | None
+
+
 def _told(launched: Launched) -> Capture | None:
     capture = launched.capture
-    return capture if launched.reply and capture and not capture.reason else None
+    if launched.reply is None or capture is None or capture.reason:
+        return None
+    return capture if len(capture.calls) == len(launched.reply.samples) else None
 
 
-def _unlike(base: Capture, launched: Launched) -> Difference | None:
+def _unlike(base: _Base, launched: Launched) -> Difference | None:
     told = _told(launched)
     if told is None:
-        reason = launched.capture.reason if launched.capture else launched.measurement.reason
+        reason = (launched.capture.reason if launched.capture else "") or launched.measurement.reason
         return Difference("other inputs", "values", reason or "nothing")
     return difference(base.values, told.values)

@@ -23,7 +23,7 @@ from datasmith.workloads.calibrate import (
     launch_size,
     slowed_down,
 )
-from datasmith.workloads.fresh import FRESH_ROUND, without_telling
+from datasmith.workloads.fresh import FRESH_ROUND, fresh_samples
 from datasmith.workloads.fresh_check import FreshCheck
 from datasmith.workloads.guard import host_facts, read_host
 from datasmith.workloads.launch import Fresh, Launched, Order, launch
@@ -305,9 +305,8 @@ class _Bench:
         def made(arm: str, fresh: Fresh, told_s: float | None) -> Launched:
             order = Order(self._benchmark_dir, arm, FRESH_ROUND, self._plan.cpu, fresh=fresh)
             launched = launch(self._arms[arm], track.workload, CALIBRATING, order)
-            if launched.reply and launched.capture and not launched.capture.reason:
-                told = launched.capture.seconds if told_s is None else told_s
-                samples = without_telling(launched.measurement.samples, told)
+            if launched.reply and launched.capture and launched.capture.calls:
+                samples = fresh_samples(launched.reply.samples, launched.capture.calls, told_s)
                 self._keep(track, replace(launched.measurement, samples=samples))
             return launched
 

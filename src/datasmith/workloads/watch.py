@@ -14,11 +14,15 @@ OutputState = Literal["equal", "as_expert", "differs", "unstable", "nothing", "n
 
 @dataclass(frozen=True, slots=True)
 class Capture:
-    """What one launch said of its outputs: values, or a reason why there are none; seconds it took to say that."""
+    """What one launch said of its outputs: values, or a reason why there are none; seconds it took to say that.
+
+    `calls`: on fresh inputs, seconds of each call alone; the launch's samples are with telling what it computed.
+    """
 
     values: JsonValue = None
     reason: str = ""
     seconds: float = 0.0
+    calls: tuple[float, ...] = ()
 
 
 class OutputRow(BaseModel):

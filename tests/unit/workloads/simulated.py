@@ -20,6 +20,8 @@ class SimulatedContainer:
     claims: float = 1.0
     reply: Callable[[Request], ExecResult | None] = lambda _request: None
     computes: Callable[[], object] = lambda: 1.0
+    tells_s: float = 1e-4
+    puts_off_s: float = 0.0
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
@@ -60,8 +62,8 @@ class SimulatedContainer:
         if isinstance(given, ExecResult):
             return given
         seconds = self.seconds(request) if given is None else given
-        said = {"samples": [seconds + 0.001], "number": 1, "run_s": seconds, "setup_s": 0.0, "own": {}}
-        told = {"values": [["input 1", ["float", repr(self.computes())]]], "capture_s": 0.001}
+        said = {"samples": [seconds + self.tells_s], "number": 1, "run_s": seconds, "setup_s": 0.0, "own": {}}
+        told = {"values": [["input 1", ["float", repr(self.computes())]]], "calls": [seconds - self.puts_off_s]}
         text = "\n".join(map(json.dumps, (said, told)))
         return ExecResult(0, text.encode(), b"", 0.15 + seconds, 0.14, timed_out=False)
 

@@ -76,6 +76,21 @@ def test_answers_that_were_stored_are_worth_what_they_are_on_other_inputs() -> N
     assert (ending.reason or "").startswith("1 workloads are only faster on inputs of the suite: m.time_x: 10")
 
 
+def test_work_that_is_put_off_is_counted_where_it_is_done() -> None:
+    """In the look at the result: a call that takes a tenth of base's, and as long as base's with the look."""
+    lazy = SimulatedContainer(about(1e-4, 4), fresh=about(1e-3, 5), puts_off_s=9e-4)
+    (row,) = run(lazy).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1, rel=0.05)
+
+
+def test_a_long_look_at_the_result_is_left_out() -> None:
+    """Where telling what was computed takes longer than computing it, its scatter would hide the calls."""
+    base = SimulatedContainer(about(1e-3, 1), tells_s=0.05)
+    agent = SimulatedContainer(about(1e-4, 4), tells_s=0.055)
+    (row,) = run(agent, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
+
+
 def test_a_cache_that_merged_code_has_too_is_a_good_one() -> None:
     """Where the expert's speed-up is one of repeated inputs, so may the submission's be."""
     measured = run(stored(), expert=stored(7))

@@ -40,6 +40,20 @@ class LazyList(list[int]):
     """A list by name only: what it holds is made when it is asked for."""
 
 
+class Pretender:
+    """Says that it is of the class of what it stands for, as a result that is computed later would."""
+
+    def __init__(self, value: object) -> None:
+        object.__setattr__(self, "_value", value)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(object.__getattribute__(self, "_value"))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(object.__getattribute__(self, "_value"), name)
+
+
 class Private:
     """Nothing of it is public."""
 
@@ -108,6 +122,9 @@ UNLIKE: dict[str, tuple[object, object]] = {
     "54 None and 1": (None, 1),
     "float32 and float64": (np.zeros(2, np.float32), np.zeros(2)),
     "a list by name only": ([1, 2], LazyList([1, 2])),
+    "a text by name only": ("abc", Pretender("abc")),
+    "a set by name only": ({1}, Pretender({1})),
+    "a number by name only": (5, Pretender(5)),
     "value and nothing to see": ([1, 2], (i for i in (1, 2))),
     "one integer of many": (np.arange(10**5), np.where(np.arange(10**5) == 77_777, 0, np.arange(10**5))),
     "sum of many": (np.ones(10**5), np.where(np.arange(10**5) % 100 == 77, 1.01, 1.0)),

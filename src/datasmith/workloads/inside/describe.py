@@ -64,17 +64,17 @@ class Describer:
         foreign = reader(value)
         if foreign is not None:
             return foreign(self, value)  # type: ignore[arg-type]
-        if isinstance(value, (str, bytes, bytearray, memoryview)):
-            return self._text(value)
         name = type(value).__qualname__
+        if type(value) in (str, bytes, bytearray, memoryview):
+            return self._text(value)  # type: ignore[arg-type]
         if isinstance(value, (list, tuple)):
             return self._sequence("" if type(value) in (list, tuple) else name, value)
-        if isinstance(value, (set, frozenset)):
-            return self._set(value)
+        if type(value) in (set, frozenset):
+            return self._set(value)  # type: ignore[arg-type]
         if isinstance(value, dict):
             return self._mapping("" if type(value) is dict else name, list(value.items()))
-        if isinstance(value, (int, float, complex)):
-            return ["object", name, [["value", self.node(_plain_number(value))]], False]
+        if isinstance(value, (int, float, complex, str, bytes, set, frozenset)):
+            return ["object", name, [["value", self.node(_plain(value))]], False]
         return self._other(name, value)
 
     def _text(self, value: str | bytes | bytearray | memoryview) -> Node:
@@ -164,9 +164,11 @@ def _sums(value: Sequence[object]) -> Node | None:
     return [repr(math.fsum(finite)), repr(math.fsum(map(abs, finite))), len(numbers) - len(finite)]
 
 
-def _plain_number(value: complex) -> object:
-    kinds: tuple[type, ...] = (int, float, complex)
-    return next(kind(value) for kind in kinds if isinstance(value, kind))
+def _plain(value: object) -> object:
+    """What an instance of a subclass, or of a class that pretends to be one, holds."""
+    kinds: tuple[type, ...] = (int, float, complex, str, bytes, set, frozenset)
+    kind = next(kind for kind in kinds if isinstance(value, kind))
+    return "".join(value) if kind is str else kind(value)  # type: ignore[arg-type]
 
 
 def _int(value: int) -> Node:

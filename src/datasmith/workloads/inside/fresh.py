@@ -178,11 +178,11 @@ def fresh_directory() -> None:
     os.chdir(place)
 
 
-def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[list[float], Node, float]:
-    """Seconds per call on inputs that are new to the process, what the calls computed, and seconds spent on telling.
+def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[list[float], list[float], Node]:
+    """Seconds per call on inputs that are new to the process, with telling and without; and what the calls computed.
 
-    The telling of one call is part of its seconds: work that was put off until somebody looks is done there. How long
-    it takes for code that puts nothing off is what base's own launches say.
+    Work that was put off until somebody looks is done in the telling. How long that takes for code that puts nothing
+    off is what base's own launches say.
     """
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
@@ -194,16 +194,16 @@ def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[list
         watched_call(benchmark, warming)
         if time.perf_counter() - started > WARM_S:
             break
-    samples: list[float] = []
-    told: list[float] = []
+    taken: list[float] = []
+    calls: list[float] = []
     values: Node = []
     started = time.perf_counter()
     for number in range(1, TIMED_INPUTS + 1):
         recorder = Recorder(describer)
         inputs.make(twist + number, recorder)
-        samples.append(watched_call(benchmark, recorder))
-        told.append(recorder.seconds)
+        taken.append(watched_call(benchmark, recorder))
+        calls.append(max(taken[-1] - recorder.seconds, 1e-9))
         values.append([f"input {number}", recorder.whole()])
         if time.perf_counter() - started > TIMED_S:
             break
-    return samples, values, sorted(told)[len(told) // 2]
+    return taken, calls, values
