@@ -200,14 +200,15 @@ def summed(
     ]  # fmt: skip
     reasons: Counter[str] = Counter()
     for row in [*at4, *tried]:
-        if row.state in {"refused", "failed"} and not row.reason.startswith(tuple(ENDS.values())):
+        if row.state in {"refused", "failed"} and not row.reason.startswith((*ENDS.values(), SAMPLED_OUT)):
             reasons[f"{row.stage} {row.state}: {' '.join(row.reason.split())[:SHOWN_REASON]}"] += 1
     return name, cells, reasons
 
 
 def is_tried(row: StageItem, reached: Mapping[str, Reached]) -> bool:
-    """True where stage 5 has worked on it: not where it only waits, or was left out of the sample."""
-    return row.item in reached or (row.state in FINAL_STATES and not row.reason.startswith(SAMPLED_OUT))
+    """True where stage 5 has brought it to an end, now or (where this sample leaves it out) earlier."""
+    ended = row.item in reached and reached[row.item].whole_s is not None
+    return ended or (row.state in FINAL_STATES and not row.reason.startswith(SAMPLED_OUT))
 
 
 def mean(values: list[float]) -> str:

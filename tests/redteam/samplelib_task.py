@@ -14,7 +14,7 @@ from datasmith.docker.engine import ImageRef
 from datasmith.docker.images import ImageManager, ImagePlan, build_args_text
 from datasmith.docker.verifiers import run_tests
 from datasmith.github.git import Git
-from datasmith.runners.synthesis import TEST_COMMAND
+from datasmith.runners.testing import TEST_COMMAND
 from datasmith.tasks.folder import write_task
 from datasmith.tasks.task import BuildInputs, Task
 
