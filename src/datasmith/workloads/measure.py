@@ -241,15 +241,17 @@ class _Bench:
     def compare_outputs(self, tracks: Sequence[Track]) -> None:
         """Take away the submissions that compute something else than base.
 
-        Where one seems to, base is captured once more: what base itself does not repeat is held against nobody.
+        Where one seems to, base and the expert are captured once more: what they do not repeat themselves is held against
+        nobody.
         """
         if self._watch is None:
             return
         by_name = {track.workload.id: track for track in tracks if BASE in track.arms}
-        submissions = self._doubted
+        submissions = [arm for arm in self._arms if arm not in OUR_ARMS]
         while again := set(self._watch.failing(submissions, by_name).values()) - self._confirmed:
             for name in sorted(again):
-                self._launch(by_name[name], BASE, CALIBRATING, WARM_UP_ROUND, capture=True)
+                for arm in (BASE, EXPERT) if EXPERT in by_name[name].arms else (BASE,):
+                    self._launch(by_name[name], arm, CALIBRATING, WARM_UP_ROUND, capture=True)
             self._confirmed |= again
         for arm in self._watch.failing(submissions, by_name):
             for track in tracks:

@@ -58,9 +58,9 @@ class OutputWatch:
         first = self._seen.setdefault((workload, arm), capture)
         if first is capture:
             return
-        if arm == BASE:
+        if arm in (BASE, EXPERT):
             self._again(workload, first, capture)
-        elif arm not in (CONTROL, EXPERT) and self.row(workload, arm).state in ("equal", "as_expert"):
+        elif arm != CONTROL and self.row(workload, arm).state in ("equal", "as_expert"):
             self._rows[workload, arm] = self._compare(workload, capture)
 
     def row(self, workload: str, arm: str) -> OutputRow:
@@ -85,7 +85,7 @@ class OutputWatch:
         self._rows[workload, arm] = _differing(workload, unlike)
 
     def _again(self, workload: str, first: Capture, second: Capture) -> None:
-        """Base was captured once more: where it differs from itself nothing is held against anyone."""
+        """Base or the expert was captured once more: where it differs from itself nothing is held against anyone."""
         if second.reason or difference(first.values, second.values):
             self._seen[workload, BASE] = Capture(reason="unstable")
             for key in [key for key in self._rows if key[0] == workload]:

@@ -48,9 +48,13 @@ def test_what_the_expert_computes_is_right() -> None:
     assert row(measured, FINE).state == "equal"
 
 
-@pytest.mark.parametrize("arms", [{CONTROL: computing(2.0)}, {BASE: computing(1.0, 3.0)}], ids=["base2", "base again"])
-def test_what_base_does_not_repeat_is_not_compared(arms: dict[str, SimulatedContainer]) -> None:
-    """In its copy, or where it is asked once more because a submission differs."""
+@pytest.mark.parametrize(
+    "arms",
+    [{CONTROL: computing(2.0)}, {BASE: computing(1.0, 3.0)}, {EXPERT: computing(2.0, 3.0)}],
+    ids=["base2", "base again", "expert again"],
+)
+def test_what_merged_code_does_not_repeat_is_not_compared(arms: dict[str, SimulatedContainer]) -> None:
+    """In base's copy, or where base or the expert is asked once more because a submission differs."""
     measured = run({**arms, WRONG: computing(1.1)})
     assert row(measured, WRONG).state == "unstable"
     assert max(launch.round for launch in measured.measurements if launch.arm == WRONG) > 5

@@ -1,0 +1,98 @@
+"""A regrade decides from the files of a trial alone, and decides as grading did."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from datasmith.evaluation.outcome import Outcome, OutputFacts, TestFacts
+from datasmith.evaluation.records import TaskFacts
+from datasmith.evaluation.regrade import regrade_run
+from datasmith.evaluation.rows import rounds_of, trial_rows
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
+from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
+from datasmith.workloads.fresh import FRESH_ROUND
+from datasmith.workloads.watch import OutputRow
+from tests.unit.evaluation.sample_run import SampleRun
+
+KEY = TrialKey("acme_fast_1", "command-good", 1)
+NAMES = ("bench.time_a", "bench.time_b")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """One trial, four times as fast as base where the expert is twice as fast, graded."""
+    run = SampleRun(tmp_path / "mine", [KEY.task_id], ["good"])
+    session = run.session(KEY.task_id, dict.fromkeys(NAMES, 2.0))
+    run.trial(session, KEY.agent, "measured", dict.fromkeys(NAMES, 4.0))
+    arms = {"agents": (agent_arm(KEY.label),)}
+    write_record(run.folder.session(KEY.task_id, 1) / "session.json", session.model_copy(update=arms))
+    facts = TaskFacts(task_id=KEY.task_id, benchmark_dir="benchmarks", expert_patch_sha256="0" * 64, workloads=NAMES)
+    write_record(run.folder.task_facts(KEY.task_id), facts)
+    regrade_run(run.folder)
+    return run.folder
+
+
+def outcome(folder: RunFolder) -> tuple[Outcome, str]:
+    """As it is after grading again."""
+    regrade_run(folder)
+    record = folder.read_trial(KEY)
+    assert record is not None
+    return record.outcome, record.reason or ""
+
+
+def test_a_graded_run_stays_as_it_is(folder: RunFolder) -> None:
+    """With outputs that are equal, and without outputs.json, as older runs are."""
+    assert outcome(folder) == ("measured", "")
+    facts = OutputFacts(workloads=tuple(OutputRow(workload=name, state="equal") for name in NAMES))
+    write_record(folder.trial(KEY) / "outputs.json", facts)
+    assert regrade_run(folder) == ()
+
+
+def test_outputs_decide_before_times(folder: RunFolder) -> None:
+    """Whatever the launches say; both values are in the reason."""
+    row = OutputRow(workload=NAMES[1], state="differs", path="line 8", expected="1", found="2")
+    write_record(folder.trial(KEY) / "outputs.json", OutputFacts(workloads=(row,)))
+    assert outcome(folder)[0] == "failed_outputs"
+    assert "bench.time_b: 2 at line 8 instead of 1" in outcome(folder)[1]
+
+
+def test_a_forged_report_of_tests_decides_before_outputs(folder: RunFolder) -> None:
+    """It is no failure of tests: it is tampering."""
+    write_record(folder.trial(KEY) / "tests.json", TestFacts(built=True, expected=3, broken=2, forged=("a::b",)))
+    assert outcome(folder) == (
+        "tampered_or_unreliable",
+        "1 of 2 tests that the host broke are reported as passed: a::b",
+    )
+
+
+def test_answers_that_were_stored_are_found_in_the_files(folder: RunFolder) -> None:
+    """Launches on other inputs that lie beside the rounds: score and rounds of the report are theirs."""
+    _add(folder.session(KEY.task_id, 1) / "measurements.jsonl", {BASE: 1e-3, EXPERT: 5e-4})
+    _add(folder.trial(KEY) / "measurements.jsonl", {agent_arm(KEY.label): 1e-3})
+    found, reason = outcome(folder)
+    assert found == "measured"
+    assert reason.startswith("1 workloads are only faster on inputs of the suite: bench.time_a")
+    record = folder.read_trial(KEY)
+    assert record is not None
+    assert record.ratios is not None
+    ratios = {row.workload: (row.ratio, row.repeated) for row in record.ratios.workloads}
+    assert ratios[NAMES[0]][0] == pytest.approx(1.0, rel=0.02)
+    assert ratios[NAMES[0]][1] == pytest.approx(4.0, rel=0.05)
+    assert ratios[NAMES[1]] == (pytest.approx(4.0, rel=0.05), None)
+    run = folder.read_run()
+    assert run is not None
+    (row,) = trial_rows(folder, run.config.labels, "floor")
+    rounds = {attempt.workload: attempt.agent for attempt in rounds_of(folder, row, "floor")}
+    assert rounds[NAMES[0]] == pytest.approx([0.0] * 6, abs=0.02)
+    assert min(rounds[NAMES[1]]) > 1.0
+
+
+def _add(path: Path, seconds: Mapping[str, float]) -> None:
+    """Six launches on other inputs of the first workload."""
+    launches = list(read_measurements(path))
+    some = Measurement(NAMES[0], "", FRESH_ROUND, (1.0,), 1, 0.2, 0.2, 0)
+    for arm, each in seconds.items():
+        launches += [replace(some, arm=arm, samples=(each * (1 + 1e-4 * number),)) for number in range(6)]
+    write_measurements(path, launches)
