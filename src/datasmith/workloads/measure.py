@@ -241,8 +241,8 @@ class _Bench:
     def compare_outputs(self, tracks: Sequence[Track]) -> None:
         """Take away the submissions that compute something else than base.
 
-        Where one seems to, base and the expert are captured once more: what they do not repeat themselves is held against
-        nobody.
+        Where one seems to, base and the expert are captured once more: what they do not repeat themselves is held
+        against nobody.
         """
         if self._watch is None:
             return
