@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.agents.coding.base import equipped
+from datasmith.agents.coding.options import AgentOptions
+from datasmith.agents.coding.registry import AGENTS, load_agent
 from datasmith.agents.coding.sandboxed import PLACE
 from datasmith.agents.coding.writers import open_writer
 from datasmith.agents.scripting import Brief, Written
@@ -16,6 +19,7 @@ from datasmith.errors import EngineUnavailable, ModelUnavailable
 from datasmith.settings import Settings
 from tests.conformance.engines import ENGINES, source_tar
 from tests.loopback.model_server import Model, Read, Run, Step, Write, playing
+from tests.sandboxes import tree_task
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
 
@@ -122,6 +126,7 @@ def test_only_the_two_scripts_come_out(name: str, engine: ContainerEngine, image
         assert not fresh.exec(["test", "-e", "/workspace/repo/tests"], timeout=20).ok
 
 
+COMMIT = "git init -q && git add -A && git -c user.name=a -c user.email=a@b.org commit -qm base"
 LOOK_AROUND = """exec 2>&1; env | sort >/tmp/seen
 python3 - <<'FC_PY' >>/tmp/seen
 import os, socket, urllib.request
@@ -199,10 +204,23 @@ def test_an_engine_that_cannot_give_a_way_out_says_so(engine: ContainerEngine, i
 
 @pytest.mark.docker
 def test_docker_gives_the_same_way_out(place: Path) -> None:
-    """A container without network, and the same socket: codex, which needs no C library, works there."""
+    """A container without network, and the same socket: codex, which needs no C library, works there in both roles."""
     here = place / "docker"
     here.mkdir()
     docker = ENGINES["docker"](here)
+    tree = tree_of(docker, here)
     script = f"{PLACE}/{PKG}"
-    written, model = turn("codex", docker, tree_of(docker, here), here, Write(script, FIXED))
+    written, model = turn("codex", docker, tree, here, Write(script, FIXED))
     assert written.scripts[PKG] == FIXED and model.asked, written.log
+    with playing(Write("/workspace/repo/tracked.txt", "faster\n")) as model:
+        settings = settings_for("codex", model, here)
+        agent = load_agent(AGENTS["codex"], AgentOptions("codex", "gpt-test", settings=settings))
+        with (
+            equipped(agent) as (worker, mounts),
+            docker.start(tree, mounts=mounts, writable_env=True) as box,
+        ):
+            assert box.exec(["sh", "-c", COMMIT], timeout=60).ok
+            result = worker.solve(tree_task(tree), box, timeout_s=240)
+    assert "+faster" in result.patch and result.failure is None, result.log
+    assert [step.kind for step in result.steps] == ["tool_call", "tool_result", "message"]
+    assert (result.usage.input_tokens, result.usage.cost_usd) == (22, None)

@@ -64,10 +64,12 @@ class Asked:
 class Model:
     """A running model."""
 
-    url: str
-    steps: Sequence[Step]
+    url: str = ""
+    steps: Sequence[Step] = ()
     asked: list[Asked] = field(default_factory=list)
     status: int = 200
+    others: dict[str, "Model"] = field(default_factory=dict)
+    """Models of other names behind the same address."""
 
     def step(self, results: int) -> Step | None:
         """What to do after so many results; None at the end."""
@@ -217,13 +219,14 @@ class Handler(BaseHTTPRequestHandler):
         bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
         key = self.headers.get("x-api-key") or self.headers.get("x-goog-api-key") or bearer
         self.model.asked.append(Asked(path, key, body))
-        if self.model.status != 200:
-            self.send(self.model.status, "application/json", b'{"error": {"message": "out of order"}}')
+        name = body.get("model") or path.rpartition("/")[2].partition(":")[0]
+        model = self.model.others.get(name, self.model)
+        if model.status != 200:
+            self.send(model.status, "application/json", b'{"error": {"message": "out of order"}}')
         else:
-            self.answer(path, body)
+            self.answer(model, path, body)
 
-    def answer(self, path: str, body: Json) -> None:
-        model = self.model
+    def answer(self, model: Model, path: str, body: Json) -> None:
         if path.endswith("/messages"):
             self.events(anthropic(model, body))
         elif path.endswith("/responses"):
@@ -252,9 +255,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def playing(*steps: Step, status: int = 200) -> Iterator[Model]:
+def playing(*steps: Step, status: int = 200, others: dict[str, Model] | None = None) -> Iterator[Model]:
     """A model that has these steps done, and then says that it is done; with another status it is out of order."""
-    model = Model("", steps, status=status)
+    model = Model("", steps, status=status, others=others or {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Playing", (Handler,), {"model": model}))
     model.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -4,6 +4,7 @@ import pytest
 
 from datasmith.evaluation.outcome import (
     AgentFacts,
+    Ending,
     Outcome,
     OutputFacts,
     TestFacts,
@@ -11,6 +12,7 @@ from datasmith.evaluation.outcome import (
     after_timing,
     before_tests,
     before_timing,
+    with_budget,
 )
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.tasks.policy import GuardVerdict
@@ -30,6 +32,8 @@ PATCH = "diff --git a/x b/x\n"
         (AgentFacts(wall_s=1), PATCH, REFUSED, "refused_patch"),
         (AgentFacts(wall_s=1, failure="broke"), PATCH, ALLOWED, "agent_error"),
         (AgentFacts(wall_s=9, timed_out=True, failure="broke"), PATCH, REFUSED, "agent_timeout"),
+        (AgentFacts(wall_s=9, timed_out=True, failure="broke", outage="HTTP 503"), PATCH, REFUSED, "infra_error"),
+        (AgentFacts(wall_s=9, stopped_by="max_steps=3"), PATCH, ALLOWED, None),
     ],
 )
 def test_what_ends_a_trial_before_its_tests(
@@ -39,6 +43,15 @@ def test_what_ends_a_trial_before_its_tests(
     ending = before_tests(facts, patch, guard)
     assert (ending.outcome if ending else None) == outcome
     assert ending is None or ending.reason
+
+
+def test_a_reason_names_the_budget_that_stopped_the_agent() -> None:
+    """Beside what came of its work, which counts."""
+    stopped = AgentFacts(wall_s=9, stopped_by="max_steps=3")
+    assert with_budget(Ending("measured"), stopped) == Ending("measured", "stopped by max_steps=3")
+    late = with_budget(Ending("no_patch", "nothing was changed"), stopped)
+    assert late == Ending("no_patch", "stopped by max_steps=3; nothing was changed")
+    assert with_budget(Ending("measured"), AgentFacts(wall_s=9)) == with_budget(Ending("measured"), None)
 
 
 @pytest.mark.parametrize(

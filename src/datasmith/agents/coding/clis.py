@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Place = TypeVar("Place")
 NO_KEY = "the-host-holds-the-key"
 """What a program is given where it insists on a key; the gateway puts the real one in its place."""
+_TRIES = "request_max_retries=3,stream_max_retries=3"
+"""What codex does about a model that is out of order; it would try 30 times."""
 _OUTPUT = "/tmp/fc-trajectory.json"
 """In the sandbox, which has a /tmp of its own."""
 
@@ -91,7 +93,7 @@ def codex(settings: "Settings", ask: Ask) -> CodingCli | Lack:
         return found
     if isinstance(upstream, Lack):
         return upstream
-    provider = f'{{name="fc",base_url="{MODEL_URL}",env_key="OPENAI_API_KEY",wire_api="responses"}}'
+    provider = f'{{name="fc",base_url="{MODEL_URL}",env_key="OPENAI_API_KEY",wire_api="responses",{_TRIES}}}'
     words = [f"{AGENT_HOME}/codex/bin/codex", "exec", "--json", "--skip-git-repo-check"]
     words += ["--dangerously-bypass-approvals-and-sandbox", "-c", 'web_search="disabled"']
     words += ["-c", "model_provider=fc", "-c", f"model_providers.fc={provider}", "-c", "analytics.enabled=false"]

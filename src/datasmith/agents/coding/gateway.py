@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import JsonValue
 
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
         if data is None:
             self.close_connection = True
             self._say(413, "too much")
-        elif dialect_of(self.path) is None or ".." in self.path:
+        elif dialect_of(self.path) is None or not _is_straight(self.path):
             self._side(data)
         else:
             self._ask(read_json(data))
@@ -186,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _side(self, data: bytes) -> None:
         plain = self.path.partition("?")[0]
-        if ".." in plain or not plain.endswith(_SIDE_PATHS):
+        if not _is_straight(self.path) or not plain.endswith(_SIDE_PATHS):
             self._refuse(f"only a model can be asked here, not {self.command} {plain[:200]}")
         else:
             self._forward(data, lambda _status, _heard, _trouble: None)
@@ -277,6 +277,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
+
+
+def _is_straight(path: str) -> bool:
+    """A path of this host that leads down only, however it is written."""
+    return path.startswith("/") and ".." not in unquote(path)
 
 
 def _model(path: str, body: Json) -> str:

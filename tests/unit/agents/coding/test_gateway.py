@@ -1,0 +1,144 @@
+"""The gateway on real sockets: what passes, what is refused, what is heard."""
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from datasmith.agents.coding.budget import Budget, Ledger
+from datasmith.agents.coding.gateway import SOCKET, Gateway, Upstream
+from datasmith.agents.coding.inside.launch import STOP_PATH
+from tests.loopback.model_server import Model, Run, playing
+
+KEY = "the-real-key-0123456789"
+QUESTION = {"model": "gpt", "input": [], "tools": [{"type": "function", "name": "shell"}], "stream": True}
+
+
+class Over(http.client.HTTPConnection):
+    """HTTP over a socket of the file system."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("model", timeout=20)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(20)
+        self.sock.connect(str(self._path))
+
+
+@contextmanager
+def gateway(url: str, budget: Budget | None = None, **more: object) -> Iterator[Gateway]:
+    upstream = Upstream(f"{url}/base", "Authorization", KEY, more)  # type: ignore[arg-type]
+    with Gateway(upstream, Ledger(budget or Budget())) as open_one:
+        yield open_one
+
+
+def ask(
+    to: Gateway, path: str = "/v1/responses", body: object = QUESTION, method: str = "POST", **headers: str
+) -> tuple[int, bytes]:
+    connection = Over(to.directory / SOCKET)
+    connection.request(method, path, json.dumps(body) if method == "POST" else None, headers)
+    answer = connection.getresponse()
+    found = answer.status, answer.read()
+    connection.close()
+    return found
+
+
+def test_a_question_is_asked_with_the_hosts_key() -> None:
+    """Below the directory of the address; the sandbox's own key goes nowhere, parameters of the run lie in it."""
+    with playing(Run("ls")) as model, gateway(model.url, temperature=0) as to:
+        status, said = ask(to, "/v1/responses?key=mine&a=b", Authorization="Bearer mine", Cookie="c=d")
+        assert status == 200 and b"response.completed" in said
+        (asked,) = model.asked
+        assert (asked.path, asked.key, asked.body["temperature"]) == ("/base/v1/responses", KEY, 0)
+        (exchange,) = to.ledger.exchanges
+        assert exchange.answered and exchange.reply.tokens.input == 11 and exchange.reply.said[0].kind == "tool_call"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/files"), ("POST", "/v1/files"), ("POST", "/v1/%2e%2e/v1/responses"), ("GET", "http://example.org/"),
+        ("HEAD", "/"), ("POST", "/v1/responses/compact"),
+    ],
+)  # fmt: skip
+def test_nothing_but_the_model_can_be_asked(method: str, path: str) -> None:
+    """Neither other services behind the key, nor another host."""
+    with playing() as model, gateway(model.url) as to:
+        assert ask(to, path, method=method)[0] == 403 and not model.asked and len(to.refused) == 1
+
+
+def test_side_questions_pass_and_count_nothing() -> None:
+    """Counting tokens is no step."""
+    with playing() as model, gateway(model.url, Budget(max_steps=1)) as to:
+        assert ask(to, "/v1/messages/count_tokens")[0] == 200 and not to.ledger.exchanges
+        assert ask(to)[0] == 200 and ask(to)[0] == 403 and len(model.asked) == 2
+
+
+def test_the_launcher_hears_of_the_end_of_a_budget() -> None:
+    """Its open question is answered then, and not when the gateway closes."""
+    heard: list[bytes] = []
+
+    def wait(to: Gateway) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
+            end.settimeout(20)
+            end.connect(str(to.directory / SOCKET))
+            end.sendall(f"GET {STOP_PATH} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            heard.append(end.recv(1))
+
+    for budget, told in ((Budget(max_steps=1), b"H"), (Budget(), b"")):
+        with playing() as model, gateway(model.url, budget) as to:
+            waiting = threading.Thread(target=wait, args=(to,))
+            waiting.start()
+            assert [ask(to)[0] for _ in range(2)] == ([200, 403] if told else [200, 200])
+            if told:
+                waiting.join()
+        waiting.join()
+        assert heard.pop() == told
+
+
+def test_failures_are_passed_on_and_noted() -> None:
+    """A status of the model's, and a model that is gone; neither is an answer."""
+    with playing(others={"gpt": Model(status=529)}) as model:
+        url = model.url
+        with gateway(url) as to:
+            assert ask(to)[0] == 529 and [each.status for each in to.ledger.exchanges] == [529]
+            assert to.trouble() == ""
+    with gateway(url) as to:
+        assert ask(to)[0] == 502 and to.trouble() == "Connection refused"
+        (exchange,) = to.ledger.exchanges
+        assert exchange.status is None and "refused" in exchange.trouble
+
+
+def test_an_answer_that_breaks_off_is_none() -> None:
+    """The sandbox sees the connection end, the ledger a failure."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def broken() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
+
+    threading.Thread(target=broken, daemon=True).start()
+    with listener, gateway(f"http://127.0.0.1:{listener.getsockname()[1]}") as to:
+        with pytest.raises(http.client.IncompleteRead):
+            ask(to)
+        assert "broke off" in to.ledger.exchanges[0].trouble and not to.ledger.exchanges[0].answered
+
+
+def test_a_question_in_chunks_is_read() -> None:
+    """And one that is too long, or has no length, is refused."""
+    with playing() as model, gateway(model.url) as to:
+        connection = Over(to.directory / SOCKET)
+        parts = iter([b'{"model": "gpt", ', b'"input": []}'])
+        connection.request("POST", "/v1/responses", parts, {}, encode_chunked=True)
+        assert connection.getresponse().status == 200 and model.asked[0].body["model"] == "gpt"
+        for size in ("x", "9999999999"):
+            assert ask(to, **{"Content-Length": size})[0] == 413

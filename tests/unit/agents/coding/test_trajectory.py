@@ -1,0 +1,150 @@
+"""Steps, sums, dollars and outages, out of what passed between an agent and its model."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasmith.agents.coding.budget import Budget, Ledger, hosted_tools, laid_over
+from datasmith.agents.coding.dialects import Json, Reply, Said, Tokens
+from datasmith.agents.coding.prices import Price, price_of, read_prices
+from datasmith.agents.coding.trajectory import Exchange, dollars, outage, steps_of, total
+from datasmith.errors import ConfigError
+
+PRICES = {"gpt": Price(input=1.0, output=10.0, cached=0.1)}
+CALL = Said("tool_call", "{}", "shell")
+
+
+def answered(*said: Said, results: Sequence[Said] = (), tokens: Tokens | None = None, model: str = "gpt") -> Exchange:
+    return Exchange(model, 200, "", tuple(results), Reply(said, tokens or Tokens(1_000_000, 100_000)))
+
+
+def test_steps_stand_in_their_order_and_are_paid_once() -> None:
+    """A request's tokens stand at the first step of its answer; a failed request is no step."""
+    found = steps_of(
+        [
+            answered(Said("message", "key k"), CALL),
+            Exchange("gpt", 500),
+            answered(results=[Said("tool_result", "ok")], tokens=Tokens(None, 3)),
+        ],
+        PRICES,
+        lambda text: text.replace("key k", "***"),
+    )
+    assert [(step.index, step.request, step.kind, step.text) for step in found] == [
+        (0, 1, "message", "***"), (1, 1, "tool_call", "{}"), (2, 2, "tool_result", "ok"), (3, 2, "message", ""),
+    ]  # fmt: skip
+    assert [step.input_tokens for step in found] == [1_000_000, None, None, None]
+    assert [step.cost_usd for step in found] == [2.0, None, None, None] and found[3].output_tokens == 3
+
+
+def test_what_one_answer_does_not_tell_nobody_knows() -> None:
+    """Sums over known counts alone would be too small; a model without a price makes the cost unknown."""
+    known = answered(CALL)
+    assert total([known, known, Exchange("gpt", 500)]) == Tokens(2_000_000, 200_000)
+    assert total([known, answered(CALL, tokens=Tokens(None, 1))]) == Tokens(None, 100_001)
+    assert total([]) == Tokens()
+    assert dollars([known, known], PRICES) == 4.0 and dollars([known], {}) is None
+    assert dollars([known, answered(CALL, model="other")], PRICES) is None
+
+
+def test_prices_tell_cached_tokens_from_others() -> None:
+    """Dollars for a million; names are found with and without their provider."""
+    assert PRICES["gpt"].of(Tokens(1_000_000, 0, 500_000)) == pytest.approx(0.5 + 0.05)
+    assert PRICES["gpt"].of(Tokens(None, 5)) is None
+    assert price_of(PRICES, "openai/gpt") == PRICES["gpt"] and price_of(PRICES, "gpt-2") is None
+
+
+@pytest.mark.parametrize("text", ["[]", '{"m": {"input": -1, "output": 1}}', '{"m": {"in": 1}}', "{", None])
+def test_a_price_table_that_cannot_be_read_is_named(text: str | None, tmp_path: Path) -> None:
+    """In one line, with the setting and an example."""
+    path = tmp_path / "prices.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ConfigError, match=r"FC_PRICES=.*prices\.json.*example: ") as caught:
+        read_prices(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "out"),
+    [
+        ([], False), ([200], False), ([200, 429], True), ([200, 503], True), ([200, None], True), ([200, 400], False),
+        ([500, 200], False), ([401], True), ([404, 404], True), ([200, 500, 403], False), ([None], True),
+    ],
+)  # fmt: skip
+def test_an_outage_is_what_the_end_was_like(statuses: list[int | None], out: bool) -> None:
+    """Never answered, or lost in the end; a model that answered after trouble was there, one that refused as well."""
+    exchanges = [answered(CALL) if status == 200 else Exchange("gpt", status) for status in statuses]
+    assert (outage(exchanges) is not None) == out
+
+
+def test_an_answer_that_broke_off_is_an_outage() -> None:
+    """Whatever status it began with."""
+    assert "broke off" in (outage([answered(CALL), Exchange("gpt", 200, "the answer broke off")]) or "")
+
+
+ANSWER = b'{"object": "response", "output": [], "usage": {"input_tokens": 1000000, "output_tokens": 0}}'
+
+
+@given(limit=st.integers(1, 5), failing=st.lists(st.booleans(), max_size=12))
+def test_no_more_than_max_steps_are_answered(limit: int, failing: list[bool]) -> None:
+    """However many of the requests fail; those do not count."""
+    ledger = Ledger(Budget(max_steps=limit))
+    for fails in [*failing, *[False] * limit, False]:
+        if ledger.admit({}):
+            break
+        if fails:
+            ledger.failed("gpt", 500, "")
+        else:
+            ledger.answered("/responses", {}, "gpt", 200, ANSWER)
+    assert sum(exchange.answered for exchange in ledger.exchanges) == limit
+    assert ledger.stopped.is_set() and ledger.stopped_by == f"max_steps={limit}" and ledger.admit({})
+
+
+def test_the_request_that_exceeds_the_dollars_is_the_last() -> None:
+    """By the table, or where it does not know the model by the price of the one that was asked for."""
+    for model, fallback in (("gpt", None), ("other", PRICES["gpt"])):
+        ledger = Ledger(Budget(max_cost_usd=1.5, prices=PRICES, fallback=fallback))
+        for _ in range(2):
+            assert not ledger.admit({})
+            ledger.answered("/responses", {}, model, 200, ANSWER)
+        assert "max_cost_usd=1.5" in ledger.admit({}) and ledger.stopped.is_set()
+
+
+def test_a_result_is_told_once() -> None:
+    """Each question repeats what was said before it."""
+    ledger = Ledger(Budget())
+    items: list[Json] = [{"type": "function_call_output", "call_id": "a", "output": "same"}]
+    for body in ({"input": items}, {"input": [*items, {**items[0], "call_id": "b"}]}):
+        assert not ledger.admit(body)  # type: ignore[arg-type]
+        ledger.answered("/responses", body, "gpt", 200, ANSWER)  # type: ignore[arg-type]
+    assert [len(exchange.results) for exchange in ledger.exchanges] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("body", "refused"),
+    [
+        ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, True),
+        ({"tools": [{"type": "web_search"}]}, True),
+        ({"tools": [{"type": "mcp", "server_url": "http://x"}]}, True),
+        ({"tools": [{"googleSearch": {}}]}, True),
+        ({"tools": [{"url_context": {}}]}, True),
+        ({"mcp_servers": [{"url": "http://x"}]}, True),
+        ({"tools": [{"name": "search_files", "input_schema": {}}]}, False),
+        ({"tools": [{"type": "function", "name": "web_search"}]}, False),
+        ({"tools": [{"functionDeclarations": [{"name": "google_web_search"}]}]}, False),
+        ({"tools": [3]}, False),
+        ({}, False),
+    ],
+)
+def test_tools_that_a_provider_runs_on_the_network_are_refused(body: Json, refused: bool) -> None:
+    """A search on the web would find the fix; functions of the agent's own run in its sandbox."""
+    assert bool(hosted_tools(body)) == refused
+    assert bool(Ledger(Budget()).admit(body)) == refused
+
+
+def test_more_parameters_are_merged() -> None:
+    """Objects are; anything else is replaced."""
+    assert laid_over({"a": {"b": 1, "c": 2}, "d": 3}, {"a": {"c": 4}, "d": {}}) == {"a": {"b": 1, "c": 4}, "d": {}}
