@@ -32,8 +32,9 @@ class Item(Protocol):
 class PluginManager(Protocol):
     """What of pytest's plugin manager is used."""
 
-    def register(self, plugin: object, name: str) -> object:
-        """Add a plugin."""
+    @property
+    def register(self) -> Callable[[object, str], object]:
+        """Adds a plugin under a name."""
 
 
 class Config(Protocol):
