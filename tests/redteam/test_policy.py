@@ -28,10 +28,14 @@ def tree() -> Tree:
 
 
 GENERIC = generic_attacks(tree())
-every_generic = pytest.mark.parametrize("attack", GENERIC, ids=lambda attack: attack.name)
+HIDDEN = ("hidden-words", "main-module", "reply-swapped")
+"""Say nothing that the policy looks for: what holds them runs."""
+every_plain = pytest.mark.parametrize(
+    "attack", [attack for attack in GENERIC if attack.name not in HIDDEN], ids=lambda attack: attack.name
+)
 
 
-@every_generic
+@every_plain
 def test_an_attack_that_says_what_it_does_is_refused(attack: Attack) -> None:
     """Each attack of the table is refused unseen: by where it puts files, or by what its lines speak of."""
     assert not check_patch(attack.patch, benchmark_dir="benchmarks").allowed

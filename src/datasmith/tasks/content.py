@@ -16,33 +16,41 @@ BINARY = (".so", ".pyd", ".dll", ".dylib", ".a", ".o", ".lib", ".exe", ".pyc", "
 """Files that run, and that nobody can read."""
 
 
-_MODULES = "(?:time|timeit|gc|sys|os|pickle|json|random|atexit|signal|builtins|importlib|subprocess|threading)"
+_MODULES = "(?:time|timeit|gc|sys|os|io|pickle|json|random|math|statistics|signal|builtins|importlib|subprocess|threading|copyreg)"
 _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     "the tools of benchmarks or tests": (
         r"\b(asv_runner|asv_bench|_pytest|pluggy|junitxml|airspeed)\b|PYTEST_",
         r"""["']_?pytest["']|\b(import|from)\s+(pytest|asv)\b""",
+        r"""\b(import|from)\s+(inside|__main__)\b|\[\s*["'](__main__|inside)""",
         r"/opt/fc\b|/workspace\b|fc-junit|/logs/(verifier|agent)|\bwall_timer\b",
     ),
     "what other modules hold": (
         rf"(^|;)\s*{_MODULES}(\.\w+)+\s*=[^=]|\bdefault_timer\s*=[^=]",
+        r"\.(perf_counter|monotonic|process_time|thread_time|timeit)(_ns)?\s*=[^=]",
+        rf"\b(getattr|setattr|delattr|vars|dir)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
+        r"\bunittest\.mock\b|\bmonkeypatch\b|__(globals|builtins|subclasses|closure)__\b",
         r"\bsys\.modules\.(values|items|copy)\b|[(=]\s*sys\.modules\s*\)|\bfor\b.*\bin\s+sys\.modules\b",
         r"\bget_(objects|referrers|referents)\s*\(",
         r"\bmeta_path\b|\bpath_hooks\b|\bMetaPathFinder\b|\bpath_importer_cache\b",
     ),
     "its callers": (
         r"_getframe|_current_frames|\bf_(back|locals|globals|builtins)\b|\btb_frame\b",
+        r"\btraceback\.(walk_stack|extract_stack|walk_tb|StackSummary)\b|\b(gi|cr|ag)_frame\b|\bcell_contents\b",
         r"\bcurrentframe\b|\bgetouterframes\b|\binspect\.(stack|trace)\b",
         r"\bset(trace|profile)(_all_threads)?\s*\(|\bsys\.monitoring\b|\baddaudithook\b",
     ),
     "its process": (
         r"\bos\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|sched_setaffinity|kill|killpg)\s*\(",
+        r"\bos\.(write|writev|pwrite|pwritev|closerange|fdopen|abort)\s*\(|\bopen\s*\(\s*\d|\bsys\.argv\b",
         r"\batexit\b|\bos\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
         r"/proc/|/dev/(mem|shm)|\bLD_[A-Z_]+\b|\bPYTHON[A-Z]{3,}\b",
         r"\bctypes\.(pythonapi|PYFUNCTYPE|memmove|memset|string_at)\b|\bfrom_address\s*\(|\bPYFUNCTYPE\b",
+        r"""\b(CDLL|PyDLL|LoadLibrary)\s*\(\s*(None|["'](libc|libpython))|\bctypes\.util\b""",
     ),
     "code made of text": (
         r"""(?<![\w.])(exec|eval|__import__)\s*\((?!["'][\w.]+["']\))""",
         r"""\bgetattr\s*\([^,]+,\s*["'][^"']*["']\s*[+%.]|\b__code__\s*=[^=]|\bCodeType\b|\bmarshal\b""",
+        r"\bcodecs\.decode\b|\bb(16|32|64|85)decode\b|\bfromhex\b|\[::-1\]\s*\)\s*\(|\battrgetter\s*\([^\"')]",
     ),
     "equality with everything": (r"def\s+__eq__\b.*:\s*return\s+True\b",),
     "git's objects": (r"\bcat-file\b|\.git/|\brev-list\b|\bfor-each-ref\b",),
@@ -56,6 +64,8 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
 }
 _RENAMED = re.compile(r"\b([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
+_JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
+"""Between two texts that Python makes one of."""
 _FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\s+(.*)")
 
 
@@ -79,7 +89,7 @@ def _more(words: Mapping[str, tuple[str, ...]], added: Sequence[str], removed: S
 
 def _code(lines: Sequence[str], mark: str) -> list[str]:
     """The lines with a mark, without it, without comments that fill a line, and with other names of modules undone."""
-    texts = [line[1:] for line in lines if line.startswith(mark)]
+    texts = [_JOINED.sub("", line[1:]) for line in lines if line.startswith(mark)]
     code = [text for text in texts if not text.lstrip().startswith(("#", "//", ">>>"))]
     renamed = {name: full for text in code for name, full in _names(text) if name != full}
     if not renamed:
