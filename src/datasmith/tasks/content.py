@@ -16,7 +16,8 @@ BINARY = (".so", ".pyd", ".dll", ".dylib", ".a", ".o", ".lib", ".exe", ".pyc", "
 """Files that run, and that nobody can read."""
 
 
-_MODULES = "(?:time|timeit|gc|sys|os|io|pickle|json|random|math|statistics|signal|builtins|importlib|subprocess|threading|copyreg)"
+_NAMES = "time timeit gc sys os io pickle json random math statistics signal builtins importlib subprocess copyreg"
+_MODULES = f"(?:{'|'.join(_NAMES.split())}|threading)"
 _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     "the tools of benchmarks or tests": (
         r"\b(asv_runner|asv_bench|_pytest|pluggy|junitxml|airspeed)\b|PYTEST_",

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ExecResult
 from datasmith.workloads.base import SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize, Pace
+from datasmith.workloads.channel import new_key, own_lines
 from datasmith.workloads.guard import disturbance, read_core
 from datasmith.workloads.mounts import COMPILED_ENV, COMPILED_HOME, script
 from datasmith.workloads.watch import Capture
@@ -106,15 +107,17 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
     """
     before = read_core(order.cpu)
     limit_s = (workload.timeout_s + START_ALLOWANCE_S) * (CAPTURE_FACTOR if order.tells else 1.0)
+    key = new_key()
     result = container.exec(
-        script("launch", _request(workload, size, order)),
+        script("launch"),
+        stdin=_request(workload, size, order, key).encode(),
         timeout=limit_s,
         env=COMPILED_ENV,
         cwd=COMPILED_HOME,
         cpus=() if order.cpu is None else (order.cpu,),
     )
     disturbed = disturbance(before, read_core(order.cpu), result.wall_s, result.cpu_s)
-    reply, capture = _outcome(result, workload, order, limit_s)
+    reply, capture = _outcome(result, workload, order, limit_s, key)
     if isinstance(reply, Reply) and size.number and reply.number * len(reply.samples) != size.calls:
         reply = f"{TAMPERED}: {size.calls} calls were asked for, {reply.number * len(reply.samples)} are reported"
     measurement = Measurement(
@@ -132,14 +135,15 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
     return Launched(measurement, reply if isinstance(reply, Reply) else None, capture)
 
 
-def _request(workload: Workload, size: LaunchSize, order: Order) -> str:
-    key = workload.setup_cache_key
+def _request(workload: Workload, size: LaunchSize, order: Order, key: str) -> str:
+    cache = workload.setup_cache_key
     return json.dumps(
         {
+            "key": key,
             "suite": suite_path(order.benchmark_dir),
             "name": workload.benchmark,
             "index": workload.index,
-            "cache": None if key is None else cache_path(key),
+            "cache": None if cache is None else cache_path(cache),
             "number": size.number,
             "repeat": size.repeat,
             "warmup": size.warmup_s,
@@ -151,13 +155,16 @@ def _request(workload: Workload, size: LaunchSize, order: Order) -> str:
 
 
 def _outcome(
-    result: ExecResult, workload: Workload, order: Order, limit_s: float
+    result: ExecResult, workload: Workload, order: Order, limit_s: float, key: str
 ) -> tuple[Reply | str, Capture | None]:
     """The reply, or why there is none; and the outputs, which are told after it: they may fail by themselves."""
-    times, told, outputs = result.stdout, b"", None
-    if order.tells:
-        times, told, outputs = result.stdout.partition(b"\n")
     ended = _ended(result, limit_s)
+    said = own_lines(result.stdout, key, cut_off=bool(ended))
+    if said is None:
+        return f"{TAMPERED}: what was replied is not the launch's own", None
+    times, told, outputs = said, b"", None
+    if order.tells:
+        times, told, outputs = said.partition(b"\n")
     if ended and not told:
         return ended, None
     reply = parse_reply(times)

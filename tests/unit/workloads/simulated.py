@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
 from datasmith.docker.engine import ExecResult, ImageRef
+from datasmith.workloads.channel import signed
 
 IMAGE = ImageRef("simulated", "x", "sha256:0")
 Request = Mapping[str, object]
@@ -38,8 +39,12 @@ class SimulatedContainer:
         cpus: Sequence[int] = (),
     ) -> ExecResult:
         """See Container."""
-        request: Request = json.loads(argv[-1])
+        request: Request = json.loads(stdin)
         self.requests.append(request)
+        said = self._said(request)
+        return replace(said, stdout=signed(said.stdout, str(request["key"])))
+
+    def _said(self, request: Request) -> ExecResult:
         special = self.reply(request)
         if special is not None:
             return special
@@ -50,8 +55,8 @@ class SimulatedContainer:
         own = {"number": 0, "repeat": 0, "warmup_time": -1}
         took = seconds * number * repeat
         samples = [seconds * self.claims] * repeat
-        said = {"samples": samples, "number": number, "run_s": took, "setup_s": 0.0, "own": own}
-        lines = [said]
+        times = {"samples": samples, "number": number, "run_s": took, "setup_s": 0.0, "own": own}
+        lines: list[dict[str, object]] = [times]
         if request["capture"] is not None:
             lines.append({"values": [["line 1", ["float", repr(self.computes())]]], "capture_s": 0.01})
         return ExecResult(0, "\n".join(map(json.dumps, lines)).encode(), b"", 0.15 + took, 0.14 + took, timed_out=False)

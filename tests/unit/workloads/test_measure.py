@@ -188,7 +188,7 @@ class ScatteredStart(SimulatedContainer):
     def exec(self, *args: object, **kwargs: object) -> ExecResult:
         """See Container."""
         source = np.random.default_rng(len(self.requests))
-        request = json.loads(args[0][-1])  # type: ignore[index]
+        request = json.loads(kwargs["stdin"])  # type: ignore[arg-type]
         told, self.claims = self.claims, 1.0 if request["number"] >= self.honest_from else self.claims
         done = super().exec(*args, **kwargs)  # type: ignore[arg-type]
         self.claims = told

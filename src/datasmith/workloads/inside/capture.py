@@ -11,9 +11,9 @@ import inspect
 import json
 import random
 import sys
-import time
 import tokenize
 import types
+from time import perf_counter
 
 from .describe import Describer, attributes
 from .foreign import Node
@@ -50,9 +50,9 @@ class Recorder:
 
     def add(self, label: str, value: object) -> None:
         """Describe a value under a name."""
-        started = time.perf_counter()
+        started = perf_counter()
         self.records.append([label, self._describer.node(value)])
-        self.seconds += time.perf_counter() - started
+        self.seconds += perf_counter() - started
 
     def whole(self) -> Node:
         """Everything that was seen, as one value."""
@@ -162,10 +162,10 @@ def watched_call(benchmark: Benchmark, recorder: Recorder) -> float:
     given = benchmark._build_params()  # type: ignore[attr-defined]
     instance = getattr(benchmark.func, "__self__", None)
     before = _state(instance, given)
-    started = time.perf_counter()
+    started = perf_counter()
     returned = benchmark.func(*given)
     recorder.add("returned value", returned)
-    seconds = time.perf_counter() - started
+    seconds = perf_counter() - started
     for name, value, text in _named(instance, given):
         if before.get(name) != text:
             recorder.add(name, value)

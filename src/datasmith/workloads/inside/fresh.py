@@ -11,7 +11,7 @@ import inspect
 import os
 import random
 import sys
-import time
+from time import perf_counter
 
 from .capture import Keep, Recorder, plain_function, plant_seed, rewrite, watched_call
 from .describe import Describer
@@ -189,21 +189,21 @@ def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[list
     inputs = Inputs(benchmark, seeds_only)
     warming, describer = Recorder(), Describer()
     inputs.make(twist, warming)
-    started = time.perf_counter()
+    started = perf_counter()
     for _ in range(WARM_CALLS):
         watched_call(benchmark, warming)
-        if time.perf_counter() - started > WARM_S:
+        if perf_counter() - started > WARM_S:
             break
     taken: list[float] = []
     calls: list[float] = []
     values: Node = []
-    started = time.perf_counter()
+    started = perf_counter()
     for number in range(1, TIMED_INPUTS + 1):
         recorder = Recorder(describer)
         inputs.make(twist + number, recorder)
         taken.append(watched_call(benchmark, recorder))
         calls.append(max(taken[-1] - recorder.seconds, 1e-9))
         values.append([f"input {number}", recorder.whole()])
-        if time.perf_counter() - started > TIMED_S:
+        if perf_counter() - started > TIMED_S:
             break
     return taken, calls, values

@@ -1,9 +1,10 @@
-"""One launch: a fresh process that times one workload: `python -m inside.launch '{…}'` prints one line of JSON.
+"""One launch: a fresh process that times one workload: `python -m inside.launch` prints one line of JSON.
 
-Request: suite, name, index (or null), cache (directory or null); number, repeat, warmup as asv_runner's attributes
-(number 0: calibrate); call (false: everything but the timed call, so that the host sees what set-up costs);
-capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and seeds_only:
-then other inputs than the suite's are timed instead, and the second line says what came of them).
+It is asked on standard input, which is read before any code of the arm is there: no command line tells of it. Request:
+key (that the reply is signed with), suite, name, index (or null), cache (directory or null); number, repeat, warmup as
+asv_runner's attributes (number 0: calibrate); call (false: everything but the timed call, so that the host sees what
+set-up costs); capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and
+seeds_only: then other inputs than the suite's are timed instead, and the second line says what came of them).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
 Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
@@ -16,10 +17,13 @@ import contextlib
 import io
 import json
 import sys
-import time
+from time import perf_counter
 
-from .report import Report, failure, leave_script_path
+from .report import TYPE_CHECKING, Report, failure, hide, leave_script_path
 from .suite import Benchmark, SetupCacheFailed, enter_directory, give_cache, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CALIBRATION_S = 0.05
 """A calibrating launch goes on taking samples for this long."""
@@ -72,34 +76,46 @@ def run(benchmark: Benchmark, request: dict[str, object]) -> dict[str, object]:
     benchmark._setup_isolates_timed_calls = False  # type: ignore[attr-defined]
     if not request["call"]:
         empty_call(benchmark)
-    started = time.perf_counter()
+    started = perf_counter()
     result = benchmark.do_run()
-    elapsed = time.perf_counter() - started
+    elapsed = perf_counter() - started
     if isinstance(result, dict):
         return {"samples": result["samples"], "number": result["number"], "run_s": elapsed, "own": own}
     return {"samples": [float(str(result))], "number": 1, "run_s": elapsed, "own": own}
 
 
-def outputs(benchmark: Benchmark, seed: int) -> dict[str, object]:
+def outputs(
+    benchmark: Benchmark, seed: int, capture: Callable[[Benchmark, int], dict[str, object]]
+) -> dict[str, object]:
     """What one more call computes, and the seconds that it took to find out."""
-    started = time.perf_counter()
-    from .capture import capture
-
+    started = perf_counter()
     found = capture(benchmark, seed)
-    return dict(found, capture_s=time.perf_counter() - started)
+    return dict(found, capture_s=perf_counter() - started)
 
 
-def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report) -> dict[str, object]:
+class Checks:
+    """What only some launches need; it is imported before the suite is, so that the suite cannot change it."""
+
+    def __init__(self, request: dict[str, object]) -> None:
+        if request["fresh"]:
+            from .fresh import time_fresh
+
+            self.time_fresh = time_fresh
+        if request["capture"] is not None:
+            from .capture import capture
+
+            self.capture = capture
+
+
+def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks: Checks) -> dict[str, object]:
     """Time the benchmark on inputs that nobody knew beforehand, and say what it computes of them."""
-    from .fresh import time_fresh
-
     assert isinstance(wanted, dict)
-    samples, calls, values = time_fresh(benchmark, int(wanted["twist"]), bool(wanted["seeds_only"]))
+    samples, calls, values = checks.time_fresh(benchmark, int(wanted["twist"]), bool(wanted["seeds_only"]))
     report.say({"samples": samples, "number": 1, "run_s": sum(samples), "setup_s": 0.0, "own": {}})
     return {"values": values, "calls": calls}
 
 
-def launch(request: dict[str, object], report: Report) -> dict[str, object]:
+def launch(request: dict[str, object], report: Report, checks: Checks) -> dict[str, object]:
     """Load, set up, run and tear down one workload; where outputs are wanted, the times are told before them."""
     cache = request["cache"]
     cache_dir = str(cache) if cache else None
@@ -108,10 +124,10 @@ def launch(request: dict[str, object], report: Report) -> dict[str, object]:
     benchmark = load(str(request["suite"]), str(request["name"]), None if index is None else int(str(index)))
     give_cache(benchmark, cache_dir)
     if request["fresh"]:
-        return on_fresh_inputs(benchmark, request["fresh"], report)
-    started = time.perf_counter()
+        return on_fresh_inputs(benchmark, request["fresh"], report, checks)
+    started = perf_counter()
     skipped = set_up(benchmark)
-    setup_s = time.perf_counter() - started
+    setup_s = perf_counter() - started
     try:
         if skipped is not None:
             return {"skipped": skipped}
@@ -119,16 +135,20 @@ def launch(request: dict[str, object], report: Report) -> dict[str, object]:
         if request["capture"] is None:
             return said
         report.say(said)
-        return outputs(benchmark, int(str(request["capture"])))
+        return outputs(benchmark, int(str(request["capture"])), checks.capture)
     finally:
         benchmark.do_teardown()
 
 
 if __name__ == "__main__":
     report = Report()
+    asked = json.loads(sys.stdin.buffer.read())
+    report.sign(asked.pop("key"))
+    checks = Checks(asked)
     leave_script_path()
+    hide()
     try:
-        reply = launch(json.loads(sys.argv[1]), report)
+        reply = launch(asked, report, checks)
     except SetupCacheFailed as error:
         reply = {"failed": f"setup_cache failed: {error}"}
     except NotImplementedError as error:
