@@ -10,6 +10,9 @@ else:
         """`__version__`, read when it is asked for: it takes as long as everything else that `--version` loads."""
         if name != "__version__":
             raise AttributeError(name)
-        from importlib.metadata import version
+        from importlib.metadata import PackageNotFoundError, version
 
-        return version("fc-data")
+        try:
+            return version("fc-data")
+        except PackageNotFoundError:
+            return version("fc-eval")  # installed by itself

@@ -59,6 +59,8 @@ def expert_patch(new: str = FAST) -> str:
 def calc_image(engine: BubblewrapEngine, where: Path, files: Mapping[str, bytes] = FILES) -> ImageRef:
     """The image: the tree, and a venv without packages."""
     tree = committed(where / "tree", dict(files))
+    for name in ("logs", "hooks"):
+        shutil.rmtree(tree / ".git" / name)
     with tarfile.open(where / "repo.tar", "w") as archive:
         for path in sorted(tree.iterdir()):
             archive.add(path, arcname=path.name)

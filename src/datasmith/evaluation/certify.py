@@ -12,6 +12,7 @@ from datasmith.docker.verifiers import run_tests
 from datasmith.errors import MeasurementFailed
 from datasmith.evaluation.grading import REBUILD_TIMEOUT_S
 from datasmith.evaluation.images import image_of
+from datasmith.evaluation.outcome import named
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S
@@ -54,7 +55,7 @@ class Certifier:
         with self.engine.start(image, limits=self._limits, mounts=inside_mounts()) as container:
             names = task.build.build_args.get("FC_IMPORT_NAMES", "").split()
             fix = fix_of(task.expert_patch, {task.merge_commit})
-            sealed = seal.check(container, fix=fix, import_names=names).ok
+            sealed = seal.check(container, fix=fix, import_names=names)
             at_base = self._passed(task, container)
         self.say("tests with the expert's patch", 0, None)
         with self._arm(task, image, task.expert_patch) as container:
@@ -65,13 +66,16 @@ class Certifier:
             self._measured(task, image),
             tests_base=len(at_base),
             tests_expert=len(at_base & with_expert),
-            sealed=sealed,
+            sealed=sealed.ok,
             engine=self.engine.name,
             now=self.now(),
             machine=this_machine(),
             plan=self.plan,
             suite=task.suite,
         )
+        if not sealed.ok:
+            reason = f"{certificate.reason}: {named(sealed.problems)}"
+            certificate = certificate.model_copy(update={"reason": reason})
         rebuilt = None if image.digest == task.image_digest else task.image_digest
         return _with_base(certificate.model_copy(update={"rebuilt_from": rebuilt}), task, len(at_base))
 

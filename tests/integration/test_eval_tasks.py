@@ -1,0 +1,112 @@
+"""Tasks from the outside: certified on this machine, shown, and looked into by a person or a script."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
+from datasmith.errors import ConfigError
+from datasmith.tasks.folder import check_task, task_digest
+from datasmith.workloads import launch
+from tests.integration.eval_task import calc_image, calc_task, expert_patch
+from tests.sandboxes import embedded_engine
+
+pytestmark = pytest.mark.engine
+
+TASK = "acme_calc_1"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("tasks")
+    image = calc_image(embedded_engine(place / "cache"), place)
+    calc_task(image, place / "tasks", place / "repo.tar.gz")
+    return place
+
+
+@pytest.fixture
+def home(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("FC_CACHE_DIR", str(root / "cache"))
+    monkeypatch.setenv("FC_ENGINE", "bubblewrap")
+    monkeypatch.setenv("FC_DATASETS_FILE", str(root / "none.json"))
+    # The host guard throws away launches on a core that others use too: tests run beside each other, on any machine.
+    monkeypatch.setattr(launch, "disturbance", lambda *_: None)
+    return root
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = run_app(app, words)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_task_is_certified_here_and_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The expert's patch is faster here, its tests pass, the seal holds; the folder's digest does not change."""
+    folder = home / "tasks" / TASK
+    digest = task_digest(folder)
+    code, out, err = said(capsys, "certify", str(folder), "--max-rounds", "8", "--json")
+    (found,) = json.loads(out)
+    here = found["here"]
+    assert (code, here["status"], here["sealed"]) == (0, "valid", True), (err, here["reason"])
+    assert (here["tests_passed_base"], here["tests_passed_expert"], here["engine"]) == (1, 1, "bubblewrap")
+    assert here["expert"]["speedup"] > 5 > 1.5 > here["control"]["speedup"]
+    assert found["merged"] == here
+    assert len(list((folder / "certificates").glob("*.json"))) == 1
+    assert task_digest(folder) == digest
+    assert [problem for problem in check_task(folder) if "certificate" in problem] == []
+    code, out, _ = said(capsys, "tasks", "show", "acme/calc#1", "--dataset", "tasks")
+    assert code == 0
+    assert f"{TASK}: Use the closed form" in out and "certificate: valid, expert " in out
+    assert "total(n) is slow" in out and "n * (n - 1)" not in out
+    code, out, _ = said(capsys, "tasks", "show", TASK, "--dataset", "tasks", "--json")
+    assert json.loads(out)[0]["certificates"][0]["status"] == "valid" and "expert_patch" not in out
+    code, _, err = said(capsys, "certify", TASK)
+    assert code == ConfigError.exit_code and "no task folder" in err
+
+
+def test_a_command_runs_in_a_pristine_sandbox(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its output and exit code come through; nothing of it is there the next time; a patch can be laid in first."""
+    words = ("tasks", "interact", TASK, "--dataset", "tasks")
+    code, out, _ = said(capsys, *words, "--command", "echo x >>calc.py; git status --porcelain; id -u; exit 7")
+    assert code == 7
+    assert out.split() == ["M", "calc.py", "1000"]
+    (home / "my.diff").write_text(expert_patch())
+    code, out, _ = said(capsys, *words, "--command", "cat calc.py", "--patch", "my.diff")
+    assert (code, out) == (0, "def total(n):\n    return n * (n - 1) // 2\n")
+    code, out, _ = said(capsys, *words, "--command", "sleep 60", "--timeout", "1")
+    assert (code, out) == (124, "")
+    code, _, err = said(capsys, *words)
+    assert code == ConfigError.exit_code and "there is no terminal" in err
+
+
+def test_a_person_gets_a_shell(home: Path) -> None:
+    """On a terminal of its own: it is one inside too, a child can be interrupted, and the exit code comes through."""
+    ours, theirs = os.openpty()
+    words = [sys.executable, "-m", "datasmith.cli.eval", "tasks", "interact", TASK, "--dataset", "tasks"]
+    child = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    seen = _until(ours, b"$ ")
+    os.write(ours, b"tty; echo sum=$((40 + 2)); sleep 100\n")
+    seen += _until(ours, b"sum=42\r\n")
+    time.sleep(1)
+    os.write(ours, b"\x03")
+    os.write(ours, b"echo again; exit 9\n")
+    seen += _until(ours, b"again\r\n")
+    assert child.wait(timeout=120) == 9, seen
+    assert b"/dev/pts/" in seen or b"/dev/console" in seen, seen
+    os.close(ours)
+
+
+def _until(terminal: int, text: bytes) -> bytes:
+    seen, deadline = b"", time.monotonic() + 120
+    while text not in seen:
+        assert time.monotonic() < deadline, seen
+        seen += os.read(terminal, 4096)
+    return seen
