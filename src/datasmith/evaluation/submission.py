@@ -25,10 +25,10 @@ from datasmith.tasks.folder import read_task, task_digest
 
 MANIFEST = "manifest.json"
 _TOP = ("run.json", "run.lock")
-_ARM_FILES = frozenset({"task.json", "session.json", "measurements.jsonl"})
-_TRIAL_FILES = frozenset(
-    {"trial.json", "patch.diff", "agent.log", "trajectory.json", "tests.json", "outputs.json", "measurements.jsonl"}
-)
+_KINDS = frozenset({".json", ".jsonl", ".diff", ".log"})
+_DEPTHS = range(4, 6)
+"""Parts of a trial's, a session's and a task's files: trials/TASK/_arms/task.json, trials/TASK/AGENT/1/trial.json."""
+_NOT_OURS = frozenset({"leases", "build.log"})
 SHOWN = 5
 
 
@@ -156,9 +156,8 @@ def _belongs(name: str) -> bool:
     parts = PurePosixPath(name).parts
     if len(parts) == 1:
         return name in _TOP
-    if parts[0] != "trials" or len(parts) not in {4, 5}:
-        return False
-    return parts[-1] in (_ARM_FILES if parts[2] == "_arms" else _TRIAL_FILES)
+    hidden = any(part.startswith(".") or part in _NOT_OURS for part in parts)
+    return parts[0] == "trials" and len(parts) in _DEPTHS and not hidden and PurePosixPath(name).suffix in _KINDS
 
 
 def _packed(root: Path, names: Sequence[str], manifest: Manifest) -> bytes:
