@@ -53,6 +53,8 @@ CLAIM = 0.02
 """A submission that claims to be faster by this much, as ln ratio, and not by chance, is audited."""
 LARGE_CLAIM = math.log(1.1)
 """A claim that speaks for itself, and says nothing of an arm's other workloads."""
+STARTLING_CLAIM = math.log(1.3)
+"""A larger one is audited however noisy the machine is."""
 SUSPECT_S = 0.005
 SUSPECT_SHARE = 0.03
 """Audit an arm that spends this many seconds, plus this share of base's timed seconds, more than base outside calls."""
@@ -101,7 +103,8 @@ def claims(
 
     Those are faster whose own interval is above 1, and that by more than their noise floor (as ln ratio: what the
     control, the same code, was seen to differ by); and, where all but the large ones of them are faster in their mean,
-    each workload that has a part in it.
+    each workload that has a part in it. A large claim needs no certainty: who lies in most rounds, and not in all, has
+    a wide interval and the estimate that it wants.
     """
     usable = {name: ratios for name, ratios in rounds.items() if len(ratios) >= 2}
     faster = {name for name, ratios in usable.items() if float(np.median(ratios)) > CLAIM}
@@ -110,7 +113,13 @@ def claims(
     large = {name for name in certain if float(np.median(usable[name])) > LARGE_CLAIM}
     others = [ratios for name, ratios in usable.items() if name not in large]
     together = bool(others) and hierarchical(others, rng=rng).low > 1.0
-    return frozenset(faster if together else certain)
+    bold = {name for name in faster if float(np.median(usable[name])) > _bold(floors.get(name, 0.0))}
+    return frozenset(faster if together else certain | bold)
+
+
+def _bold(floor: float) -> float:
+    """The ln ratio beyond which a claim is checked even if its interval holds 1."""
+    return max(LARGE_CLAIM, min(floor, STARTLING_CLAIM))
 
 
 def is_suspect(base: Mapping[int, Measurement], arm: Mapping[int, Measurement]) -> bool:

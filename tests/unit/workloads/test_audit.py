@@ -128,6 +128,16 @@ def test_a_claim_within_what_the_control_differs_by_is_none() -> None:
     assert claims(rounds, {"one": 0.10}, np.random.default_rng(6)) == frozenset()
 
 
+def test_a_lie_in_most_rounds_is_a_claim() -> None:
+    """Its interval holds 1, its estimate is large: it is checked, unless the control explains it."""
+    rounds = {"one": np.array([1.1, 0.0, 1.1, 1.1, 0.0, 1.1])}
+    assert claims(rounds, {"one": 0.01}, np.random.default_rng(6)) == frozenset({"one"})
+    assert claims(rounds, {"one": 2.0}, np.random.default_rng(6)) == frozenset({"one"})
+    mild = {"one": np.array([0.15, -0.1, 0.15, 0.15, -0.1, 0.15])}
+    assert claims(mild, {"one": 0.01}, np.random.default_rng(6)) == frozenset({"one"})
+    assert claims(mild, {"one": 0.2}, np.random.default_rng(6)) == frozenset()
+
+
 def test_only_a_speed_up_that_is_no_noise_is_a_claim() -> None:
     """The same code under 10 % of scatter claims nothing, a workload that is 30 % faster is one claim."""
     assert claimed(0.1) == frozenset()
