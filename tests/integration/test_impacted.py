@@ -181,6 +181,8 @@ def test_a_run_measures_what_is_impacted(
 
 def test_a_choice_that_is_none_is_refused(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """One line that names the option and an example."""
-    words = ("run", "--dataset", str(place.root), "--config", "x.json", "--select", "some")
+    (place.root / "nop.json").write_text('[{"agent": "nop", "model": "none"}]')
+    given = ("--dataset", str(place.root / "tasks"), "--config", str(place.root / "nop.json"))
+    words = ("run", *given, "--select", "some")
     assert run_app(app, words) == 2
     assert "--select impacted" in capsys.readouterr().err

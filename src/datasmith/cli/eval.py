@@ -7,6 +7,7 @@ import typer
 
 from datasmith.cli.common import run_app, show_version
 from datasmith.cli.eval_certify import certify
+from datasmith.cli.eval_confirm import confirm
 from datasmith.cli.eval_findings import compare, findings
 from datasmith.cli.eval_options import help_without_command
 from datasmith.cli.eval_redteam import redteam
@@ -27,6 +28,7 @@ app = typer.Typer(
 
 app.command()(certify)
 app.command()(compare)
+app.command()(confirm)
 app.command()(findings)
 app.command()(redteam)
 app.command()(regrade)

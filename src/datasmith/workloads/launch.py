@@ -110,7 +110,7 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
     key = new_key()
     result = container.exec(
         script("launch"),
-        stdin=_request(workload, size, order, key).encode(),
+        stdin=request(workload, size, order, key).encode(),
         timeout=limit_s,
         env=COMPILED_ENV,
         cwd=COMPILED_HOME,
@@ -135,7 +135,8 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
     return Launched(measurement, reply if isinstance(reply, Reply) else None, capture)
 
 
-def _request(workload: Workload, size: LaunchSize, order: Order, key: str) -> str:
+def request(workload: Workload, size: LaunchSize, order: Order, key: str) -> str:
+    """What the script in the sandbox is asked, as JSON; `key` signs its reply."""
     cache = workload.setup_cache_key
     return json.dumps(
         {
