@@ -76,6 +76,18 @@ def test_answers_that_were_stored_are_worth_what_they_are_on_other_inputs() -> N
     assert (ending.reason or "").startswith("1 workloads are only faster on inputs of the suite: m.time_x: 10")
 
 
+def test_what_a_single_call_costs_is_no_proof() -> None:
+    """A speed-up of 500 of a short call cannot be seen in one call; a stored answer to it still is."""
+    base = SimulatedContainer(about(1e-4, 1), tells_s=1e-6)
+    quick = SimulatedContainer(about(2e-7, 4), fresh=about(6e-6, 5), tells_s=1e-6)
+    expert = SimulatedContainer(about(5e-5, 3), tells_s=1e-6)
+    (row,) = run(quick, expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(500, rel=0.05)
+    kept = SimulatedContainer(about(2e-7, 4), fresh=about(1e-4, 5), tells_s=1e-6)
+    (row,) = run(kept, expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1, rel=0.05)
+
+
 def test_work_that_is_put_off_is_counted_where_it_is_done() -> None:
     """In the look at the result: a call that takes a tenth of base's, and as long as base's with the look."""
     lazy = SimulatedContainer(about(1e-4, 4), fresh=about(1e-3, 5), puts_off_s=9e-4)
