@@ -1,5 +1,6 @@
 """fc-eval findings and compare: what several runs say together, and the published figures computed again."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,8 @@ from datasmith.cli.eval_options import RUNS, JsonOption, PolicyOption, RunsOptio
 from datasmith.errors import ConfigError, TrialError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from datasmith.evaluation.run_folder import RunFolder
 
 SideArgument = Annotated[str, typer.Argument(help="A run, or RUN:AGENT for one agent of it.")]
@@ -43,12 +46,23 @@ def findings(
         return
     if published is not None or not runs:
         raise ConfigError("findings: give run folders, or --published DIR (example: fc-eval findings runs/my-run)")
-    gathered = gather([open_run(runs_dir, run) for run in runs], policy_of(policy))
+    folders = [open_run(runs_dir, run) for run in runs]
+    _note_mixture(folders)
+    gathered = gather(folders, policy_of(policy))
     found = analyse(gathered, stars=read_stars(stars), cutoffs=Cutoffs(cutoffs))
     if json_output:
         print(json.dumps(findings_as_json(found), indent=1))
     else:
         print_findings(found)
+
+
+def _note_mixture(folders: "Sequence[RunFolder]") -> None:
+    """Say beside the tables where scores are over selected workloads."""
+    from datasmith.evaluation.selection import mixture
+
+    note = mixture(folder.read_run() for folder in folders)
+    if note:
+        print(note, file=sys.stderr)
 
 
 def _show_published(directory: Path, json_output: bool) -> None:
@@ -82,7 +96,9 @@ def compare(
     from datasmith.evaluation.compare import compare_sides
     from datasmith.evaluation.findings_json import comparison_as_json
 
-    found = compare_sides(_side(runs_dir, first), _side(runs_dir, second), policy_of(policy))
+    sides = _side(runs_dir, first), _side(runs_dir, second)
+    _note_mixture([folder for folder, _ in sides])
+    found = compare_sides(*sides, policy_of(policy))
     if json_output:
         print(json.dumps([comparison_as_json(each) for each in found], indent=1))
         return

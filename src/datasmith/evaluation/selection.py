@@ -7,7 +7,7 @@ from pathlib import Path
 
 from datasmith.docker.engine import WORKDIR, Container
 from datasmith.errors import ContainerError, EngineUnavailable
-from datasmith.evaluation.records import SelectionRecord
+from datasmith.evaluation.records import RunRecord, SelectionRecord
 from datasmith.workloads.base import Workload
 from datasmith.workloads.coverage import coverage_key, suite_coverage
 from datasmith.workloads.impact import NOT_IMPACTED, Coverage, changed_files, impact_of, select
@@ -103,3 +103,14 @@ def scope(selections: Iterable[SelectionRecord | None]) -> str | None:
     chosen = sum(len(selection.selected) for selection in made)
     total = sum(len(selection.selected) + len(selection.not_selected) for selection in made)
     return f"scores over {chosen} selected of {total} workloads (--select impacted); not comparable with full runs"
+
+
+def mixture(runs: Iterable[RunRecord | None]) -> str | None:
+    """What has to stand beside numbers of several runs where any of them measured selected workloads only."""
+    known = [run for run in runs if run is not None]
+    fast = dict.fromkeys(run.run_id for run in known if run.config.select == "impacted")
+    full = dict.fromkeys(run.run_id for run in known if run.config.select == "all")
+    if not fast:
+        return None
+    beside = f", of {', '.join(full)} over all: they are not comparable" if full else "; not comparable with full runs"
+    return f"note: scores of {', '.join(fast)} are over selected workloads (--select impacted){beside}"

@@ -1,0 +1,40 @@
+"""How scores over selected workloads are chosen and labelled."""
+
+from datasmith.evaluation.records import RunRecord, SelectionRecord
+from datasmith.evaluation.selection import ALL, EARLIER, decided, mixture, scope
+from datasmith.workloads.impact import NOT_IMPACTED, Coverage
+from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of
+
+LIB = "def f():\n    return 1\n"
+EDIT = "diff --git a/l.py b/l.py\n--- a/l.py\n+++ b/l.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
+SUITE = {"a": Coverage(called=frozenset({("l.py", 1)})), "b": Coverage(), "c": Coverage()}
+
+
+def test_earlier_selections_stay_and_nothing_selected_means_everything() -> None:
+    """Agents of one run are scored on the same workloads; blind tracing loses nothing."""
+    made = decided(SUITE, [EDIT, ""], {"l.py": LIB}, "benchmarks", earlier={"b", "gone"})
+    assert made.selected == {"a": "l.py: f", "b": EARLIER}
+    assert made.not_selected == {"c": NOT_IMPACTED}
+    assert decided(SUITE, [""], {}, "benchmarks").selected == dict.fromkeys("abc", ALL)
+
+
+def test_scores_over_selected_workloads_are_labelled() -> None:
+    """N of m over all sessions; a full run has no label."""
+    some = SelectionRecord(selected={"a": "x"}, not_selected={"b": NOT_IMPACTED, "c": NOT_IMPACTED}, coverage_s=1.0)
+    assert scope([None]) is None
+    assert (scope([some, some]) or "").startswith("scores over 2 selected of 6 workloads")
+
+
+def run(run_id: str, select: str) -> RunRecord:
+    config = config_of(["t"], ["nop"], select=select)
+    return RunRecord(run_id=run_id, config=config, tool_version="1", machine=MACHINE, created_at=NOW)
+
+
+def test_selected_and_full_runs_are_not_mixed_silently() -> None:
+    """Beside tables of several runs it is said which ones are which."""
+    full = run("whole", "all")
+    assert mixture([full, None]) is None
+    assert "not comparable with full runs" in (mixture([run("quick", "impacted")]) or "")
+    both = mixture([full, run("quick", "impacted")]) or ""
+    assert "scores of quick are" in both
+    assert "of whole over all: they are not comparable" in both
