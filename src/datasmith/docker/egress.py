@@ -45,6 +45,14 @@ class Destination:
             raise ValueError(f"{url!r} names no host and port")
         return cls(parts.hostname.rstrip("."), port)
 
+    def trouble(self) -> str:
+        """What is wrong with it, as seen from here; empty where somebody listens."""
+        try:
+            socket.create_connection((self.host, self.port), timeout=CONNECT_TIMEOUT_S).close()
+        except OSError as error:
+            return error.strerror or str(error)
+        return ""
+
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
@@ -87,14 +95,6 @@ class Egress:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
         shutil.rmtree(self.directory, ignore_errors=True)
-
-    def trouble(self, place: Destination) -> str:
-        """What is wrong with an allowed place, as seen from here; empty where it answers."""
-        try:
-            socket.create_connection((place.host, place.port), timeout=CONNECT_TIMEOUT_S).close()
-        except OSError as error:
-            return error.strerror or str(error)
-        return ""
 
     def _accept(self) -> None:
         while True:

@@ -125,7 +125,7 @@ def test_a_place_that_does_not_answer_is_counted() -> None:
         place = Destination("127.0.0.1", free.getsockname()[1])
     with Egress([place]) as egress:
         answer = say(egress.directory, f"CONNECT {place} HTTP/1.1\r\n\r\n".encode())
-        assert egress.trouble(place) == "Connection refused"
+        assert place.trouble() == "Connection refused"
         assert answer.startswith(b"HTTP/1.1 502 ") and egress.unreachable == {place: 1} and not egress.passed
     assert not egress.directory.exists()
 

@@ -4,7 +4,6 @@ import http.client
 import json
 import re
 import shutil
-import socket
 import socketserver
 import ssl
 import tempfile
@@ -111,22 +110,13 @@ class Gateway:
         self._server.server_close()
         shutil.rmtree(self.directory, ignore_errors=True)
 
-    def trouble(self) -> str:
-        """What is wrong with the model's address, as seen from here; empty where somebody listens."""
-        place = self.upstream.place
-        try:
-            socket.create_connection((place.host, place.port), timeout=CONNECT_TIMEOUT_S).close()
-        except OSError as error:
-            return error.strerror or str(error)
-        return ""
-
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 64
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, *_: object) -> None:
         """An agent that hangs up in the middle is no event."""
 
 

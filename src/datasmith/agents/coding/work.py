@@ -116,9 +116,9 @@ class Workplace:
         Raises:
             ModelUnavailable: nobody listens at the model's address.
         """
-        trouble = self._gateway.trouble()
+        place = self._cli.upstream.place
+        trouble = place.trouble()
         if trouble:
-            place = self._cli.upstream.place
             raise ModelUnavailable(f"the model of {self._cli.name} at {place} cannot be reached: {trouble}")
         self._stack.enter_context(self._gateway)
         if self._egress:

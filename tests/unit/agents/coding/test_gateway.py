@@ -109,9 +109,9 @@ def test_failures_are_passed_on_and_noted() -> None:
         url = model.url
         with gateway(url) as to:
             assert ask(to)[0] == 529 and [each.status for each in to.ledger.exchanges] == [529]
-            assert to.trouble() == ""
+            assert to.upstream.place.trouble() == ""
     with gateway(url) as to:
-        assert ask(to)[0] == 502 and to.trouble() == "Connection refused"
+        assert ask(to)[0] == 502 and to.upstream.place.trouble() == "Connection refused"
         (exchange,) = to.ledger.exchanges
         assert exchange.status is None and "refused" in exchange.trouble
 
