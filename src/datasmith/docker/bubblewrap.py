@@ -273,6 +273,7 @@ class BubblewrapEngine:
         limits: Limits | None = None,
         mounts: Sequence[Mount] = (),
         writable_env: bool = False,
+        places: Sequence[str] = (),
     ) -> Container:
         """See ContainerEngine."""
         layer = self._layer(image)
@@ -286,6 +287,9 @@ class BubblewrapEngine:
             writable = {"/workspace": slot.path / "workspace"} | (
                 {ENV_PREFIX: slot.path / "env"} if writable_env else {}
             )
+            for place in places:
+                writable[place] = slot.path / "places" / place.strip("/")
+                writable[place].mkdir(parents=True)
             fixed = {ENV_PREFIX: env} if env and not writable_env else {}
             layout = Layout(self._root(layer), writable, _python_of(layer), fixed)
             return self._container(image, layout, limits or self._limits, (*mounts, *self._tools()), slot)

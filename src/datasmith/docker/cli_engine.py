@@ -230,6 +230,7 @@ class CliEngine:
         limits: Limits | None = None,
         mounts: Sequence[Mount] = (),
         writable_env: bool = False,
+        places: Sequence[str] = (),
     ) -> Container:
         """See ContainerEngine."""
         chosen = limits or self._limits
@@ -244,14 +245,15 @@ class CliEngine:
                 raise
             return CliContainer(self._cli, image, identity, limits=chosen, refreeze=None, leftovers=[delete])
 
-        identity = self._run(image.digest, chosen, shown)
+        kept = [word for place in places for word in ("--tmpfs", f"{place}:{_tmpfs(chosen)}")]
+        identity = self._run(image.digest, chosen, [*shown, *kept])
         user = ENV_WRITER if writable_env else USER
         return CliContainer(self._cli, image, identity, limits=chosen, refreeze=refreeze, user=user)
 
     def _run(self, image: str, limits: Limits, options: Sequence[str]) -> str:
         """Start the keeper of a container; returns the container's id."""
         memory = f"{limits.memory_mb}m"
-        tmpfs = f"rw,exec,nosuid,nodev,mode=1777,size={limits.disk_mb}m"
+        tmpfs = _tmpfs(limits)
         words = ["run", "--detach", "--network", "none", "--user", "0:0", "--hostname", "sandbox", "--workdir", "/"]
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "private"]
         words += ["--pids-limit", str(limits.pids), "--memory", memory, "--memory-swap", memory]
@@ -299,6 +301,10 @@ class CliEngine:
             said = " ".join((done.error_text or done.text).split())[-300:]
             raise PublishError(f"{image.name} did not arrive at {reference}: {said}")
         return found[1]
+
+
+def _tmpfs(limits: Limits) -> str:
+    return f"rw,exec,nosuid,nodev,mode=1777,size={limits.disk_mb}m"
 
 
 def _listed(cpus: Sequence[int]) -> str:

@@ -238,8 +238,13 @@ class ContainerEngine(Protocol):
         limits: Limits | None = None,
         mounts: Sequence[Mount] = (),
         writable_env: bool = False,
+        places: Sequence[str] = (),
     ) -> Container:
-        """Start a sandbox without network. `writable_env` makes ENV_PREFIX writable too (needed to rebuild)."""
+        """Start a sandbox without network. `writable_env` makes ENV_PREFIX writable too (needed to rebuild).
+
+        `places` are more directories (absolute, of one part, as in "/logs") that start empty, can be written, and keep
+        what is written from command to command; a frozen container has none of it.
+        """
 
     def inspect(self, reference: str) -> ImageRef | None:
         """The image with this name or digest, or None where this engine does not hold it."""

@@ -17,7 +17,9 @@ from pydantic import ValidationError
 
 from datasmith.docker.archive import unpack
 from datasmith.docker.context import SCRIPTS
+from datasmith.docker.engine import SANDBOX_USER
 from datasmith.errors import InvalidTask
+from datasmith.tasks.asv_archive import runner_archive
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.drafts import replacing
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
@@ -30,6 +32,11 @@ SCHEMA_VERSION = "1.4"
 """Version of Harbor's task.toml that is written."""
 TEST_TIMEOUT_S = 1800.0
 AGENT_TIMEOUT_S = 3600.0
+REBUILD_TIMEOUT_S = 3600.0
+INSIDE_ROUNDS = 9
+"""Rounds in which tests/speed.py times each workload, where the seconds below allow for as many."""
+INSIDE_MEASURE_S = 900.0
+REBUILD = "docker_build_pkg.sh"
 SOURCE = "environment/repo.tar.gz"
 CERTIFICATE = "certificate.json"
 CERTIFICATES = "certificates"
@@ -46,7 +53,10 @@ _IN_OTHER_FILES = {
     "test_command",
     "suite_patch",
 }
-_TEMPLATES = {"solution": ("solve.sh",), "tests": ("test.sh", "verdict.py")}
+_TEMPLATES = {"solution": ("solve.sh",), "tests": ("test.sh", "verdict.py", "speed.py", "launch.py")}
+RUNNER = "asv_runner.zip"
+PATCH_PLACE = "/logs/artifacts/patch.diff"
+"""Where Harbor's sandboxes keep the submission's diff on its way from the agent's to the verifier's."""
 _REQUIRED = (
     "task.toml",
     "instruction.md",
@@ -99,16 +109,34 @@ def _fill(folder: Path, task: Task, source: Path, provenance: Mapping[str, objec
     (folder / "solution/expert.patch").write_bytes(task.expert_patch.encode("utf-8", "surrogateescape"))
     for place, templates in _TEMPLATES.items():
         for name in templates:
-            _put(folder / place / name, files("datasmith.tasks").joinpath("templates", name).read_text("utf-8"))
+            _put(folder / place / name, _template(name))
             (folder / place / name).chmod(0o755)
-    expected = {"command": task.test_command, "passing": task.passing_tests, "timeout_s": TEST_TIMEOUT_S}
-    _put(folder / "tests/expected.json", _json(expected))
+    _put(folder / "tests/expected.json", _json(_expected(task)))
+    (folder / "tests" / RUNNER).write_bytes(runner_archive())
+    if task.compiled and REBUILD in task.build.files:
+        _put(folder / "tests/rebuild.sh", task.build.files[REBUILD])
     _grader_copies(source, folder / "tests/base", task.benchmark_dir)
     if task.suite:
         (folder / SUITE).write_bytes(task.suite_patch.encode("utf-8", "surrogateescape"))
     _put(folder / "provenance.json", _json(dict(provenance)))
     if task.certificate:
         write_certificate(folder, task.certificate)
+
+
+def _expected(task: Task) -> dict[str, object]:
+    """What the scripts of tests/ have to know: how tests are run, which ones pass, and what is timed."""
+    return {
+        "command": task.test_command,
+        "passing": task.passing_tests,
+        "timeout_s": TEST_TIMEOUT_S,
+        "benchmark_dir": task.benchmark_dir,
+        "benchmark_timeout_s": task.benchmark_timeout_s,
+        "workloads": task.workloads,
+        "rounds": INSIDE_ROUNDS,
+        "measure_s": INSIDE_MEASURE_S,
+        "compiled": task.compiled,
+        "build_args": dict(task.build.build_args),
+    }
 
 
 def write_certificate(folder: Path, certificate: Certificate, name: str = CERTIFICATE) -> None:
@@ -131,8 +159,14 @@ def _toml(task: Task) -> dict[str, object]:
             "keywords": ["performance", task.repo.lower()],
         },
         "metadata": {"difficulty": task.difficulty, "category": task.category, "formulacode": record},
-        "agent": {"timeout_sec": AGENT_TIMEOUT_S, "network_mode": "no-network"},
-        "verifier": {"timeout_sec": TEST_TIMEOUT_S, "network_mode": "no-network"},
+        "agent": {"timeout_sec": AGENT_TIMEOUT_S, "network_mode": "no-network", "user": SANDBOX_USER},
+        "verifier": {
+            "timeout_sec": TEST_TIMEOUT_S + REBUILD_TIMEOUT_S + INSIDE_MEASURE_S,
+            "network_mode": "no-network",
+            "environment_mode": "separate",
+            "env": {"FC_PATCH": PATCH_PLACE},
+            "collect": [{"command": _template("collect.sh"), "timeout_sec": 300.0}],
+        },
         "environment": {
             "build_timeout_sec": 3600.0,
             "cpus": 1,
@@ -141,6 +175,10 @@ def _toml(task: Task) -> dict[str, object]:
             "workdir": "/workspace/repo",
         },
     }
+
+
+def _template(name: str) -> str:
+    return files("datasmith.tasks").joinpath("templates", name).read_text("utf-8")
 
 
 def _put(target: Path, text: str) -> None:

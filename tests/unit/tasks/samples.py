@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,10 +25,10 @@ TREE = {
 }
 
 
-def source_tar(target: Path, links: dict[str, str] | None = None) -> Path:
-    """Write the gzipped tar of TREE, with symbolic links on demand."""
+def source_tar(target: Path, links: dict[str, str] | None = None, tree: Mapping[str, bytes] | None = None) -> Path:
+    """Write the gzipped tar of `tree` (None: TREE), with symbolic links on demand."""
     with tarfile.open(target, "w:gz") as archive:
-        for name, content in TREE.items():
+        for name, content in (tree or TREE).items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import sys
+import tomllib
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -15,9 +16,28 @@ from hypothesis import strategies as st
 from datasmith import process
 from datasmith.docker.junit import read_junit
 from datasmith.tasks import folder as task_folder
+from datasmith.tasks.gitdiff import parse_diff
+from tests.sandboxes import GIT_ENV, committed
 from tests.unit.tasks.samples import PATCH, sample_task, source_tar
 
 TEMPLATES = Path(task_folder.__file__).parent / "templates"
+BENCH = b"""
+import os, sys
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import calc
+
+def time_calc():
+    if not hasattr(calc, "slow") and not hasattr(calc, "fast"):
+        raise ValueError("neither")
+    sum(range(3000 if hasattr(calc, "slow") else 30))
+
+time_calc.sample_time = 0.001
+"""
+TREE = {
+    "calc.py": b"slow = 1\n",
+    "benchmarks/bench.py": BENCH,
+    "src/calc/tests/test_calc.py": b"def test_calc(): pass\n",
+}
 PASSING = "tests.test_a::test_one"
 REPORT = (
     '<testsuites><testsuite><testcase classname="tests.test_a" name="test_one">{}</testcase></testsuite></testsuites>'
@@ -55,18 +75,21 @@ def test_the_folder_and_the_host_read_a_report_alike(found: list[tuple[str, str,
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A task folder, a tree to test and an environment whose python is this one."""
-    source = source_tar(tmp_path / "source.tar.gz")
+    source = source_tar(tmp_path / "source.tar.gz", tree=TREE)
     task_folder.write_task(sample_task(), tmp_path, source=source, provenance={})
-    (tmp_path / "work").mkdir()
+    committed(tmp_path / "work", TREE)
     (tmp_path / "env/bin").mkdir(parents=True)
     (tmp_path / "env/bin/python").symlink_to(sys.executable)
     return tmp_path
 
 
-def graded(place: Path, program: str, passing: Sequence[str] = (PASSING,)) -> tuple[int, dict[str, object]]:
+def graded(
+    place: Path, program: str, passing: Sequence[str] = (PASSING,), patch: str | None = None, timeout_s: float = 60.0
+) -> tuple[int, dict[str, object]]:
     """Exit code and reward.json after test.sh with a test command of our own; `report` is where it writes."""
     command = [sys.executable, "-c", f"import sys, os; report = sys.argv[1]; {program}", "{junit}"]
-    expected = {"command": command, "passing": list(passing), "timeout_s": 2.0}
+    known = json.loads((place / "acme_calc_12/tests/expected.json").read_text())
+    expected = {**known, "command": command, "passing": list(passing), "timeout_s": timeout_s, "rounds": 3}
     (place / "acme_calc_12/tests/expected.json").write_text(json.dumps(expected))
     env = {
         "PATH": "/usr/bin:/bin",
@@ -74,7 +97,10 @@ def graded(place: Path, program: str, passing: Sequence[str] = (PASSING,)) -> tu
         "FC_VERIFIER_DIR": str(place / "logs"),
         "FC_ENV": str(place / "env"),
     }
-    done = process.run(["bash", place / "acme_calc_12/tests/test.sh"], env=env, timeout=30)
+    if patch is not None:
+        (place / "patch.diff").write_text(patch)
+        env["FC_PATCH"] = str(place / "patch.diff")
+    done = process.run(["bash", place / "acme_calc_12/tests/test.sh"], env=env, timeout=500)
     reward = json.loads((place / "logs/reward.json").read_text())
     assert isinstance(reward, dict)
     return done.rc, reward
@@ -84,14 +110,73 @@ def write(body: str) -> str:
     return f"open(report, 'w').write({REPORT.format(body)!r})"
 
 
-GOOD, BAD = {"reward": 1.0, "tests_passed": 1.0}, {"reward": 0.0, "tests_passed": 0.0}
+GOOD, BAD = {"reward": 1.0, "tests_passed": 1.0, "speedup": 1.0}, {"reward": 0.0, "tests_passed": 0.0}
+NEW_FILE = (
+    "diff --git a/{0} b/{0}\nnew file mode 100644\nindex 0000000..587be6b\n"
+    "--- /dev/null\n+++ b/{0}\n@@ -0,0 +1 @@\n+x\n"
+)
 
 
 def test_all_expected_tests_passed(place: Path) -> None:
-    """A reward of 1 and exit code 0; test files are those of base."""
-    (place / "work/conftest.py").write_text("tampered")
+    """What changed nothing is as fast as base, and has exit code 0; test files are those of base."""
+    (place / "work/src/calc/tests/test_new.py").write_text("more")
     assert graded(place, write("<system-out>x</system-out>")) == (0, GOOD)
-    assert (place / "work/conftest.py").read_text() == ""
+    (place / "work/src/calc/tests/test_calc.py").unlink()
+    assert graded(place, write(""))[0] == 0
+    assert (place / "work/src/calc/tests/test_calc.py").read_bytes() == TREE["src/calc/tests/test_calc.py"]
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_a_faster_tree_has_a_higher_reward(place: Path, given: bool) -> None:
+    """The speed-up over base, from a diff that was collected or from the tree as it was left; all finite numbers."""
+    if not given:
+        (place / "work/calc.py").write_text("fast = 1\n")
+    code, reward = graded(place, write(""), patch=PATCH if given else None)
+    details = json.loads((place / "logs/details.json").read_text())
+    assert code == 0, details
+    assert isinstance(reward["reward"], float) and reward["reward"] > 3 and reward["speedup"] == reward["reward"]
+    assert reward["tests_passed"] == reward["n_timed"] == reward["n_workloads"] == 1.0
+    assert details["changed"] == ["calc.py"]
+    assert [(row["workload"], row["rounds"]) for row in details["workloads"]] == [("bench.time_calc", 3)]
+
+
+def test_a_broken_workload_is_no_gain(place: Path) -> None:
+    """A patch under which a workload gives no time any more has a reward of 0, and the reason is told."""
+    code, reward = graded(place, write(""), patch=PATCH.replace("+fast", "+gone"))
+    assert code != 0 and reward["reward"] == 0.0 and reward["tests_passed"] == 1.0
+    details = json.loads((place / "logs/details.json").read_text())
+    assert "neither" in details["workloads"][0]["reasons"]["patched"]
+
+
+@pytest.mark.parametrize(
+    ("patch", "why"),
+    [
+        (NEW_FILE.format("sitecustomize.py"), "may not"),
+        (NEW_FILE.format("src/conftest.py"), "may not"),
+        (PATCH.replace("-slow", "-other"), "apply"),
+        ("no diff", "No valid patches"),
+    ],
+)
+def test_a_diff_that_cannot_count_is_no_gain(place: Path, patch: str, why: str) -> None:
+    """What reaches for the grader, or does not apply to base, has a reward of 0."""
+    code, reward = graded(place, write(""), patch=patch)
+    assert code != 0 and reward == BAD
+    assert why in json.loads((place / "logs/details.json").read_text())["problem"]
+
+
+def test_the_diff_that_harbor_collects_is_the_work(place: Path) -> None:
+    """The command in the agent's sandbox writes changed and new files, committed or not, and no by-products."""
+    work = place / "work"
+    (work / "calc.py").write_text("fast = 1\n")
+    (work / "new.py").write_text("x\n")
+    (work / "__pycache__").mkdir()
+    (work / "__pycache__/calc.pyc").write_bytes(b"x")
+    command = tomllib.loads((place / "acme_calc_12/task.toml").read_text())["verifier"]["collect"][0]["command"]
+    command = command.replace("/workspace/repo", str(work)).replace("/logs/artifacts", str(place / "artifacts"))
+    assert process.run(["git", "commit", "-qam", "mine"], cwd=work, env=GIT_ENV).ok
+    done = process.run(["bash", "-c", command], env={"PATH": "/usr/bin:/bin"}, timeout=300)
+    assert done.ok, done.error_text
+    assert [change.path for change in parse_diff((place / "artifacts/patch.diff").read_text())] == ["calc.py", "new.py"]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +194,7 @@ def test_all_expected_tests_passed(place: Path) -> None:
 )
 def test_every_other_end_is_a_reward_of_zero(place: Path, program: str) -> None:
     """A failed or skipped test, no report, a broken one, a crash, a time-out."""
-    code, reward = graded(place, program)
+    code, reward = graded(place, program, timeout_s=5.0)
     assert code != 0 and reward == BAD
     details = json.loads((place / "logs/details.json").read_text())
     assert details["failed"] == [PASSING]
@@ -140,6 +225,6 @@ def test_the_solution_applies_the_patch(place: Path) -> None:
     """solve.sh turns base into the expert's state."""
     (place / "work/calc.py").write_text("slow = 1\n")
     env = {"PATH": "/usr/bin:/bin", "FC_WORKDIR": str(place / "work")}
-    done = process.run(["bash", place / "acme_calc_12/solution/solve.sh"], env=env, timeout=30)
+    done = process.run(["bash", place / "acme_calc_12/solution/solve.sh"], env=env, timeout=500)
     assert done.ok, done.error_text
     assert "+fast = 1" in PATCH and (place / "work/calc.py").read_text() == "fast = 1\n"
