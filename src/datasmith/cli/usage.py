@@ -28,6 +28,7 @@ EXAMPLES = {
     "--out": "./work",
     "--patch": "my.diff",
     "--patches": "attacks",
+    "--output": "harbor-tasks",
     "--policy": "floor",
     "--published": "../shared/data",
     "--registry": "datasets.json",

@@ -44,6 +44,8 @@ CERTIFICATES = "certificates"
 SUITE = "tests/suite.patch"
 """Brings the suite that is measured, where that is not base's own."""
 
+VERIFIER_TIMEOUT_S = TEST_TIMEOUT_S + REBUILD_TIMEOUT_S + INSIDE_MEASURE_S
+
 _IN_OTHER_FILES = {
     "instruction",
     "expert_patch",
@@ -161,7 +163,7 @@ def _toml(task: Task) -> dict[str, object]:
         "metadata": {"difficulty": task.difficulty, "category": task.category, "formulacode": record},
         "agent": {"timeout_sec": AGENT_TIMEOUT_S, "network_mode": "no-network", "user": SANDBOX_USER},
         "verifier": {
-            "timeout_sec": TEST_TIMEOUT_S + REBUILD_TIMEOUT_S + INSIDE_MEASURE_S,
+            "timeout_sec": VERIFIER_TIMEOUT_S,
             "network_mode": "no-network",
             "environment_mode": "separate",
             "env": {"FC_PATCH": PATCH_PLACE},

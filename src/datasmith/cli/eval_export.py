@@ -1,0 +1,34 @@
+"""fc-eval export: task folders for other harnesses."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from datasmith.cli.eval_options import REGISTRY, RegistryOption
+from datasmith.errors import ConfigError
+
+if TYPE_CHECKING:
+    from datasmith.evaluation.export import Harness
+
+
+def export(
+    tasks: Annotated[list[str], typer.Argument(metavar="TASK...", help="Task folders, or directories of them.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the new folders go.")],
+    harbor: Annotated[bool, typer.Option("--harbor", help="As Harbor reads them.")] = False,
+    terminal_bench: Annotated[bool, typer.Option("--terminal-bench", help="As terminal-bench reads them.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace folders that are there already.")] = False,
+    registry: RegistryOption = REGISTRY,
+) -> None:
+    """Write task folders in the form of another harness; prints the new folders."""
+    from datasmith.evaluation.export import export_tasks, folders_of
+
+    chosen = _harness(harbor, terminal_bench)
+    for folder in export_tasks(folders_of(tasks, registry=registry), output, chosen, force=force):
+        print(folder)
+
+
+def _harness(harbor: bool, terminal_bench: bool) -> "Harness":
+    if harbor == terminal_bench:
+        raise ConfigError("export: give one of --harbor and --terminal-bench (example: --harbor)")
+    return "harbor" if harbor else "terminal-bench"

@@ -1,0 +1,210 @@
+"""A task as an environment to learn in: reset, exec and score, in the sandbox and with the grading of fc-eval run."""
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from datasmith.agents.coding.diff import Baseline, baseline, extract_patch
+from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
+from datasmith.docker.engines import limits_of, open_engine
+from datasmith.errors import AgentFailed, MeasurementFailed, TrialError
+from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig
+from datasmith.evaluation.grading import Graded, Grader, Submission
+from datasmith.evaluation.images import build_again
+from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Outcome
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
+from datasmith.evaluation.suite import show_suite
+from datasmith.executors.cores import usable_cores
+from datasmith.metrics.compat import shaped_reward
+from datasmith.settings import Settings, load_settings
+from datasmith.tasks.folder import read_task
+from datasmith.tasks.task import Task
+
+Shape = Literal["speedup", "log", "shaped"]
+_SHAPES: Mapping[Shape, tuple[Callable[[float, float], float], float]] = {
+    "speedup": (lambda ratio, _expert: ratio, 0.0),
+    "log": (lambda ratio, _expert: math.log(ratio), -1.0),
+    "shaped": (shaped_reward, -1.0),
+}
+"""What a ratio is worth beside the expert's, and what a failure is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """What the work so far is worth. A failure has a reward, no speed-up and no workloads.
+
+    speedup: geometric mean of t_base / t_patched over the workloads that were timed. reward: that, in the shape asked
+    for. workloads: the same for each workload by itself.
+    """
+
+    outcome: Outcome
+    reason: str | None
+    reward: float
+    speedup: float | None = None
+    workloads: Mapping[str, float] = field(default_factory=dict)
+
+
+class TaskEnvironment:
+    """One task in a sandbox without network; `with` it, since it holds a sandbox until it is closed."""
+
+    def __init__(
+        self,
+        task: Task,
+        image: ImageRef,
+        engine: ContainerEngine,
+        limits: Limits,
+        *,
+        max_rounds: int | None = None,
+        shape: Shape = "speedup",
+        seed: int = 0,
+    ) -> None:
+        self._task = task
+        self._image = image
+        self._engine = engine
+        self._limits = limits
+        self._shape = shape
+        self._config = RunConfig(
+            dataset=task.task_id,
+            release="",
+            task_ids=(task.task_id,),
+            agents=(AgentEntry(agent="nop", model=NO_MODEL),),
+            seed=seed,
+            max_rounds=max_rounds,
+            engine=engine.name,
+        )
+        self._container: Container | None = None
+        self._start: Baseline | None = None
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self._task
+
+    def reset(self) -> str:
+        """A fresh sandbox with the tree at base; returns the instruction."""
+        self.close()
+        self._container = self._engine.start(self._image, limits=self._limits, writable_env=True)
+        show_suite(self._container, self._task)
+        self._start = baseline(self._container)
+        return self._task.instruction
+
+    def exec(self, command: str | Sequence[str], *, timeout: float = 600.0, stdin: bytes = b"") -> ExecResult:
+        """Run a command (a text is one for bash) in the tree; files stay, processes, /tmp and HOME do not.
+
+        Raises:
+            TrialError: there was no reset().
+        """
+        words = ["/bin/bash", "-c", command] if isinstance(command, str) else list(command)
+        return self._running[0].exec(words, timeout=timeout, stdin=stdin)
+
+    def patch(self) -> str:
+        """The git diff from base to the tree as it is now.
+
+        Raises:
+            TrialError: there was no reset(), or (AgentFailed) no diff can be taken.
+        """
+        return extract_patch(*self._running)
+
+    def score(self) -> Reward:
+        """Grade the tree as it is now, as fc-eval run does: policy, tests, outputs, timing, all in fresh sandboxes.
+
+        The sandbox is left as it is: more can be done in it, and be scored again.
+
+        Raises:
+            MeasurementFailed: nothing can be said now: the host was disturbed, or the task does not work here.
+            ContainerError: the sandboxes failed.
+        """
+        worth, failed = _SHAPES[self._shape]
+        try:
+            patch = self.patch()
+        except AgentFailed as error:
+            return Reward("agent_error", str(error), failed)
+        key = TrialKey(self._task.task_id, "nop", 1)
+        with tempfile.TemporaryDirectory(prefix="fc-score-") as place:
+            graded = self._graded(key, patch, RunFolder(Path(place)))
+        ending, score = graded.endings[key], graded.score(key)
+        if ending.outcome in EXCLUDED:
+            raise MeasurementFailed(f"{self._task.task_id}: {ending.reason}")
+        if score is None or score.speedup is None or score.expert_speedup is None or graded.session is None:
+            return Reward(ending.outcome, ending.reason, failed)
+        experts = {row.workload: row.ratio for row in graded.session.expert.valid}
+        workloads = {
+            row.workload: worth(row.ratio, expert)
+            for row in graded.ratios[key].valid
+            if row.ratio is not None and (expert := experts.get(row.workload)) is not None
+        }
+        reward = worth(score.speedup, score.expert_speedup)
+        return Reward(ending.outcome, ending.reason, reward, score.speedup, workloads)
+
+    def _graded(self, key: TrialKey, patch: str, folder: RunFolder) -> Graded:
+        grader = Grader(
+            self._engine,
+            self._image,
+            self._task,
+            folder=folder,
+            config=self._config,
+            limits=self._limits,
+            say=lambda _what, _done, _total: None,
+            check=lambda: None,
+        )
+        return grader.grade([Submission(key, AgentFacts(wall_s=0.0, measure_empty=True), patch)])
+
+    @property
+    def _running(self) -> tuple[Container, Baseline]:
+        if self._container is None or self._start is None:
+            raise TrialError(f"{self._task.task_id}: call reset() first")
+        return self._container, self._start
+
+    def close(self) -> None:
+        """Stop the sandbox; a second call does nothing."""
+        container, self._container = self._container, None
+        if container is not None:
+            container.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_environment(
+    folder: Path | str,
+    *,
+    max_rounds: int | None = None,
+    shape: Shape = "speedup",
+    seed: int = 0,
+    cores: Sequence[int] | None = None,
+    settings: Settings | None = None,
+) -> TaskEnvironment:
+    """The environment of a task folder, on the engine of the settings; its image is found, or built.
+
+    `max_rounds` and `seed` are those of fc-eval run. `shape`: "speedup" (t_base / t_patched, a failure 0), "log" (its
+    logarithm, a failure -1) or "shaped" (`metrics.compat.shaped_reward` against the expert's, a failure -1).
+    `cores`: where it is timed, None for the last one of this process; environments side by side need one each. With
+    none, (), launches are not pinned, and none is refused as disturbed: on a busy machine rewards are then noisy.
+
+    Raises:
+        InvalidTask: the folder is none of a task.
+        EngineUnavailable: there is no engine to run in.
+        BuildFailed: its image does not build here.
+    """
+    folder = Path(folder)
+    task = read_task(folder)
+    known = settings or load_settings()
+    engine = open_engine(known)
+    log = known.data_dir / "logs" / f"{task.task_id}.build.log"
+    image = engine.inspect(task.image_digest)
+    if image is None:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        image = build_again(engine, known, task, folder, log=log)
+    own = limits_of(known)
+    cpus = usable_cores()[-1:] if cores is None else tuple(cores)
+    limits = Limits(memory_mb=own.memory_mb, pids=own.pids, disk_mb=own.disk_mb, cpus=cpus)
+    return TaskEnvironment(task, image, engine, limits, max_rounds=max_rounds, shape=shape, seed=seed)

@@ -1,0 +1,56 @@
+"""Task folders for other harnesses: copies of ours for Harbor, and terminal-bench's own form."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from datasmith.errors import ConfigError, InvalidTask
+from datasmith.tasks.dataset import load_dataset
+from datasmith.tasks.folder import check_task, read_task, write_task
+from datasmith.tasks.terminal_bench import FormulaCodeAdapter
+
+Harness = Literal["harbor", "terminal-bench"]
+
+
+def export_tasks(folders: Sequence[Path], output: Path, harness: Harness, *, force: bool = False) -> tuple[Path, ...]:
+    """Write each task folder below `output` in the form that `harness` reads; returns the new folders.
+
+    For Harbor that is our own form, with the scripts of tests/ as this version writes them. `force` replaces.
+
+    Raises:
+        InvalidTask: a folder is not in order; then nothing was written.
+        ConfigError: a folder is there already.
+    """
+    problems = [problem for folder in folders for problem in check_task(folder)]
+    if problems:
+        raise InvalidTask(problems)
+    there = [output / folder.name for folder in folders if (output / folder.name).exists()]
+    if there and not force:
+        raise ConfigError(f"--output {output}: {there[0].name} is there already (example: --force)")
+    write = _for_harbor if harness == "harbor" else _for_terminal_bench
+    return tuple(write(folder, output) for folder in folders)
+
+
+def _for_harbor(folder: Path, output: Path) -> Path:
+    provenance = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))
+    return write_task(read_task(folder), output, source=folder / "environment/repo.tar.gz", provenance=provenance)
+
+
+def _for_terminal_bench(folder: Path, output: Path) -> Path:
+    return FormulaCodeAdapter(output, force=True, tasks=folder.parent).generate_task(read_task(folder))
+
+
+def folders_of(what: Sequence[str], *, registry: Path) -> tuple[Path, ...]:
+    """The task folders that are named: each is one, or a directory of them, or a dataset's name.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    found: dict[Path, None] = {}
+    for name in what:
+        if Path(name, "task.toml").is_file():
+            found[Path(name)] = None
+        else:
+            found |= dict.fromkeys(load_dataset(name, registry=registry).folders.values())
+    return tuple(found)
