@@ -22,9 +22,12 @@ def export(
 ) -> None:
     """Write task folders in the form of another harness; prints the new folders."""
     from datasmith.evaluation.export import export_tasks, folders_of
+    from datasmith.settings import load_settings
+    from datasmith.tasks.dataset import Places
 
     chosen = _harness(harbor, terminal_bench)
-    for folder in export_tasks(folders_of(tasks, registry=registry), output, chosen, force=force):
+    folders = folders_of(tasks, Places.of(load_settings(), registry))
+    for folder in export_tasks(folders, output, chosen, force=force):
         print(folder)
 
 

@@ -284,12 +284,8 @@ class BubblewrapEngine:
         try:
             self._lay_out(slot.path, layer, with_env=writable_env)
             env = self._layers.tree(layer, "env")
-            writable = {"/workspace": slot.path / "workspace"} | (
-                {ENV_PREFIX: slot.path / "env"} if writable_env else {}
-            )
-            for place in places:
-                writable[place] = slot.path / "places" / place.strip("/")
-                writable[place].mkdir(parents=True)
+            writable = {"/workspace": slot.path / "workspace", **_emptied(slot.path / "places", places)}
+            writable |= {ENV_PREFIX: slot.path / "env"} if writable_env else {}
             fixed = {ENV_PREFIX: env} if env and not writable_env else {}
             layout = Layout(self._root(layer), writable, _python_of(layer), fixed)
             return self._container(image, layout, limits or self._limits, (*mounts, *self._tools()), slot)
@@ -379,6 +375,14 @@ def _write_files(tier: Tier, slot: Slot) -> Path:
         if name != REPO_TAR:
             (directory / name).write_bytes(content(data))
     return directory
+
+
+def _emptied(root: Path, places: Sequence[str]) -> dict[str, Path]:
+    """An empty directory below `root` for each place."""
+    found = {place: root / place.strip("/") for place in places}
+    for path in found.values():
+        path.mkdir(parents=True)
+    return found
 
 
 def _archive(data: bytes | Path, spare: Path) -> Path:

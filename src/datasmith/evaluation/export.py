@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from datasmith.errors import ConfigError, InvalidTask
-from datasmith.tasks.dataset import load_dataset
+from datasmith.tasks.dataset import Places, load_dataset
 from datasmith.tasks.folder import check_task, read_task, write_task
 from datasmith.tasks.terminal_bench import FormulaCodeAdapter
 
@@ -41,16 +41,11 @@ def _for_terminal_bench(folder: Path, output: Path) -> Path:
     return FormulaCodeAdapter(output, force=True, tasks=folder.parent).generate_task(read_task(folder))
 
 
-def folders_of(what: Sequence[str], *, registry: Path) -> tuple[Path, ...]:
-    """The task folders that are named: each is one, or a directory of them, or a dataset's name.
+def folders_of(what: Sequence[str], places: Places) -> tuple[Path, ...]:
+    """The task folders that are named: each word is one, a directory of them, or a dataset's name.
 
     Raises:
         ConfigError: there is none of that name.
     """
-    found: dict[Path, None] = {}
-    for name in what:
-        if Path(name, "task.toml").is_file():
-            found[Path(name)] = None
-        else:
-            found |= dict.fromkeys(load_dataset(name, registry=registry).folders.values())
-    return tuple(found)
+    found = [folder for name in what for folder in load_dataset(name, places).folders.values()]
+    return tuple(dict.fromkeys(found))
