@@ -16,6 +16,7 @@ install:
 	scripts/install.sh
 	scripts/install-supabase.sh
 	scripts/install-agents.sh
+	scripts/install-harnesses.sh
 
 check: style
 	$(RUN)python -m pytest tests/house

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Install Harbor and terminal-bench, at the versions that the tests drive, each into an environment of its own.
+# Usage: scripts/install-harnesses.sh [DIR]    (default: .harnesses)
+#
+# Both need a Python 3.12 or newer. Debian 12 has none, and neither PyPI nor npm has one to install: where no other is
+# found, DIR says so in the file `missing`, and what needs them is left out.
+set -eu
+cd "$(dirname "$0")/.."
+target=${1:-.harnesses}
+harbor=0.25.0
+terminal_bench=0.2.18
+wanted="harbor $harbor terminal-bench $terminal_bench"
+if [ "$(cat "$target/installed" 2>/dev/null)" = "$wanted" ]; then
+    echo "harnesses in $target: nothing is missing"
+    exit 0
+fi
+mkdir -p "$target"
+rm -f "$target/installed" "$target/missing"
+python=""
+for candidate in python3.12 python3.13 python3.14 /usr/bin/python3 /usr/local/bin/python3 \
+    "$HOME"/.pyenv/versions/3.1[2-9]*/bin/python3; do
+    path=$(command -v "$candidate") || continue
+    if "$path" -c 'import sys, ssl, sqlite3; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+        python=$path
+        break
+    fi
+done
+if [ -z "$python" ]; then
+    echo "no Python 3.12 or newer is installed" | tee "$target/missing"
+    exit 0
+fi
+uv=.venv/bin/uv
+export UV_PYTHON_DOWNLOADS=never
+# Harbor 0.25 asks for a certifi of the day before it was made; any of that year will do.
+echo 'certifi>=2026' >"$target/overrides.txt"
+"$uv" venv --quiet --clear --python "$python" "$target/harbor"
+# tomli-w, numpy and uv are what our environment class needs of fc-data's own dependencies, and Harbor has not.
+"$uv" pip install --quiet --python "$target/harbor/bin/python" --override "$target/overrides.txt" \
+    "harbor==$harbor" 'tomli-w>=1.2,<2' 'numpy>=2.2,<3' 'uv>=0.9,<1'
+"$uv" venv --quiet --clear --python "$python" "$target/terminal-bench"
+"$uv" pip install --quiet --python "$target/terminal-bench/bin/python" "terminal-bench==$terminal_bench"
+printf '%s' "$wanted" >"$target/installed"
