@@ -8,8 +8,8 @@ import typer
 from datasmith.cli.common import run_app, show_version
 from datasmith.cli.eval_certify import certify
 from datasmith.cli.eval_confirm import confirm
-from datasmith.cli.eval_findings import compare, findings
 from datasmith.cli.eval_export import export
+from datasmith.cli.eval_findings import compare, findings
 from datasmith.cli.eval_options import help_without_command
 from datasmith.cli.eval_redteam import redteam
 from datasmith.cli.eval_report import regrade, report
