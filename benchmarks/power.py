@@ -49,7 +49,9 @@ class Counts:
 
     def show(self, name: str) -> None:
         """Print power and false alarms."""
-        if all(self.total.values()):
+        if not all(self.total.values()):
+            print(f"{name}: too few undisturbed launches: is the machine busy? (try --cpu -1)")
+        else:
             power, wrong = (told(self.found[planted], self.total[planted]) for planted in (True, False))
             print(f"{name}: power {power}; false alarms {wrong}")
 
