@@ -97,7 +97,7 @@ def test_the_thin_dependencies_are_part_of_the_whole_and_enough() -> None:
     import sys
 
     named = {line.partition(">")[0].replace("-", "_") for line in thin["dependencies"]} | OPTIONAL
-    modules = {"dotenv": "python_dotenv", "annotated_types": "pydantic", "pydantic_core": "pydantic"}
+    modules = {"dotenv": "python_dotenv", "annotated_types": "pydantic", "yaml": "pyyaml", "pydantic_core": "pydantic"}
     _, others = reachable()
     missing = {name for name in others if modules.get(name, name) not in named} - set(sys.stdlib_module_names)
     assert missing == set()
