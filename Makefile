@@ -26,7 +26,7 @@ style:
 	$(RUN)ruff format --check
 	$(RUN)mypy
 	$(RUN)lint-imports --no-logo
-	$(RUN)vulture src --exclude "*/base.py,*/engine.py" --ignore-names trace,error,kind
+	$(RUN)vulture src --exclude "*/base.py,*/engine.py" --ignore-names trace,error,kind,force_build
 	$(RUN)shellcheck scripts/*.sh examples/*.sh examples/*/*.sh .ci/run $$(find src -name '*.sh')
 
 test:
