@@ -2,7 +2,9 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from datasmith.cli.eval_options import RUNS, JsonOption, PolicyOption, RunArgument, RunsOption, policy_of
 from datasmith.errors import ConfigError
@@ -12,12 +14,19 @@ if TYPE_CHECKING:
 
 
 def report(
-    run: RunArgument, policy: PolicyOption = "floor", runs_dir: RunsOption = RUNS, json_output: JsonOption = False
+    run: RunArgument,
+    policy: PolicyOption = "floor",
+    runs_dir: RunsOption = RUNS,
+    *,
+    compat: Annotated[
+        bool, typer.Option("--compat", help="Also print the run by the reference's definitions.")
+    ] = False,
+    json_output: JsonOption = False,
 ) -> None:
     """Print a run's tables and write its HTML page."""
     from datasmith.evaluation.run_folder import open_run
 
-    show_report(open_run(runs_dir, run).root, policy_of(policy), json_output)
+    show_report(open_run(runs_dir, run).root, policy_of(policy), json_output, compat=compat)
 
 
 def regrade(
@@ -35,13 +44,14 @@ def regrade(
     show_report(folder.root, chosen, json_output)
 
 
-def show_report(root: Path, policy: "FailurePolicy", json_output: bool) -> None:
-    """Print a run's tables, or the same as JSON, and write its HTML page."""
+def show_report(root: Path, policy: "FailurePolicy", json_output: bool, *, compat: bool = False) -> None:
+    """Print a run's tables, or the same as JSON, and write its HTML page; `compat` adds the reference's definitions."""
     import json
     from datetime import UTC, datetime
 
-    from datasmith.cli.tables import print_report
+    from datasmith.cli.tables import print_reference, print_report
     from datasmith.evaluation.html import render
+    from datasmith.evaluation.reference import reference_as_json, reference_report
     from datasmith.evaluation.report import build_report
     from datasmith.evaluation.run_folder import open_run, write_text
     from datasmith.evaluation.summary import as_json
@@ -52,7 +62,11 @@ def show_report(root: Path, policy: "FailurePolicy", json_output: bool) -> None:
         raise ConfigError(f"RUN {root}: no run.json there (example: fc-eval report runs/my-run)")
     found = build_report(folder, run_record, policy)
     write_text(folder.report, render(found, datetime.now(UTC)))
+    reference = reference_report(folder, found) if compat else ()
     if json_output:
-        print(json.dumps(as_json(found, folder.report), indent=1))
-    else:
-        print_report(found, folder.report)
+        added = {"compat": reference_as_json(reference)} if compat else {}
+        print(json.dumps(as_json(found, folder.report) | added, indent=1))
+        return
+    print_report(found, folder.report)
+    if compat:
+        print_reference(reference)

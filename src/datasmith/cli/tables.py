@@ -1,5 +1,6 @@
 """A run's tables on the terminal; every text from a run folder is printed as text, never as markup."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -9,8 +10,10 @@ from datasmith.cli.common import one_line
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
 from datasmith.evaluation.board import AgentReport, Board
 from datasmith.evaluation.html import interval, percent, ratio, seconds, signed
+from datasmith.evaluation.reference import ReferenceReport
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
+from datasmith.metrics.compat import NUMBERED
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.ranking import RULES
 from datasmith.metrics.score import Interval
@@ -37,6 +40,24 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
             out.print(Text(f"host, {session.task_id}: {session.host.said}"), soft_wrap=not out.is_terminal)
     page_line = f"{report.n_complete} of {report.n_expected} trials complete; page: {page}"
     out.print(Text(page_line), soft_wrap=True)  # a path that a terminal breaks by itself can be copied
+
+
+def print_reference(agents: Sequence[ReferenceReport], console: Console | None = None) -> None:
+    """The run by the reference's definitions, which is what its published figures can be held against."""
+    out = output(console)
+    names = ("speedup", *NUMBERED, "geometric", "per USD", "n", "asv", "ours", "of")
+    title = "by the reference's definitions (L1 module, L2 class, L3 function, L4 overall; workloads called changed)"
+    sheet = Sheet(title, (Column("agent"), *(Column(name, right=True) for name in names)))
+    for each in agents:
+        sheet.add(
+            each.agent,
+            ratio(each.speedup),
+            *(signed(each.levels[number]) for number in NUMBERED),
+            signed(each.geometric),
+            signed(each.cost_weighted),
+            *map(str, (each.n, each.asv_changed, each.changed, each.workloads)),
+        )
+    sheet.show(out)
 
 
 def agents_sheet(board: Board, of: str, policy: str, n_tasks: int) -> Sheet:

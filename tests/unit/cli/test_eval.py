@@ -167,6 +167,18 @@ def test_a_report_as_json_is_one_document(capsys: pytest.CaptureFixture[str], tm
     assert found["policy"] == "floor"
 
 
+def test_the_references_definitions_on_demand(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """`--compat` adds a table, or a key of the JSON document; without it neither is there."""
+    sample_run(tmp_path / "r")
+    code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--compat")
+    assert code == 0
+    assert "by the reference's definitions" in out
+    code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--compat", "--json")
+    assert [row["n"] for row in json.loads(out)["compat"]] == [2, 2, 2]
+    code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json")
+    assert "compat" not in json.loads(out)
+
+
 def test_an_unknown_policy_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """With those that exist."""
     sample_run(tmp_path / "r")

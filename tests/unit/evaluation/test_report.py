@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.evaluation.reference import reference_as_json, reference_report
 from datasmith.evaluation.report import ControlReport, Report, build_report
 from datasmith.evaluation.run_folder import TrialKey, write_record
 from datasmith.evaluation.summary import as_json
@@ -88,6 +89,34 @@ def test_the_control_arm_is_counted(tmp_path: Path) -> None:
     assert control.half_width == pytest.approx(0.02, abs=0.001)
 
 
+def test_ranks_ties_and_copies_stand_in_the_report(tmp_path: Path) -> None:
+    """Best first; who cannot be told apart shares a letter; the page and JSON have both; no agent is a copy."""
+    run = sample_run(tmp_path / "r")
+    report = report_of(run)
+    ranked = report.board.ranked
+    assert [agent.agent for agent in ranked] == ["command-good", "command-breaks", "command-nothing"]
+    assert [agent.rank for agent in ranked] == [1, 2, 3]
+    good, _, nothing = ranked
+    assert not set(good.tie_group) & set(nothing.tie_group)
+    assert (good.span, good.heaviest, report.board.duplicates) == ((1, 1), 1.0, ())
+    found = as_json(report, tmp_path)
+    assert found["agreement"] == 1.0
+    assert found["duplicates"] == []
+    assert found["agents"][0]["tie_group"] == good.tie_group  # type: ignore[index, call-overload]
+
+
+def test_attempts_give_pass_at_k(tmp_path: Path) -> None:
+    """Two attempts of which one is faster beyond its interval: pass@2 is 1, and with one attempt none is told."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
+    session = run.session("acme_fast_1", {"m.time_a": 2.0})
+    first = run.trial(session, "command-good", "measured", {"m.time_a": 1.5})
+    assert report_of(run).agents[0].pass_at == {}
+    second = first.model_copy(update={"attempt": 2, "outcome": "failed_tests"})
+    write_record(run.folder.trial(TrialKey("acme_fast_1", "command-good", 2)) / "trial.json", second)
+    found = report_of(run).agents[0].pass_at
+    assert {k: (mean.value, mean.n) for k, mean in found.items()} == {2: (1.0, 1)}
+
+
 def test_an_unfinished_run_has_a_report(tmp_path: Path) -> None:
     """Of what is complete; missing values are null in JSON."""
     run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
@@ -98,3 +127,19 @@ def test_an_unfinished_run_has_a_report(tmp_path: Path) -> None:
     assert isinstance(agents[0], dict)
     assert agents[0]["advantage"] is None
     assert agents[0]["speedup_interval"] is None
+
+
+def test_a_run_by_the_references_definitions(tmp_path: Path) -> None:
+    """Ratios of medians over all samples, failed trials at 1.0, levels by number; asv's test beside ours."""
+    run = sample_run(tmp_path / "r")
+    good, breaks, nothing = reference_report(run.folder, report_of(run))
+    assert (good.agent, good.n, good.workloads) == ("command-good", 2, 6)
+    assert good.speedup == pytest.approx((1.5 * 1.8) ** (1 / 3), rel=0.01)
+    assert good.levels["L4"] == pytest.approx(report_of(run).agents[0].means.advantage.value, abs=0.02)
+    assert good.levels["L1"] == pytest.approx(report_of(run).agents[0].means.by_level["module"].value, abs=0.02)
+    assert breaks.speedup == pytest.approx((1 + (0.8 * 3.0 * 1.1) ** (1 / 3)) / 2, rel=0.01)
+    assert (good.asv_changed, good.changed) == (4, 4)
+    assert (nothing.asv_changed, nothing.changed) == (0, 0)
+    assert good.cost_weighted is None
+    found = json.loads(json.dumps(reference_as_json([good])))
+    assert found[0]["levels"].keys() == {"L1", "L2", "L3", "L4"}

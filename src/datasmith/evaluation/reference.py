@@ -1,0 +1,127 @@
+"""A run as the reference evaluation scores it: the same launches, its definitions, for comparing with its figures."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from datasmith.evaluation.outcome import EXCLUDED
+from datasmith.evaluation.report import Report
+from datasmith.evaluation.rows import TrialRow
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements
+from datasmith.metrics.compat import (
+    NUMBERED,
+    ReferenceScore,
+    cost_weighted,
+    mean_speedup,
+    pairs_from_samples,
+    reference_score,
+    run_advantage,
+)
+from datasmith.stats.asv_decision import is_different
+from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
+
+Samples = Mapping[str, Sequence[float]]
+"""Workload -> seconds per call of all its samples, those of every round together."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceReport:
+    """One agent by the reference's definitions; n counts trials (outages and bad measurements are left out).
+
+    speedup: arithmetic mean of task speedups. advantage, levels: arithmetic means. geometric: the geometric form.
+    cost_weighted: None where the cost of a trial is unknown (the reference takes 0). asv_changed, changed: of
+    `workloads` measured workloads, those that asv's test and ours call different from base.
+    """
+
+    agent: str
+    n: int
+    speedup: float
+    levels: Mapping[str, float]
+    geometric: float
+    cost_weighted: float | None
+    asv_changed: int
+    changed: int
+    workloads: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    score: ReferenceScore
+    asv_changed: int
+    row: TrialRow
+
+
+def reference_report(folder: RunFolder, report: Report) -> tuple[ReferenceReport, ...]:
+    """Score every agent of a run; ratios of medians over all samples, failed trials at 1.0.
+
+    Raises:
+        TrialError: a file of the run cannot be read.
+    """
+    return tuple(
+        _agent(agent, [_trial(folder, row) for row in report.trials if row.record.agent == agent and _counts(row)])
+        for agent in report.run.config.labels
+    )
+
+
+def _counts(row: TrialRow) -> bool:
+    return row.session is not None and row.record.outcome not in EXCLUDED
+
+
+def _trial(folder: RunFolder, row: TrialRow) -> _Trial:
+    record = row.record
+    key = TrialKey(record.task_id, record.agent, record.attempt)
+    shared = read_measurements(folder.session(record.task_id, record.session or 0) / "measurements.jsonl")
+    own = read_measurements(folder.trial(key) / "measurements.jsonl")
+    base, expert, agent = _samples(shared, BASE), _samples(shared, EXPERT), _samples(own, agent_arm(key.label))
+    passed = record.outcome == "measured"
+    found = reference_score(pairs_from_samples(base, expert, agent), passed=passed)
+    different = sum(is_different(base[name], agent.get(name, ())) for name in base) if passed else 0
+    return _Trial(found, different, row)
+
+
+def _samples(launches: Iterable[Measurement], arm: str) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for launch in launches:
+        if launch.arm == arm and launch.round >= 0 and not launch.noisy:
+            found.setdefault(launch.workload, []).extend(launch.samples)
+    return found
+
+
+def _agent(agent: str, trials: Sequence[_Trial]) -> ReferenceReport:
+    advantages = [trial.score.levels["L4"] for trial in trials]
+    costs = [trial.row.record.cost_usd for trial in trials]
+    known = [cost for cost in costs if cost is not None]
+    measured = [trial.row.record.ratios for trial in trials if trial.row.measured and trial.row.record.ratios]
+    return ReferenceReport(
+        agent=agent,
+        n=len(trials),
+        speedup=mean_speedup([trial.score.task_speedup for trial in trials]),
+        levels={
+            number: statistics.fmean([trial.score.levels[number] for trial in trials] or [0.0]) for number in NUMBERED
+        },
+        geometric=run_advantage(advantages),
+        cost_weighted=cost_weighted(advantages, known) if len(known) == len(costs) else None,
+        asv_changed=sum(trial.asv_changed for trial in trials),
+        changed=sum(len(arm.changed) for arm in measured),
+        workloads=sum(len(arm.valid) for arm in measured),
+    )
+
+
+def reference_as_json(found: Iterable[ReferenceReport]) -> list[JsonValue]:
+    """What `--compat --json` adds under `compat`."""
+    return [
+        {
+            "agent": each.agent,
+            "n": each.n,
+            "speedup": each.speedup,
+            "levels": dict(each.levels),
+            "geometric_advantage": each.geometric,
+            "cost_weighted": each.cost_weighted,
+            "asv_changed": each.asv_changed,
+            "changed": each.changed,
+            "workloads": each.workloads,
+        }
+        for each in found
+    ]

@@ -1,0 +1,167 @@
+"""Our task folders in the real Harbor and the real terminal-bench, and as an environment to learn in."""
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
+from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.engine import Container, ExecResult, ImageRef
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.environment import open_environment
+from datasmith.settings import Settings
+from datasmith.tasks.folder import read_task
+from datasmith.tasks.terminal_bench import FormulaCodeAdapter
+from tests.integration.eval_task import FAST, WRONG, calc_image, calc_task
+from tests.sandboxes import embedded_engine
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(1200)]
+
+ROOT = Path(__file__).resolve().parents[2]
+HARNESSES = ROOT / ".harnesses"
+QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "HARBOR_TELEMETRY": "0"}
+LOADS = """
+import json, sys
+from pathlib import Path
+from terminal_bench.dataset.dataset import Dataset
+from terminal_bench.handlers.trial_handler import TrialHandler
+from terminal_bench.harness.harness import Harness
+found = []
+for path in Dataset(path=Path(sys.argv[1])):
+    handler = TrialHandler(trial_name="trial", input_path=path)
+    paths = handler.task_paths
+    files = [paths.solution_path, paths.run_tests_path, paths.docker_compose_path]
+    resolved = [Harness._is_resolved(None, handler.parser.parse(said)) for said in json.loads(sys.argv[2])]
+    found.append([handler.task_id, handler.instruction, all(file.is_file() for file in files), resolved])
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A dataset with one task, and the cache that holds its image."""
+
+    root: Path
+    engine: BubblewrapEngine
+    image: ImageRef
+
+    @property
+    def folder(self) -> Path:
+        """The task's folder."""
+        return self.root / "tasks/acme_calc_1"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """The task, whose own scripts time it in three rounds."""
+    root = tmp_path_factory.mktemp("harnesses")
+    engine = embedded_engine(root / "cache")
+    image = calc_image(engine, root)
+    calc_task(image, root / "tasks", root / "repo.tar.gz")
+    expected = root / "tasks/acme_calc_1/tests/expected.json"
+    expected.write_text(json.dumps({**json.loads(expected.read_text()), "rounds": 3}))
+    return Place(root, engine, image)
+
+
+def program(harness: str, name: str) -> Path:
+    """A program of a harness, as scripts/install-harnesses.sh puts it there."""
+    if not (HARNESSES / "installed").is_file():
+        reason = HARNESSES / "missing"
+        assert reason.is_file() or not os.environ.get("CI"), "scripts/install-harnesses.sh has not been run"
+        pytest.skip(reason.read_text() if reason.is_file() else "not installed (scripts/install-harnesses.sh)")
+    return HARNESSES / harness / "bin" / name
+
+
+def said(words: list[str | Path], **environment: str) -> str:
+    env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **QUIET, **environment}
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=1000)
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+def test_harbor_runs_our_folders(place: Place, tmp_path: Path) -> None:
+    """`harbor lint` finds nothing; in one job the oracle's reward is above nop's, and all rewards are read."""
+    harbor = program("harbor", "harbor")
+    assert json.loads(said([harbor, "lint", "--select", "ALL", "--json", place.folder])) == []
+    job = {
+        "agents": [{"name": "nop"}, {"name": "oracle"}],
+        "datasets": [{"path": str(place.root / "tasks")}],
+        "jobs_dir": str(tmp_path),
+        "job_name": "job",
+        "n_concurrent_trials": 1,
+        "environment": {"import_path": "datasmith.evaluation.harbor:SandboxEnvironment"},
+    }
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    cache = {"FC_ENGINE": "bubblewrap", "FC_CACHE_DIR": str(place.root / "cache")}
+    said([harbor, "run", "-c", tmp_path / "job.json", "-y", "-q"], PYTHONPATH=str(ROOT / "src"), **cache)
+    trials = [json.loads(path.read_text()) for path in (tmp_path / "job").glob("*/result.json")]
+    rewards = {trial["agent_info"]["name"]: trial["verifier_result"]["rewards"] for trial in trials}
+    assert rewards["nop"] == {"reward": 1.0, "speedup": 1.0, "tests_passed": 1.0}
+    assert rewards["oracle"]["reward"] > 2 and rewards["oracle"]["tests_passed"] == 1.0
+
+
+def copied(container: Container, source: Path, target: str) -> None:
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        archive.add(source, arcname=".")
+    done = container.exec(["tar", "-x", "--no-same-owner", "-C", target], timeout=60, stdin=packed.getvalue())
+    assert done.ok, done.error_text
+
+
+def judged(container: Container) -> ExecResult:
+    return container.exec(["bash", "/tests/run-tests.sh"], timeout=300, env={"TEST_DIR": "/tests/tests"})
+
+
+def test_terminal_bench_loads_our_folders(place: Place, tmp_path: Path) -> None:
+    """The real package loads the exported folder, and calls the oracle's work resolved, and doing nothing not."""
+    python = program("terminal-bench", "python")
+    adapter = FormulaCodeAdapter(task_dir=tmp_path / "fctasks", force=True, tasks=place.root / "tasks")
+    folder = adapter.generate_task(read_task(place.folder))
+    with place.engine.start(place.image, places=("/tests",)) as container:
+        copied(container, folder, "/tests")
+        nothing = judged(container)
+        assert container.exec(["bash", "/tests/solution.sh"], timeout=60).ok
+        solved = judged(container)
+    outputs = json.dumps([nothing.text, solved.text])
+    loaded = json.loads(said([python, "-c", LOADS, tmp_path / "fctasks", outputs]).splitlines()[-1])
+    assert loaded == [["acme_calc_1", read_task(place.folder).instruction, True, [False, True]]]
+
+
+def test_export_writes_both_forms(place: Place, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`fc-eval export` names the folders that it wrote, replaces none unasked, and wants one of the two forms."""
+    for form, own in (("--harbor", "task.toml"), ("--terminal-bench", "task.yaml")):
+        target = tmp_path / form
+        words = ["export", form, str(place.folder), "--output", str(target)]
+        assert run_app(app, words) == 0
+        assert capsys.readouterr().out == f"{target / 'acme_calc_1'}\n" and (target / "acme_calc_1" / own).is_file()
+        assert run_app(app, words) == ConfigError.exit_code
+        assert "--force" in capsys.readouterr().err
+    assert run_app(app, ["export", str(place.folder), "--output", str(tmp_path)]) == ConfigError.exit_code
+
+
+def test_a_task_is_an_environment(place: Place) -> None:
+    """Doing nothing is worth less than the expert's change, a wrong one is a failure, and reset() takes it back."""
+    settings = Settings(engine="bubblewrap", cache_dir=place.root / "cache", data_dir=place.root / "work")
+    given = {"max_rounds": 6, "shape": "shaped", "cores": (), "settings": settings}
+    with open_environment(place.folder, **given) as env:  # type: ignore[arg-type]
+        with pytest.raises(TrialError, match="reset"):
+            env.exec("true")
+        assert "slow" in env.reset()
+        assert not env.exec("echo >/dev/tcp/127.0.0.1/80").ok
+        idle = env.score()
+        env.exec("cat >calc.py", stdin=FAST.encode())
+        faster = env.score()
+        env.exec("cat >calc.py", stdin=WRONG.encode())
+        wrong = env.score()
+        env.reset()
+        assert env.patch() == ""
+    assert idle.outcome == faster.outcome == "measured"
+    assert -1.0 < idle.reward < 0.9 < faster.reward and set(faster.workloads) == {"bench.time_total"}
+    assert (wrong.outcome, wrong.reward, wrong.workloads) == ("failed_tests", -1.0, {})
