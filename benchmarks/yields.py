@@ -101,7 +101,7 @@ class Journal:
 
 def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, list[str], Counter[str]]:
     """Run the stages for one clone and suite; its row of the table and its reasons."""
-    place = options.work / f"{clone.resolve().name.removesuffix('.git')}-{suite}"
+    place = place_of(clone, suite, options)
     place.mkdir(parents=True, exist_ok=True)
     settings = load_settings(data_dir=place).model_copy(update={"cache_dir": options.work / "cache"})
     journal = Journal(place / "steps.jsonl")
@@ -118,6 +118,12 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
     with open_store(settings) as store:
         rows = store.stage_items(request.window.key)
     return summed(place.name, suite, rows, journal.reached, grown)
+
+
+def place_of(clone: Path, suite: str, options: argparse.Namespace) -> Path:
+    """Where all of one clone and suite is kept."""
+    where: Path = options.work / f"{clone.resolve().name.removesuffix('.git')}-{suite}"
+    return where
 
 
 def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
@@ -179,7 +185,8 @@ def summed(
     at4 = [row for row in found if row.stage == 4]
     tried = [row for row in found if row.stage == 5 and is_tried(row, reached)]
     furthest = {row.item: reached.get(row.item, Reached()).furthest for row in tried}
-    verified = [row for row in tried if row.state == "passed" or row.reason.startswith(ENDS["verified"])]
+    measuring = STEPS.index("measure")
+    verified = [row for row in tried if furthest[row.item] >= measuring or row.reason.startswith(ENDS["verified"])]
 
     def beyond(step: str) -> int:
         return sum(index >= STEPS.index(step) for index in furthest.values())
@@ -194,7 +201,7 @@ def summed(
     cells = [
         name, suite, str(len(at4)), str(sum(row.state == "passed" for row in at4)), str(len(tried)), str(built),
         str(beyond("benchmarks")), str(len(listed)), str(beyond("tests")), str(beyond("tests with the expert's patch")),
-        str(max(measured, len(verified))),
+        str(len(verified)),
         str(sum(row.state == "passed" for row in tried)) if measured else "-",
         mean(to_build), mean(whole), f"{grown_mb / built:.0f}" if built and grown_mb else "-",
     ]  # fmt: skip
@@ -243,6 +250,8 @@ def main() -> None:
     results = []
     for clone in options.clones:
         for suite in ("own", NEWEST) if options.suite == "both" else (options.suite,):
+            if options.show and not place_of(clone, suite, options).is_dir():
+                continue
             results.append(mine(clone, suite, options))
             name, cells, reasons = results[-1]
             print(table([cells]))
