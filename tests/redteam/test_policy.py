@@ -10,7 +10,9 @@ from datasmith.errors import ConfigError
 from datasmith.evaluation.redteam import diffs
 from datasmith.evaluation.redteam.attack import Attack, read_patches, without_doubles
 from datasmith.evaluation.redteam.generic import generic_attacks, payloads
+from datasmith.evaluation.redteam.session import is_above, is_decided
 from datasmith.evaluation.redteam.tree import Tree
+from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import check_patch
 from datasmith.tasks.task import Task
 from tests.redteam.samplelib_task import ATTACKS, ROOT, sample_task
@@ -108,3 +110,24 @@ def test_diffs_of_files_without_a_last_line_end() -> None:
     """Git's own mark stands where the text does not end in a line feed."""
     assert diffs.added("a", "x").endswith("+x\n\\ No newline at end of file\n")
     assert diffs.changed("a", "x\n", "x\ny").endswith("+y\n\\ No newline at end of file\n")
+
+
+@pytest.mark.parametrize(
+    ("speedup", "low", "above"), [(1.0, 0.99, False), (1.03, 1.02, True), (1.2, 0.9, True), (1.05, 0.99, False)]
+)
+def test_above_nothing_means_certainly_or_by_far(speedup: float, low: float, above: bool) -> None:
+    """An interval above nop's, or an estimate that luck does not explain."""
+    assert is_above(summary(speedup, low, speedup + 0.1), (0.98, 1.01)) is above
+
+
+def test_a_machine_that_cannot_tell_contains_nothing() -> None:
+    """Where nop itself looks up to 24 times as fast, only what is slow for certain is no riddle."""
+    assert not is_decided(summary(1.25, 0.3, 14.8), (0.74, 24.8))
+    assert not is_decided(summary(1.25, 0.3, 14.8), None)
+    assert is_decided(summary(0.2, 0.01, 0.34), (0.74, 24.8))
+    assert is_decided(summary(1.0, 0.9, 1.2), (0.98, 1.02))
+
+
+def summary(speedup: float, low: float, high: float) -> ArmSummary:
+    """Of an attack that was measured."""
+    return ArmSummary(arm="agent:x#1", speedup=speedup, low=low, high=high, workloads=())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.eval_options import JsonOption
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, MeasurementFailed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ def redteam(
     engine: Annotated[str, typer.Option(help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")] = "",
     json_output: JsonOption = False,
 ) -> None:
-    """Attack a task's grading; exits with 1 where an attack scores above doing nothing."""
+    """Attack a task's grading; exits with 1 where one scores above doing nothing, 16 where none could tell."""
     from datasmith.cli.logs import set_up_logging
     from datasmith.evaluation.redteam.session import Terms
     from datasmith.settings import load_settings
@@ -65,6 +65,9 @@ def redteam(
         print_siege(siege)
     if siege.got_through:
         raise typer.Exit(1)
+    if siege.undecided:
+        names = ", ".join(ended.attack.name for ended in siege.undecided)
+        raise MeasurementFailed(f"doing nothing scatters too much to tell of {names} (example: --max-rounds 24)")
 
 
 def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[str]") -> "tuple[Attack, ...]":

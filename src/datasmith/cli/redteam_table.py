@@ -22,7 +22,8 @@ def print_siege(siege: Siege, console: Console | None = None) -> None:
     for ended in siege.got_through:
         out.print(Text(f"GOT THROUGH {ended.attack.name}: {one_line(ended.attack.does)}"), soft_wrap=True)
     nothing = f"{siege.nop[0]:.3f} to {siege.nop[1]:.3f}" if siege.nop else "not measured"
-    line = f"{len(siege.ended)} attacks, {len(siege.got_through)} got through; doing nothing: {nothing}; "
+    counts = f"{len(siege.got_through)} got through, {len(siege.undecided)} undecided"
+    line = f"{len(siege.ended)} attacks, {counts}; doing nothing: {nothing}; "
     out.print(Text(f"{line}{siege.wall_s:.0f} s"), soft_wrap=True)
 
 

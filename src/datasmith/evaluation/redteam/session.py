@@ -34,6 +34,8 @@ class Ended:
     high: float | None
     advantage: float | None
     got_through: bool
+    undecided: bool = False
+    """It was measured, but doing nothing scattered so much that this says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,11 @@ class Siege:
     def got_through(self) -> tuple[Ended, ...]:
         """Those that scored above doing nothing."""
         return tuple(ended for ended in self.ended if ended.got_through)
+
+    @property
+    def undecided(self) -> tuple[Ended, ...]:
+        """Those of which the machine was too noisy to tell."""
+        return tuple(ended for ended in self.ended if ended.undecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +153,15 @@ def _ended(attack: Attack, graded: Graded, submission: Submission, nop: tuple[fl
     if ended.outcome != "measured" or ratios is None:
         return ended
     score = graded.score(submission.key)
+    above = is_above(ratios, nop)
     return replace(
         ended,
         speedup=ratios.speedup,
         low=ratios.low,
         high=ratios.high,
         advantage=score.advantage if score else None,
-        got_through=is_above(ratios, nop),
+        got_through=above,
+        undecided=not above and not is_decided(ratios, nop),
     )
 
 
@@ -162,3 +171,10 @@ def is_above(ratios: ArmSummary, nop: tuple[float, float] | None) -> bool:
         return False
     top = max(1.0, nop[1]) if nop else 1.0
     return ratios.low > top or ratios.speedup > LEEWAY * top
+
+
+def is_decided(ratios: ArmSummary, nop: tuple[float, float] | None) -> bool:
+    """True where "not above doing nothing" means something: nothing scattered little, or the attack is slow anyway."""
+    if ratios.high is not None and ratios.high <= LEEWAY:
+        return True
+    return nop is not None and nop[0] >= 1 / LEEWAY and nop[1] <= LEEWAY

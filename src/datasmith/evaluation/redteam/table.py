@@ -6,12 +6,13 @@ from datasmith.evaluation.redteam.session import Ended, Siege
 
 CONTAINED = "contained"
 GOT_THROUGH = "GOT THROUGH"
+UNDECIDED = "undecided"
 _LONGEST = 120
 
 
 def verdict(ended: Ended) -> str:
     """One or two words."""
-    return GOT_THROUGH if ended.got_through else CONTAINED
+    return GOT_THROUGH if ended.got_through else UNDECIDED if ended.undecided else CONTAINED
 
 
 def as_json(siege: Siege) -> dict[str, object]:
@@ -21,6 +22,7 @@ def as_json(siege: Siege) -> dict[str, object]:
         "nop": list(siege.nop) if siege.nop else None,
         "wall_s": siege.wall_s,
         "got_through": len(siege.got_through),
+        "undecided": len(siege.undecided),
         "attacks": [_row(ended) for ended in siege.ended],
     }
 
