@@ -42,8 +42,11 @@ class States:
         self.drop()
 
     def keep(self, arm: str) -> None:
-        """Remember the tree as it is now, with its byte code: `base` whole, `patched` what differs from it."""
-        words = [sys.executable, "-I", "-S", "-m", "compileall", "-q", "-x", r"/\.git/", str(self._work)]
+        """Remember the tree as it is now, with its byte code: `base` whole, `patched` what differs from it.
+
+        All of it is compiled anew: byte code of a file that was changed within a second, to the same size, looks fresh.
+        """
+        words = [sys.executable, "-I", "-S", "-m", "compileall", "-q", "-f", "-x", r"/\.git/", str(self._work)]
         subprocess.run(words, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=600)
         self._seen[arm] = plain_files(self._work)
         for path in self._seen[arm] if arm == "base" else self._differing():
