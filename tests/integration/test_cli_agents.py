@@ -17,7 +17,7 @@ from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.settings import known_variables, load_settings
 from datasmith.workloads import launch
-from tests.integration.eval_task import BENCH, FAST, HALF, calc_image, calc_task
+from tests.integration.eval_task import BENCH, HALF, WRONG, calc_image, calc_task
 from tests.integration.test_coding_agents import AGENTS_DIR, LOOK_AROUND, agents
 from tests.loopback.model_server import Model, Read, Run, Write, playing
 from tests.sandboxes import embedded_engine
@@ -33,7 +33,9 @@ LOOK = LOOK_AROUND + "ls -a /opt/env /workspace /workspace/repo/.git | grep -c l
 PRICES = {"gpt-dear": {"input": 1000, "output": 0}}
 """11 tokens in cost 0.011 dollars."""
 GRADED = {"measured", "invalid_measurement"}
-"""What becomes of a patch that passes its tests: on a machine that others load, nothing may be known of its speed."""
+"""What becomes of a patch that passes its tests: on a machine that others load, nothing may be known of its speed.
+
+Only one agent's does: all others fail the task's tests, so that nothing of theirs is timed, which takes long."""
 LABELS = ("claude-claude-sonnet-4-5", "codex-gpt-good", "gemini-gemini-2.5-flash", "mini-swe-openai-gpt-good")
 
 
@@ -91,9 +93,11 @@ def ran(agents: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]
     calc_task(image, root / "tasks", root / "repo.tar.gz")
     (root / "agents.json").write_text(json.dumps(ENTRIES))
     (root / "prices.json").write_text(json.dumps(PRICES))
+    wrong = Model(steps=[Read(CALC), Write(CALC, WRONG)])
     others = {
-        "gpt-endless": Model(steps=[Run(LEFT), Write(CALC, HALF), *[Run("echo on and on")] * 50]),
-        "gpt-dear": Model(steps=[Write(CALC, FAST), *[Run("echo on and on")] * 50]),
+        **dict.fromkeys(("gpt-good", "gemini-2.5-flash"), wrong),
+        "gpt-endless": Model(steps=[Run(LEFT), Write(CALC, WRONG), *[Run("echo on and on")] * 50]),
+        "gpt-dear": Model(steps=[Write(CALC, WRONG), *[Run("echo on and on")] * 50]),
         "gpt-cheat": Model(steps=[Write(SUITE, BENCH.replace("2000", "2"))]),
         "gpt-broken": Model(status=500),
     }
@@ -127,8 +131,10 @@ def surroundings(patch: pytest.MonkeyPatch, root: Path, url: str) -> None:
 def test_an_edit_arrives_as_a_patch_with_its_tokens(ran: Ran, label: str) -> None:
     """The tree that the model's tools left is graded; what was said on the way lies in the trajectory, counted."""
     record, facts, patch = ran.trial(label)
-    assert record.outcome in GRADED and (facts.failure, facts.timed_out) == (None, False), record.reason
-    assert "+    return sum(range(n))" in patch and patch.count("diff --git") == 1
+    first = label == LABELS[0]
+    assert record.outcome in (GRADED if first else {"failed_tests"}), record.reason
+    assert (facts.failure, facts.timed_out, facts.stopped_by, facts.outage) == (None, False, None, None)
+    assert f"+    return {'sum(range(n))' if first else '0'}" in patch and patch.count("diff --git") == 1
     kinds = [step.kind for step in facts.steps]
     assert kinds.index("tool_call") < kinds.index("tool_result") and [step.index for step in facts.steps] == [
         *range(len(kinds))
@@ -159,12 +165,12 @@ def test_no_file_of_the_run_holds_a_secret(ran: Ran) -> None:
 def test_a_budget_ends_the_work_which_counts(ran: Ran) -> None:
     """After so many steps, or dollars, the agent is stopped; its edit is graded, and the reason names the budget."""
     record, facts, patch = ran.trial("codex-gpt-endless")
-    assert record.outcome in GRADED and (record.reason or "").startswith("stopped by max_steps=3")
+    assert record.outcome == "failed_tests" and (record.reason or "").startswith("stopped by max_steps=3; 1 of 1")
     assert facts.steps[-1].request == 3
-    assert "sum(range(n))" in patch and len(ran.asked("gpt-endless")) == 3
+    assert "+    return 0" in patch and len(ran.asked("gpt-endless")) == 3
     record, facts, patch = ran.trial("codex-gpt-dear")
-    assert record.outcome in GRADED and (record.reason or "").startswith("stopped by max_cost_usd=0.015")
-    assert "n * (n - 1) // 2" in patch and facts.cost_usd == record.cost_usd == pytest.approx(2 * 0.011)
+    assert record.outcome == "failed_tests" and (record.reason or "").startswith("stopped by max_cost_usd=0.015; ")
+    assert "+    return 0" in patch and facts.cost_usd == record.cost_usd == pytest.approx(2 * 0.011)
     assert [step.cost_usd for step in facts.steps if step.cost_usd] == pytest.approx([0.011, 0.011])
 
 
