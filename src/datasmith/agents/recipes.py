@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from datasmith.agents.attempts import EDITABLE, Attempt
 from datasmith.docker.context import LOCK, DockerContext
+from datasmith.docker.debian import is_package_name
 from datasmith.docker.images import ImagePlan
 from datasmith.resolution.diagnosis import Diagnosis, diagnose
 
@@ -18,7 +19,6 @@ UNKNOWN_VERSION = "0.0.1"
 """What a project is told to be where only its tags, which a sealed tree does not have, would say."""
 MOST_PACKAGES = 40
 _APT_LINE = re.compile(r"^#\s*fc-apt:\s*(.*)$", re.MULTILINE)
-_APT_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]{1,60}")
 
 
 class Remedy(NamedTuple):
@@ -62,6 +62,6 @@ def with_scripts(plan: ImagePlan, scripts: Mapping[str, str], apt_packages: tupl
     """
     texts = {name: text for name, text in scripts.items() if name in EDITABLE}
     asked = [name for text in texts.values() for line in _APT_LINE.findall(text) for name in line.split()]
-    more = [name for name in (*apt_packages, *asked) if _APT_NAME.fullmatch(name)][:MOST_PACKAGES]
+    more = [name for name in (*apt_packages, *asked) if is_package_name(name)][:MOST_PACKAGES]
     packages = tuple(dict.fromkeys((*plan.apt_packages, *more)))
     return replace(plan, context=DockerContext({**plan.context.texts, **texts}), apt_packages=packages)

@@ -25,6 +25,7 @@ from datasmith.agents.recipes import remedy, with_scripts
 from datasmith.agents.scripting import Brief, ScriptWriter
 from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
 from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
+from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, Tier
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, read_build_args
 from datasmith.docker.verifiers import Verifier
@@ -342,11 +343,14 @@ def _arguments(context: DockerContext) -> dict[str, str]:
 
 
 def _plan_of(plan: ImagePlan, context: DockerContext) -> ImagePlan | None:
-    """The plan that a stored context stands for; None where it is for another Python."""
+    """The plan that a stored context stands for; None where it is for another Python, or asks for no packages."""
     args = _arguments(context)
     if args.pop(PYTHON_ARG, plan.python_version) != plan.python_version:
         return None
-    packages = tuple(args.pop(APT_ARG, "").split())
+    try:
+        packages = package_names(args.pop(APT_ARG, ""))
+    except ConfigError:
+        return None
     texts = {name: text for name, text in context.texts.items() if name != BUILD_ARGS}
     whole = DockerContext({LOCK: plan.context.texts.get(LOCK, ""), **plan.context.texts, **texts})
     return replace(plan, context=whole, apt_packages=packages, build_args={**plan.build_args, **args})

@@ -18,6 +18,7 @@ from datasmith.docker.bubblewrap_python import Interpreter, find_interpreters
 from datasmith.docker.bubblewrap_root import Root, debian_root, host_identity, make_etc
 from datasmith.docker.bubblewrap_slots import Slot, Slots
 from datasmith.docker.cgroups import Cgroups
+from datasmith.docker.debian import package_names
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import CERTIFICATES, OFFLINE, TOOLS
 from datasmith.docker.layers import Layer, LayerStore, Origin, content, digest_of, tier_key
@@ -141,7 +142,7 @@ class BubblewrapEngine:
         return layer.ref()
 
     def _build_base(self, _parent: Layer | None, tier: Tier, log: Path, _limits: Limits) -> Layer:
-        packages = tuple(tier.args.get("FC_APT_PACKAGES", "").split())
+        packages = package_names(tier.args.get("FC_APT_PACKAGES", ""))
         identity = host_identity(packages)
         salt = {"packages": " ".join(packages), **(identity or {})}
 
@@ -197,10 +198,11 @@ class BubblewrapEngine:
             return Path("/usr/bin") / own.name
         found = self._interpreters.get(wanted)
         if found is None or (root.top != Path("/") and found.in_system):
-            raise EngineUnavailable(
+            said = (
                 f"Python {wanted or '(FC_PYTHON is not set)'} is not installed here"
                 f" (found {', '.join(self.pythons()) or 'none'}; example: uv python install {wanted or '3.11'})"
             )
+            raise BuildFailed("docker_build_env.sh", 127, said)
         return found.path
 
     def _root(self, layer: Layer | None) -> Root:

@@ -9,7 +9,7 @@ from pathlib import Path
 from datasmith import process
 from datasmith.docker.environment import CERTIFICATES
 from datasmith.docker.trees import remove_tree
-from datasmith.errors import BuildFailed, EngineUnavailable
+from datasmith.errors import BuildFailed
 
 SUITE = "bookworm"
 DEBIAN_PACKAGES = (
@@ -133,8 +133,8 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
     """Make a Debian root file system with build tools and `packages`, all owned by us.
 
     Raises:
-        EngineUnavailable: mmdebstrap is missing; says which packages to install on the host instead.
-        BuildFailed: a package does not exist or cannot be downloaded.
+        BuildFailed: a package does not exist or cannot be downloaded, or mmdebstrap is missing (the message says which
+            packages to install on the host instead): other tiers may need nothing of it.
     """
     wanted = ",".join(dict.fromkeys((*DEBIAN_PACKAGES, *packages)))
     archive = target.with_name("root.tar")
@@ -142,10 +142,11 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
     try:
         done = process.run(words, timeout=timeout, log=log)
     except FileNotFoundError as error:
-        raise EngineUnavailable(
+        said = (
             f"needs Debian packages that are not installed: apt-get install {' '.join(packages)},"
             " or apt-get install mmdebstrap to have them in the sandbox only"
-        ) from error
+        )
+        raise BuildFailed("docker_build_base.sh", 127, said) from error
     if done.ok:
         target.mkdir()
         unpacked = ["tar", "-xf", str(archive), "-C", str(target), "--no-same-owner", "--exclude=./dev/*"]

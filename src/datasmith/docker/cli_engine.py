@@ -24,6 +24,7 @@ from datasmith.docker.cli_command import Cli, bind_words
 from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
 from datasmith.docker.cli_limits import kept_by
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
+from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import HOME
 from datasmith.docker.layers import tier_key
@@ -140,6 +141,7 @@ class CliEngine:
 
     def build(self, parent: ImageRef | None, tier: Tier, *, log: Path, limits: Limits | None = None) -> ImageRef:
         """See ContainerEngine."""
+        package_names(tier.args.get("FC_APT_PACKAGES", ""))
         below = parent.digest if parent else self._base_digest
         key = tier_key(tier, below, {"recipe": recipe_digest(tier, self._ca_bundle)})
         if not self._with_key(key):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from datasmith.docker.cli_build import template
 from datasmith.docker.context import BUILD_SOURCES, FETCH_SOURCES, LOCK, DockerContext, has_sources
+from datasmith.docker.debian import package_names
 from datasmith.docker.engine import ContainerEngine, ImageRef, Tier, TierKind
 from datasmith.docker.lookup import ContextLookup, FoundContext, remembered
 from datasmith.docker.recipes import Recipe, for_tier, own_dockerfile, recipe_of, stands_on_parent
@@ -63,7 +64,12 @@ class ImagePlan:
             raise ConfigError(f"{directory} holds no {LOCK} (example: tasks/shapely_shapely_2283/environment)")
         archives = [Path(directory, name) for name in SOURCES]
         source = next((path for path in archives if path.is_file()), archives[0])
-        return cls.of_context(context, owner=owner, repo=repo, tag=tag, python_version=python_version, source=source)
+        try:
+            return cls.of_context(
+                context, owner=owner, repo=repo, tag=tag, python_version=python_version, source=source
+            )
+        except ConfigError as error:
+            raise ConfigError(f"{directory}: {error}") from error
 
     @classmethod
     def of_context(
@@ -72,11 +78,11 @@ class ImagePlan:
         """The plan that a context with its build_args.sh holds; see `from_directory`.
 
         Raises:
-            ConfigError: its arguments cannot be read.
+            ConfigError: its arguments cannot be read, or ask for what is no Debian package.
         """
         args = read_build_args(context.texts.get(BUILD_ARGS, ""))
-        version, packages = args.pop(PYTHON_ARG, python_version), args.pop(APT_ARG, "")
-        return cls(owner, repo, tag, version, tuple(packages.split()), context, source, args)
+        version, packages = args.pop(PYTHON_ARG, python_version), package_names(args.pop(APT_ARG, ""))
+        return cls(owner, repo, tag, version, packages, context, source, args)
 
     @property
     def root(self) -> str:
@@ -294,8 +300,12 @@ class ImageManager:
     def build_base(
         self, apt_packages: tuple[str, ...], context: DockerContext, *, log: Path, also: Sequence[str] = ()
     ) -> ImageRef:
-        """The base tier: the operating system with `apt_packages`; `also` are more tags for it."""
-        packages = " ".join(sorted(apt_packages))
+        """The base tier: the operating system with `apt_packages`; `also` are more tags for it.
+
+        Raises:
+            ConfigError: one of `apt_packages` is no name of a Debian package.
+        """
+        packages = " ".join(sorted(package_names(" ".join(apt_packages))))
         recipe = recipe_of(context, "base")
         name = f"{self._namespace}/base"
         tier = Tier(

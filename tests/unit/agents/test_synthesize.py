@@ -16,6 +16,7 @@ from datasmith.agents.attempts import (
     similar_contexts,
     unsolved,
 )
+from datasmith.agents.recipes import with_scripts
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.images import ImagePlan
 from datasmith.errors import AgentFailed, EngineUnavailable, ModelUnavailable
@@ -85,6 +86,20 @@ def test_other_pins_are_another_environment(tmp_path: Path) -> None:
     other = bench.synthesizer.synthesize(bench.wanted({LOCK: "numpy==2.0\n"}))
     forced = bench.synthesizer.synthesize(replace(bench.wanted({LOCK: "numpy==2.0\n"}), reuse=False))
     assert other.states == forced.states == ("check_cache", "recipe", "save")
+
+
+@pytest.mark.parametrize("word", ["-oDPkg::Pre-Invoke::=touch", "git-"])
+def test_what_is_no_package_is_not_asked_for(tmp_path: Path, word: str) -> None:
+    """Neither where a script asks, nor where a stored context does: that one is not taken at all."""
+    bench = Bench(tmp_path, lambda plan: None)
+    plan = with_scripts(bench.wanted().plan, {PKG: f"# fc-apt: cmake {word}\n"}, (word, "m4"))
+    assert plan.apt_packages == ("m4", "cmake")
+    row_plan = replace(plan, apt_packages=(word,))
+    done = Attempt(row_plan, "recipe", True, "smoke", 0, "", "", 1.0, image=IMAGE)
+    save_context(bench.store, COMMIT, done, asked=bench.wanted().plan, now=NOW)
+    found = bench.synthesizer.synthesize(bench.wanted())
+    assert found.states[0] == "check_cache" and "[MISS]" in bench.traces[0]
+    assert [built.apt_packages for built in bench.images.plans] == [()]
 
 
 def test_the_log_decides_what_is_tried_next(tmp_path: Path) -> None:

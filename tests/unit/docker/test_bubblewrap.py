@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.bubblewrap_root import debian_root
 from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, Limits, Mount, Tier
 from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable
@@ -138,11 +139,19 @@ def test_a_shared_environment_is_not_written_from_outside(tmp_path: Path) -> Non
 
 
 def test_a_python_that_is_not_here_is_named(tmp_path: Path) -> None:
-    """The message says which are, and how to get it."""
+    """The message says which are, and how to get it; another tier may do with those that are."""
     engine = embedded_engine(tmp_path / "cache")
     base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
-    with pytest.raises(EngineUnavailable, match=r"Python 3\.99 is not installed.*uv python install 3\.99"):
+    with pytest.raises(BuildFailed, match=r"Python 3\.99 is not installed.*uv python install 3\.99"):
         engine.build(base, Tier("env", "e", (), {}, {"FC_PYTHON": "3.99"}), log=tmp_path / "log")
+
+
+def test_a_debian_that_cannot_be_made_fails_one_tier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without mmdebstrap the tier that needs more packages fails; that is no outage, which would stop all others."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildFailed, match="apt-get install libgeos-dev, or apt-get install mmdebstrap") as caught:
+        debian_root(tmp_path / "root", ("libgeos-dev",), log=tmp_path / "log", timeout=10.0)
+    assert caught.value.stage == "docker_build_base.sh" and not isinstance(caught.value, EngineUnavailable)
 
 
 def test_odd_file_names_are_refused(tmp_path: Path) -> None:

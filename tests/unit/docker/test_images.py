@@ -9,7 +9,9 @@ import pytest
 
 from datasmith.docker import ImageManager, SmokeVerifier, seal
 from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.cli_engine import CliEngine
 from datasmith.docker.context import DockerContext
+from datasmith.docker.debian import package_names
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits, Tier
 from datasmith.docker.images import (
     BUILD_ARGS,
@@ -153,6 +155,31 @@ def test_the_plan_of_a_directory(environment: Path) -> None:
     assert (plan.python_version, plan.apt_packages) == ("3.9", ("libgeos-dev", "cmake"))
     assert plan.build_args == {"FC_INSTALL_DIR": ".", "FC_IMPORT_NAMES": "thing", "THING_VERSION": "it's 1 $HOME"}
     assert plan.source.name == "repo.tar.gz"
+
+
+@pytest.mark.parametrize(
+    "word", ["-oDPkg::Pre-Invoke::=touch", "--no-such", "git-", "a/b", "./x.deb", "x=1", "A", "a,b"]
+)
+def test_what_is_no_package_is_refused(tmp_path: Path, environment: Path, word: str) -> None:
+    """An option, a file or a wish to remove a package comes neither into a plan nor past an engine's door."""
+    (environment / BUILD_ARGS).write_text(build_args_text({"FC_APT_PACKAGES": f"cmake {word}"}))
+    with pytest.raises(ConfigError, match=r"environment: FC_APT_PACKAGES: .* no name of a Debian package"):
+        ImagePlan.from_directory(environment, owner="o", repo="r", tag="1", python_version="3.11")
+    images, log = ImageManager(cast("ContainerEngine", Namer())), tmp_path / "log"
+    with pytest.raises(ConfigError, match="FC_APT_PACKAGES"):
+        images.build_base_image(context=environment, log=log)
+    with pytest.raises(ConfigError, match="FC_APT_PACKAGES"):
+        images.build_base((word,), DockerContext.default(lock=""), log=log)
+    tier = Tier("base", "b", (), {}, {"FC_APT_PACKAGES": f"cmake {word}"})
+    for engine in (BubblewrapEngine(tmp_path / "cache"), CliEngine("no-such-program", base_image="x")):
+        with pytest.raises(ConfigError, match="FC_APT_PACKAGES"):
+            engine.build(None, tier, log=log)
+
+
+def test_packages_are_called_as_debian_calls_them() -> None:
+    """Letters in lower case, digits, plus, dots and hyphens between."""
+    names = ("g++", "libstdc++6", "libxslt1-dev", "python3.11-dev", "m4", "7zip")
+    assert package_names(" ".join(names)) == names
 
 
 @pytest.mark.parametrize("value", ["", "plain", "a b", "it's", '$(touch x)"`', "line\nbreak", "-x", "ä#b"])
