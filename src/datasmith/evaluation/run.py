@@ -111,6 +111,7 @@ def request_of(folder: RunFolder) -> RunRequest:
         n_attempts=config.n_attempts,
         precise=config.precise,
         max_rounds=config.max_rounds,
+        select=config.select,
         seed=config.seed,
         timeout_s=config.timeout_s,
         test_timeout_s=config.test_timeout_s,

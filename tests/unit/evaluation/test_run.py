@@ -10,12 +10,13 @@ import pytest
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.config import AgentEntry, RunConfig
 from datasmith.evaluation.placing import side_by_side
-from datasmith.evaluation.run import _start
-from datasmith.evaluation.run_folder import RunFolder
+from datasmith.evaluation.records import RunRecord
+from datasmith.evaluation.run import _start, request_of
+from datasmith.evaluation.run_folder import RunFolder, write_record
 from datasmith.evaluation.trial import Stopped, StopToken
 from datasmith.tasks.dataset import Dataset
 from datasmith.tasks.task import Task
-from tests.unit.evaluation.sample_run import MACHINE
+from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of
 
 TASKS = cast(list[Task], [f"task {number}" for number in range(8)])
 """The scheduler never looks into a task."""
@@ -121,3 +122,18 @@ def test_changed_files_are_told_by_their_task(tmp_path: Path, dataset: Dataset) 
     (dataset.folders["a_b_2"] / "task.toml").write_text("other")
     with pytest.raises(ConfigError, match=r"configuration: task a_b_2: its files changed \("):
         started(tmp_path / "r", dataset, "a_b_1", "a_b_2")
+
+
+def test_a_resumed_run_is_asked_for_all_that_it_was_configured_with(tmp_path: Path) -> None:
+    """Every field of RunConfig, none of them at its default: a field that does not come back makes resuming fail."""
+    config = config_of(
+        ["a_b_1"], ["good"], release="0" * 40, n_attempts=2, seed=7, timeout_s=11.0, precise=True, max_rounds=8,
+        test_timeout_s=12.0, benchmark_timeout_s=13.0, select="impacted",
+    )  # fmt: skip
+    fields = RunConfig.model_fields
+    assert [name for name, field in fields.items() if getattr(config, name) == field.default] == []
+    run = RunRecord(run_id="mine", config=config, tool_version="0.1.0", machine=MACHINE, created_at=NOW)
+    write_record(tmp_path / "mine" / "run.json", run)
+    request = request_of(RunFolder(tmp_path / "mine"))
+    asked = {name: getattr(request, {"agents": "entries"}.get(name, name)) for name in fields}
+    assert asked == {name: getattr(config, name) for name in fields}
