@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 MASK = "***"
 SHORTEST = 8
@@ -77,6 +77,14 @@ def redact(text: str) -> str:
                 text = pattern.sub(_mask, text)
                 break
     return text
+
+
+def has_credentials(url: str) -> bool:
+    """True where a URL names a user, with a password or without one: a token may stand in either place."""
+    try:
+        return "@" in urlsplit(url).netloc
+    except ValueError:
+        return "@" in url
 
 
 def _mask(found: re.Match[str]) -> str:

@@ -271,7 +271,8 @@ def secrets_of(variables: Mapping[str, str]) -> tuple[str, ...]:
     """The values that must never be written or shown.
 
     Those of all variables that are named like a secret, ours or not, each part of a list by itself (with blanks
-    between them where the name says that there are several); and every password in a URL.
+    between them where the name says that there are several); and every password in a URL, or the user of a web
+    address that has none, who is a token.
     """
     found: list[str] = []
     for name, value in variables.items():
@@ -285,9 +286,12 @@ def secrets_of(variables: Mapping[str, str]) -> tuple[str, ...]:
 
 def _passwords(url: str) -> list[str]:
     try:
-        written = urlsplit(url).password
+        parts = urlsplit(url)
+        written = parts.password
     except ValueError:
         return []
+    if parts.scheme in {"http", "https"} and written in {None, "", "x-oauth-basic"}:
+        written = parts.username
     return [written, unquote(written)] if written else []
 
 

@@ -68,6 +68,13 @@ def test_settings_are_frozen() -> None:
         settings.pids = 1  # type: ignore[misc]
 
 
+def test_a_token_in_a_web_address_is_a_secret() -> None:
+    """With or without a password after it; the user of a database or of ssh is none."""
+    urls = ("https://tok-1@h/", "https://tok-2:@h/x", "https://tok-3:x-oauth-basic@h/", "https://me:pass@h/")
+    assert secrets_of({f"URL_{number}": url for number, url in enumerate(urls)}) == ("tok-1", "tok-2", "tok-3", "pass")
+    assert secrets_of({"A": "postgresql://me@h/x", "B": "ssh://git@h/x", "C": "https://h/@x"}) == ()
+
+
 def test_each_secret_of_a_list_is_one() -> None:
     """Commas and blanks divide GH_TOKENS; a blank in a password divides nothing."""
     found = secrets_of({"GH_TOKENS": "aa11, bb22 cc33", "A_PASSWORD": "dd ee,ff", "A_NAME": "gg"})

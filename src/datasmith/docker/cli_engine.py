@@ -5,7 +5,6 @@ import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from datasmith.docker.archive import MOST_BYTES
 from datasmith.docker.cli_build import (
@@ -30,6 +29,7 @@ from datasmith.docker.environment import HOME
 from datasmith.docker.layers import tier_key
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
 from datasmith.process import find_uv
+from datasmith.redact import has_credentials
 
 _DIGEST = re.compile(r"digest: (sha256:[0-9a-f]{64})")
 _BASE_NAME = "org.opencontainers.image.base.name"
@@ -169,9 +169,9 @@ class CliEngine:
         return name
 
     def _build(self, parent: str, tier: Tier, key: str, log: Path, limits: Limits) -> None:
-        if urlsplit(self._index_url).password:
+        if has_credentials(self._index_url):
             raise ConfigError(
-                "FC_INDEX_URL holds a password, which would stay in the image"
+                "FC_INDEX_URL holds a user, token or password, which would stay in the image"
                 " (example: FC_INDEX_URL=https://pypi.org/simple, or use --engine bubblewrap)"
             )
         cache = self.has_buildkit

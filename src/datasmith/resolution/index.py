@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from datasmith.errors import IndexUnavailable
+from datasmith.redact import has_credentials
 from datasmith.resolution.index_page import ACCEPT, IndexFile, read_page
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class SimpleIndex:
     def _with_credentials(self, url: str) -> str:
         """Files on the index's own machine are asked for with its user and password."""
         own, parts = urlsplit(self._url), urlsplit(url)
-        if "@" not in own.netloc or (own.hostname, own.port) != (parts.hostname, parts.port):
+        there = (parts.scheme, parts.hostname, parts.port)
+        if not has_credentials(self._url) or (own.scheme, own.hostname, own.port) != there:
             return url
         return urlunsplit(parts._replace(netloc=own.netloc))
 

@@ -20,7 +20,8 @@ from datasmith.docker.cli_build import (
     tier_environment,
     write_context,
 )
-from datasmith.docker.engine import Tier, TierKind
+from datasmith.docker.cli_engine import CliEngine
+from datasmith.docker.engine import ImageRef, Tier, TierKind
 from datasmith.docker.environment import CLEAN_ENVIRONMENT, ENV_GROUP, HOME, SANDBOX_USER_NAME, TOOLS
 from datasmith.errors import ConfigError
 
@@ -197,3 +198,14 @@ def test_a_mistyped_part_of_a_tier_is_an_error(kind: TierKind) -> None:
     assert asked <= set(re.findall(r"^(\w+)\)$", script, re.MULTILINE)) and "run" in asked
     done = process.run(["sh", "-c", script, "tier.sh", "typo"], timeout=20)
     assert done.rc == 2 and "none of prepare, run, close" in done.error_text
+
+
+@pytest.mark.parametrize("user", ["a-token@", "me:secret@"])
+def test_an_index_with_a_secret_does_not_get_into_an_image(tmp_path: Path, user: str) -> None:
+    """A token without a password is one as well; the message does not show it."""
+    (tmp_path / "docker").write_text("#!/bin/sh\n")
+    (tmp_path / "docker").chmod(0o755)
+    engine = CliEngine(str(tmp_path / "docker"), base_image="x", index_url=f"https://{user}h/simple", uv=tmp_path)
+    with pytest.raises(ConfigError, match=r"FC_INDEX_URL holds .*example: FC_INDEX_URL=") as caught:
+        engine.build(ImageRef("docker", "p", "sha256:0"), ENV, log=tmp_path / "log")
+    assert user.strip("@") not in str(caught.value)

@@ -1,14 +1,20 @@
 """The program that downloads, inside the env tier, what was never a wheel."""
 
 import hashlib
+import io
 import sys
+import threading
 from collections.abc import Iterator
+from http.client import HTTPMessage
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import as_file, files
 from pathlib import Path
+from urllib.request import Request
 
 import pytest
 
 from datasmith import process
+from datasmith.docker.templates import fetch_sources
 from datasmith.docker.templates.fetch_sources import links, take_apart
 from tests.integration.loopback_index import Index, Release, Sdist, serving
 
@@ -83,3 +89,64 @@ def test_a_user_and_password_of_the_index_are_sent(tmp_path: Path) -> None:
         index.url = index.url.replace("http://", "http://u:p%40ss@")
         done = fetched(index, tmp_path, lock(hashlib.sha256(SOURCES.content()).hexdigest()))
     assert done.ok, done.error_text
+
+
+class Moved(BaseHTTPRequestHandler):
+    """Sends everybody who asks for /to/PORT to that port of this machine; keeps what it was told."""
+
+    told: list[tuple[str, str | None]]
+
+    def do_GET(self) -> None:
+        self.told.append((self.path, self.headers.get("Authorization")))
+        _, _, port = self.path.rpartition("/to/")
+        self.send_response(302 if "/to/" in self.path else 200)
+        self.send_header("Location", f"http://127.0.0.1:{port}/end")
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"here")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing on standard error."""
+
+
+@pytest.fixture
+def moved() -> Iterator[tuple[int, int, list[tuple[str, str | None]]]]:
+    """Two servers, and what both were asked."""
+    told: list[tuple[str, str | None]] = []
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), type("Told", (Moved,), {"told": told})) for _ in range(2)]
+    threads = [threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True) for server in servers]
+    for thread in threads:
+        thread.start()
+    yield servers[0].server_port, servers[1].server_port, told
+    for server, thread in zip(servers, threads, strict=True):
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_a_redirect_does_not_take_the_password_along(moved: tuple[int, int, list[tuple[str, str | None]]]) -> None:
+    """It is told again on the same machine and port, and nowhere else; neither over another scheme."""
+    one, other, told = moved
+    for port in (one, other):
+        assert fetch_sources.read(f"http://token@127.0.0.1:{one}/to/{port}") == b"here"
+    first, again, second, elsewhere = told
+    assert first[1] == again[1] == second[1] == "Basic dG9rZW4="
+    assert elsewhere == ("/end", None)
+    asked = Request("https://h/x", headers={"Authorization": "Basic x"})
+    handler = fetch_sources.Redirects()
+    for url, kept in (("https://H/y", True), ("http://h/y", False), ("https://h:1/y", False)):
+        following = handler.redirect_request(asked, io.BytesIO(), 302, "", HTTPMessage(), url)
+        assert following is not None and following.has_header("Authorization") is kept
+
+
+def test_an_answer_without_an_end_is_not_read_to_it(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More bytes than any archive has end the download."""
+    monkeypatch.setattr(fetch_sources, "MOST", 10)
+    with pytest.raises(SystemExit, match=r"pure-1\.0\.tar\.gz: more than 10 bytes"):
+        fetch_sources.read(index.url.replace("/simple", "/files/pure-1.0.tar.gz"))
+
+
+def test_a_password_is_not_sent_over_another_scheme() -> None:
+    """What the index lists below http:// is asked for without the user of https://."""
+    assert fetch_sources.place("https://u:p@H:1/x") == fetch_sources.place("https://h:1/y") == ("https", "h:1")
+    assert fetch_sources.place("http://h:1") != fetch_sources.place("https://h:1")

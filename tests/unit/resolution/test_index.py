@@ -38,6 +38,14 @@ def test_a_user_and_password_open_page_and_file() -> None:
     assert "p%40ss" not in str(caught.value) and "p@ss" not in str(caught.value)
 
 
+@pytest.mark.parametrize("page", ["http://h/f/x.tar.gz", "https://h:1/f/x.tar.gz", "https://other/f/x.tar.gz"])
+def test_a_password_stays_with_its_scheme_and_machine(page: str) -> None:
+    """A page cannot have it sent in clear text, or elsewhere."""
+    reader = SimpleIndex("https://token@h/simple")
+    assert reader._with_credentials(page) == page
+    assert reader._with_credentials("https://h/f/x.tar.gz") == "https://token@h/f/x.tar.gz"
+
+
 def test_a_file_that_is_too_large_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not read to its end."""
     monkeypatch.setattr(index, "MOST_FILE_BYTES", 10)

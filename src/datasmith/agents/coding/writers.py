@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from datasmith.agents.coding.budget import Budget
 from datasmith.agents.coding.clis import CLIS, Ask, Lack
@@ -14,6 +13,7 @@ from datasmith.docker.egress import Destination
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.environment import CERTIFICATES
 from datasmith.errors import ConfigError
+from datasmith.redact import has_credentials
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
@@ -58,7 +58,7 @@ def terms_of(settings: "Settings") -> Terms:
     urls = (settings.index_url,) if settings.index_url else PYPI
     try:
         index = tuple(Destination.of_url(url) for url in urls)
-        shown = settings.index_url if not urlsplit(settings.index_url).password else ""
+        shown = settings.index_url if not has_credentials(settings.index_url) else ""
     except ValueError as error:
         raise ConfigError(
             "FC_INDEX_URL is no address of an index (example: FC_INDEX_URL=https://pypi.org/simple)"

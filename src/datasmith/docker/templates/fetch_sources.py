@@ -13,13 +13,40 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import IO, TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+if TYPE_CHECKING:
+    from http.client import HTTPMessage
 
 BUILD = "#build "
 SOURCE = "--no-binary "
 ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
 LINK = re.compile(r"<a\b[^>]*\bhref=[\"']([^\"'#]+)#sha256=([0-9a-f]{64})[\"']", re.IGNORECASE)
+
+
+MOST = 200_000_000
+"""Bytes of a page or archive; one with more is not read to its end."""
+
+
+class Redirects(HTTPRedirectHandler):
+    """Follows them, and tells user and password to no other host, port or scheme."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        """See HTTPRedirectHandler."""
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if following is not None and place(newurl) != place(req.full_url):
+            following.remove_header("Authorization")
+        return following
+
+
+def place(url: str) -> tuple[str, str]:
+    """Scheme, and host with port; without user and password."""
+    parts = urlsplit(url)
+    return parts.scheme.lower(), parts.netloc.rpartition("@")[2].lower()
 
 
 def entries(lines: list[str]) -> list[str]:
@@ -50,9 +77,12 @@ def read(url: str) -> bytes:
     headers = {"Accept": ACCEPT, "User-Agent": "fc-data"}
     if at:
         headers["Authorization"] = "Basic " + base64.b64encode(unquote(credentials).encode()).decode()
-    with urlopen(Request(urlunsplit(parts._replace(netloc=host)), headers=headers), timeout=120) as answer:
-        content: bytes = answer.read()
-        return content
+    asked = Request(urlunsplit(parts._replace(netloc=host)), headers=headers)
+    with build_opener(Redirects).open(asked, timeout=120) as answer:
+        content: bytes = answer.read(MOST + 1)
+    if len(content) > MOST:
+        sys.exit("{}: more than {} bytes".format(parts.path.rpartition("/")[2], MOST))
+    return content
 
 
 def links(page: bytes, page_url: str) -> list[tuple[str, str]]:
@@ -73,9 +103,8 @@ def fetch(entry: str, index: str, directory: Path) -> str:
     for url, digest in links(read(page_url), page_url):
         name = unquote(urlsplit(url).path).rpartition("/")[2]
         if digest in hashes and not name.endswith(".whl") and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+!-]*", name):
-            own = urlsplit(index)
-            if "@" in own.netloc and urlsplit(url).netloc == own.netloc.rpartition("@")[2]:
-                url = urlunsplit(urlsplit(url)._replace(netloc=own.netloc))
+            if "@" in urlsplit(index).netloc and place(url) == place(index):
+                url = urlunsplit(urlsplit(url)._replace(netloc=urlsplit(index).netloc))
             data = read(url)
             if hashlib.sha256(data).hexdigest() != digest:
                 sys.exit(f"{name}: its hash is not that of the lock")

@@ -104,6 +104,8 @@ def test_an_address_that_leads_nowhere_is_named(tmp_path: Path) -> None:
 def test_an_index_with_a_password_is_reached_but_not_told() -> None:
     """The proxy knows the host; the sandbox is not given the address, which holds a secret."""
     plain, secret = (terms_of(Settings(index_url=f"https://{user}pip.acme.org/simple")) for user in ("", "a:b@"))
+    token = terms_of(Settings(index_url="https://a-token@pip.acme.org/simple"))
+    assert not token.environment and token.index == plain.index
     assert [str(place) for place in plain.index] == [str(place) for place in secret.index] == ["pip.acme.org:443"]
     assert plain.environment["UV_DEFAULT_INDEX"].endswith("/simple") and not secret.environment
 
