@@ -40,6 +40,8 @@ class Ledger:
         self._seen: set[str] = set()
         self._exchanges: list[Exchange] = []
         self._asked = 0
+        self._ended = threading.Condition(self._lock)
+        self._open = 0
         self._spent = 0.0
         self.stopped_by: str | None = None
         self.stopped = threading.Event()
@@ -64,7 +66,18 @@ class Ledger:
                 self._stop(f"max_cost_usd={budget.max_cost_usd:g}")
             if self.stopped_by is None:
                 self._asked += 1
+                self._open += 1
             return f"the budget is spent: {self.stopped_by}" if self.stopped_by else ""
+
+    def settle(self, timeout_s: float) -> bool:
+        """Wait until every question that was admitted has come to its end; False where one has not by then."""
+        with self._ended:
+            return self._ended.wait_for(lambda: not self._open, timeout_s)
+
+    def _end(self, exchange: Exchange) -> None:
+        self._exchanges.append(exchange)
+        self._open -= 1
+        self._ended.notify_all()
 
     def _stop(self, reason: str) -> None:
         self.stopped_by = reason
@@ -74,7 +87,7 @@ class Ledger:
         """A question that was admitted got no answer."""
         with self._lock:
             self._asked -= 1
-            self._exchanges.append(Exchange(model, status, trouble))
+            self._end(Exchange(model, status, trouble))
 
     def answered(self, path: str, body: Json, model: str, status: int, answer: bytes) -> None:
         """A question that was admitted got this answer."""
@@ -91,9 +104,9 @@ class Ledger:
                 if key not in self._seen:
                     self._seen.add(key)
                     results.append(result)
-            self._exchanges.append(Exchange(model, status, "", tuple(results), reply))
             price = price_of(self._budget.prices, model) or self._budget.fallback
             self._spent += (price.of(reply.tokens) if price else None) or 0.0
+            self._end(Exchange(model, status, "", tuple(results), reply))
 
 
 def hosted_tools(body: Json) -> tuple[str, ...]:

@@ -186,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
         with closing(upstream.open()) as connection:
             try:
                 answer = self._send(connection, data)
-            except (OSError, http.client.HTTPException) as error:
+            except (OSError, ValueError, http.client.HTTPException) as error:
                 said = f"{upstream.place}: {str(error) or type(error).__name__}"
                 over(None, b"", said)
                 self._say(502, f"the model cannot be reached: {said}")
@@ -207,35 +207,51 @@ class _Handler(BaseHTTPRequestHandler):
         return connection.getresponse()
 
     def _pass_on(self, answer: http.client.HTTPResponse, over: Over) -> None:
-        """Carry an answer as it comes; `over` is told all of it before its last part leaves."""
-        self.send_response(answer.status)
-        for name, value in answer.getheaders():
-            if name.lower() not in _NOT_RETURNED:
-                self.send_header(name, value)
+        """Carry an answer as it comes; `over` is told all of it before its last part leaves.
+
+        It has been paid for, so it is heard to its end where the agent hangs up, too.
+        """
         bare = self.command == "HEAD" or answer.status in {204, 304}
-        self.send_header(*(("Content-Length", "0") if bare else ("Transfer-Encoding", "chunked")))
-        self.end_headers()
+        listens = self._begin(answer, bare=bare)
         heard, waiting, trouble = bytearray(), b"", ""
         try:
             while not bare and (part := answer.read1(_CHUNK)):
                 heard += part[: MOST_HEARD - len(heard)]
-                self._chunk(waiting)
+                listens = listens and self._chunk(waiting)
                 waiting = part
             if answer.length:
                 trouble = "the answer broke off"
         except (OSError, http.client.HTTPException) as error:
             trouble = f"the answer broke off: {str(error) or type(error).__name__}"
         over(answer.status, bytes(heard), trouble)
-        if trouble:
+        if trouble or not listens:
             self.close_connection = True
         elif not bare:
             self._chunk(waiting)
-            self.wfile.write(b"0\r\n\r\n")
+            self._chunk(b"", last=True)
 
-    def _chunk(self, part: bytes) -> None:
-        if part:
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
-            self.wfile.flush()
+    def _begin(self, answer: http.client.HTTPResponse, *, bare: bool) -> bool:
+        """Send an answer's head; whether the agent still listens."""
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in _NOT_RETURNED:
+                self.send_header(name, value)
+        self.send_header(*(("Content-Length", "0") if bare else ("Transfer-Encoding", "chunked")))
+        try:
+            self.end_headers()
+        except OSError:
+            return False
+        return True
+
+    def _chunk(self, part: bytes, *, last: bool = False) -> bool:
+        """Send a part of an answer; whether the agent still listens."""
+        try:
+            if part or last:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+                self.wfile.flush()
+        except OSError:
+            return False
+        return True
 
     def _body(self) -> bytes | None:
         """The question; None where it is longer than any, or has no end."""

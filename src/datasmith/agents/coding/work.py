@@ -26,6 +26,8 @@ MODEL_DIR = "/opt/fc/model"
 EGRESS_DIR = "/opt/fc/egress"
 """Where the sockets of the host are shown."""
 CERTIFICATES = f"{AGENT_HOME}/ca.pem"
+SETTLE_S = 15.0
+"""How long an answer is waited for that was under way when its agent ended: it is paid for."""
 PROMPT_WORD = "{prompt}"
 """A word of a command line that stands for the prompt."""
 
@@ -161,6 +163,7 @@ class Workplace:
         )
         clean = Redactor((self._cli.upstream.key,))
         log = clean(f"{done.text}\n{done.error_text}".strip())
+        settled = self._ledger.settle(SETTLE_S)
         exchanges = self._ledger.exchanges
         if done.rc == NO_WAY_OUT and not exchanges:
             raise EngineUnavailable(
@@ -168,7 +171,7 @@ class Workplace:
                 f" its model there (use --engine bubblewrap, or --agent none): {log[-200:]}"
             )
         told = self._cli.read(done.text)
-        tokens, cost = total(exchanges), dollars(exchanges, self._budget.prices)
+        tokens, cost = total(exchanges), dollars(exchanges, self._budget.prices) if settled else None
         stopped_by = self._ledger.stopped_by
         if stopped_by is None and told.over_budget:
             stopped_by = f"max_cost_usd={self._budget.max_cost_usd or 0:g}"

@@ -142,3 +142,29 @@ def test_a_question_in_chunks_is_read() -> None:
         assert connection.getresponse().status == 200 and model.asked[0].body["model"] == "gpt"
         for size in ("x", "9999999999"):
             assert ask(to, **{"Content-Length": size})[0] == 413
+
+
+def test_an_answer_is_booked_though_the_agent_hangs_up() -> None:
+    """It was given and paid for: a step and its tokens, and no outage of the model."""
+    listener, gone = socket.create_server(("127.0.0.1", 0)), threading.Event()
+    usage = b'{"object": "response", "output": [], "usage": {"input_tokens": 11, "output_tokens": 7}}'
+
+    def slow() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (3_000_000 + len(usage)))
+            gone.wait(20)
+            connection.sendall(b" " * 3_000_000 + usage)
+
+    threading.Thread(target=slow, daemon=True).start()
+    with listener, gateway(f"http://127.0.0.1:{listener.getsockname()[1]}") as to:
+        connection = Over(to.directory / SOCKET)
+        connection.request("POST", "/v1/responses", json.dumps(QUESTION))
+        assert connection.getresponse().status == 200
+        connection.sock.close()
+        connection.close()
+        gone.set()
+        assert to.ledger.settle(20)
+        (exchange,) = to.ledger.exchanges
+        assert exchange.answered and exchange.reply.tokens.output == 7
