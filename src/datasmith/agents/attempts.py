@@ -185,7 +185,7 @@ def _key(commit: Commit) -> Row:
 class RecipeRow:
     """How often a recipe was put on a failing build: commits it was tried on, and those that were built with it.
 
-    A commit that took several recipes counts for each of them.
+    A commit that took several recipes counts for each of them; one that another tier built counts for none.
     """
 
     recipe: str
@@ -194,13 +194,25 @@ class RecipeRow:
 
 
 def fixed_by_recipe(rows: Sequence[Mapping[str, Value]]) -> list[RecipeRow]:
-    """One line for each recipe in rows of build_attempts, the most useful first."""
+    """One line for each recipe in rows of build_attempts, in the order of their writing; the most useful first.
+
+    Recipes are put on top of each other: each of a chain that ends in a build has its part in it.
+    """
     tried: dict[str, set[tuple[Value, ...]]] = {}
+    built: dict[str, set[tuple[Value, ...]]] = {}
+    chains: dict[tuple[Value, ...], set[str]] = {}
     for row in rows:
-        if row["recipe"]:
-            tried.setdefault(str(row["recipe"]), set()).add(_commit(row))
-    built = {_commit(row) for row in rows if row["ok"]}
-    table = [RecipeRow(recipe, len(commits), len(commits & built)) for recipe, commits in tried.items()]
+        commit, recipe = _commit(row), str(row["recipe"] or "")
+        if row["tier"] != "recipe" or not recipe:
+            chains[commit] = set()
+        if row["tier"] != "recipe":
+            continue
+        if recipe:
+            chains.setdefault(commit, set()).add(recipe)
+            tried.setdefault(recipe, set()).add(commit)
+        for helped in chains[commit] if row["ok"] else ():
+            built.setdefault(helped, set()).add(commit)
+    table = [RecipeRow(recipe, len(commits), len(built.get(recipe, ()))) for recipe, commits in tried.items()]
     return sorted(table, key=lambda line: (-line.built, -line.tried, line.recipe))
 
 

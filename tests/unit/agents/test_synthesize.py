@@ -255,14 +255,20 @@ def test_the_public_call_gives_a_context_or_none(tmp_path: Path) -> None:
 
 
 def test_what_was_never_solved_is_counted_by_its_last_sign(tmp_path: Path) -> None:
-    """A recipe that did not help is in the table too, and a commit that was built is not among the unsolved."""
+    """A recipe that did not help is in the table too, and a commit that was built is not among the unsolved.
+
+    What was built without the recipe at last, or by another tier on top of it, is not the recipe's work.
+    """
     bench = Bench(tmp_path, lambda plan: NO_HEADER)
     for letter in "ab":
         bench.synthesizer.synthesize(bench.wanted(commit=replace(COMMIT, sha=letter * 40)))
-    bench.images.end = lambda plan: None
+    bench.images.end = lambda plan: None if plan.apt_packages else NO_HEADER
     bench.synthesizer.synthesize(bench.wanted(commit=replace(COMMIT, sha="b" * 40)))
     bench.images.end = lambda plan: STRANGE
     bench.synthesizer.synthesize(bench.wanted(commit=replace(COMMIT, sha="c" * 40)))
     rows = bench.store.select("build_attempts", order=("id",))
     assert fixed_by_recipe(rows) == [RecipeRow("missing header: apt libgeos-dev", 2, 1)]
     assert unsolved(rows) == [("missing header geos_c.h", 1), (f"unknown, stage {PKG}", 1)]
+    again = [*rows, {**rows[0], "ok": True}]
+    written = [*rows, {**rows[0], "ok": True, "tier": "agent", "recipe": "agent: claude"}]
+    assert fixed_by_recipe(again) == fixed_by_recipe(written) == fixed_by_recipe(rows)
