@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from datasmith.docker.oci import Descriptor, Manifest, OciLayout
+from datasmith.resolution.build_lock import PREFIX
 
 SPEC = "1.6"
 MEDIA_TYPE = "application/vnd.cyclonedx+json"
@@ -40,7 +41,17 @@ def sbom(name: str, digest: str, *, lock: str, dpkg: str, version: str) -> dict[
 
 
 def locked(lock: str) -> Iterator[dict[str, object]]:
-    """A component for each pin of a lock file, with the hashes of the files that may be installed for it."""
+    """A component for each pin of a lock file, with the hashes of the files that may be installed for it.
+
+    What only built other packages, in an environment of its own, has the scope "excluded".
+    """
+    lines = lock.splitlines()
+    yield from _pins("\n".join(line for line in lines if not line.startswith(PREFIX)))
+    for part in _pins("\n".join(line.removeprefix(PREFIX) for line in lines if line.startswith(PREFIX))):
+        yield {**part, "bom-ref": f"build:{part['bom-ref']}", "scope": "excluded"}
+
+
+def _pins(lock: str) -> Iterator[dict[str, object]]:
     for entry in re.split(r"\n(?=[A-Za-z0-9])", lock):
         pin = _PIN.match(entry.strip())
         if pin is None:

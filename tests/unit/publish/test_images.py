@@ -2,8 +2,9 @@
 
 import json
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -30,6 +31,10 @@ LOCK = f"""numpy==1.26.0 \\
     --hash=sha256:{"b" * 64}
 typing-extensions==4.11.0 ; python_version < '3.12' \\
     --hash=sha256:{"c" * 64}
+#build numpy==1.26.0 \\
+#build     --hash=sha256:{"d" * 64}
+#build setuptools==69.0 \\
+#build     --hash=sha256:{"e" * 64}
 """
 NO_PAUSES = Pauses(sleep=lambda _seconds: None)
 
@@ -151,18 +156,28 @@ def test_what_is_there_is_skipped(engine: BubblewrapEngine, cache: Path, port: i
     assert ImagePublisher(settings, no_engine, pauses=NO_PAUSES).check(first)[0].state == "available"
 
 
+def hashes(part: Mapping[str, Any]) -> set[str]:
+    """The SHA-256 sums that a component of an SBOM tells."""
+    return {each["content"] for reference in part["externalReferences"] for each in reference["hashes"]}
+
+
 def test_sbom_and_statement_say_what_it_is_made_of(
     engine: BubblewrapEngine, cache: Path, port: int, tmp_path: Path
 ) -> None:
     """The SBOM is valid CycloneDX and holds the pins with their hashes; the statement names inputs and no fix.
 
+    What was only there to build sources is a part of its own: its hashes are not those of another pin.
     Both hang on the image in the registry, found by the tag that its digest makes.
     """
     folder = task_folder(engine, tmp_path, b"x = 4\n")
     pushed = publisher(engine, cache, where(port)).publish(folder)
     text = (folder / SBOM).read_text()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
-    parts = {part["name"]: part for part in json.loads(text)["components"]}
+    listed = json.loads(text)["components"]
+    built = {part["name"]: part for part in listed if part.get("scope") == "excluded"}
+    parts = {part["name"]: part for part in listed if part not in built.values()}
+    assert hashes(built["numpy"]) == {"d" * 64} and hashes(built["setuptools"]) == {"e" * 64}
+    assert hashes(parts["typing-extensions"]) == {"c" * 64} and "setuptools" not in parts
     assert parts["numpy"]["purl"] == "pkg:pypi/numpy@1.26.0"
     assert len(parts["numpy"]["externalReferences"][0]["hashes"]) == 2 and "typing-extensions" in parts
     said = json.loads((folder / STATEMENT).read_text())
