@@ -50,6 +50,11 @@ class ForeignImages:
         """Docker or podman."""
         return self._cli.program
 
+    @property
+    def limits(self) -> Limits:
+        """What one of its sandboxes may use."""
+        return self._limits
+
     def check(self) -> None:
         """Return where the program can be used now.
 

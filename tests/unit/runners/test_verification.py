@@ -3,18 +3,21 @@
 import json
 import os
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.engine import Limits
 from datasmith.errors import ConfigError, EngineUnavailable
-from datasmith.runners.verification.base import Generation, Step, Stopped, Times
+from datasmith.runners.verification.base import Generation, Step, Stopped, Times, conditions
 from datasmith.runners.verification.run import Judged, Kind, Verification, find_folders
 from datasmith.runners.verification.sealed import SealedFolders
-from datasmith.runners.verification.verdict import FAILURE, SUCCESS, Failed, Verdicts, Verified, inputs_digest
+from datasmith.runners.verification.verdict import FAILURE, SUCCESS, Failed, Verdict, Verdicts, Verified, inputs_digest
 from datasmith.settings import Settings
+from datasmith.tasks.suite import SuiteRecord, patch_digest
 from tests.integration.eval_task import WRONG, expert_patch
 from tests.sandboxes import embedded_engine
 from tests.unit.runners.verification_folders import sealed_folder
@@ -37,6 +40,10 @@ class Counted:
     @property
     def engine(self) -> str:
         return self.inner.engine
+
+    @property
+    def conditions(self) -> str:
+        return self.inner.conditions
 
     def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
         self.calls += 1
@@ -110,7 +117,10 @@ def test_each_way_to_fail_has_its_stage(engine: BubblewrapEngine, tmp_path: Path
 
 
 def test_a_time_out_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> None:
-    """Tests that do not end in time fail the folder, and none of their processes is left."""
+    """Tests that do not end in time fail the folder, and none of their processes is left.
+
+    With more time, or other limits, it is verified anew; with the same it is not.
+    """
     slow = b"import time\nif __name__ == '__main__':\n    time.sleep(4321.5)\n"
     mark = f"slow-{os.getpid()}-{tmp_path.name}"
     command = ("python", "tests/run_tests.py", "{junit}", mark)
@@ -118,6 +128,47 @@ def test_a_time_out_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> No
     found = failure(judged(tmp_path, Counted(engine, tmp_path, Times(tests_s=2.0)), folder))
     assert found.stage == "tests" and "not done after 2 s" in found.error_message
     assert mark.encode() not in process.run(["ps", "-ww", "-eo", "args"]).stdout
+    assert judged(tmp_path, Counted(engine, tmp_path, Times(tests_s=2.0)), folder).known
+    longer = Counted(engine, tmp_path, Times(tests_s=3.0))
+    assert "not done after 3 s" in failure(judged(tmp_path, longer, folder)).error_message and longer.calls == 1
+
+
+def test_a_verdict_holds_for_one_engine_and_its_limits(tmp_path: Path) -> None:
+    """What one engine, time or limit gave is not taken for what another would give."""
+    limits = Limits()
+    held = [conditions("docker", Times(), limits), conditions("podman", Times(), limits)]
+    held += [conditions("docker", Times(build_s=1.0), limits), conditions("docker", Times(), Limits(memory_mb=1))]
+    verdicts = Verdicts(tmp_path)
+    found = Verified(image_digest="sha256:0", tests_passed=1, tests_failed=0, benchmarks=1)
+    now = datetime(2026, 3, 1, tzinfo=UTC)
+    mine = Verdict(inputs="sha256:1", engine="docker", conditions=held[0], judged_at=now, seconds=1.0, found=found)
+    verdicts.keep(mine)
+    assert [verdicts.known("sha256:1", each) for each in held] == [mine, None, None, None]
+
+
+def test_a_suite_from_elsewhere_is_looked_for_in_its_own_arm(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """The benchmarks of a suite that no image holds are found; one that does not apply, or lacks them, fails."""
+    suite = "--- /dev/null\n+++ b/others/bench.py\n@@ -0,0 +1,2 @@\n+def time_total():\n+    sum(range(9))\n"
+    suite = f"diff --git a/others/bench.py b/others/bench.py\nnew file mode 100644\n{suite}"
+    record = SuiteRecord(
+        repository="acme/suites",
+        commit="d" * 40,
+        committed_at=datetime(2026, 3, 1, tzinfo=UTC),
+        config="asv.conf.json",
+        benchmark_dir="others",
+        digest=patch_digest(suite),
+    )
+    given = {"suite": record, "suite_patch": suite, "benchmark_dir": "others"}
+    good = sealed_folder(tmp_path / "good", files=None, **given)
+    found = judged(tmp_path, Counted(engine, tmp_path), good)
+    assert found.verdict and found.verdict.ok, found
+    gone = sealed_folder(tmp_path / "gone", files=None, **{**given, "workloads": ("bench.time_gone",)})
+    assert "time_gone" in failure(judged(tmp_path, Counted(engine, tmp_path), gone)).error_message
+    torn = suite.replace("b/others", "b/calc.py/others").replace("a/others", "a/calc.py/others")
+    record = record.model_copy(update={"digest": patch_digest(torn)})
+    bad = sealed_folder(tmp_path / "bad", files=None, **{**given, "suite": record, "suite_patch": torn})
+    end = failure(judged(tmp_path, Counted(engine, tmp_path), bad))
+    assert (end.stage, "the suite" in end.error_message) == ("measure", True), end
 
 
 def test_a_leak_of_the_fix_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> None:
@@ -134,7 +185,7 @@ def test_a_leak_of_the_fix_is_a_failure(engine: BubblewrapEngine, tmp_path: Path
 class Gone:
     """An engine that goes away in the middle, or a command that is stopped then."""
 
-    engine = "bubblewrap"
+    engine = conditions = "bubblewrap"
 
     def __init__(self, stop: threading.Event | None = None) -> None:
         self.stop = stop

@@ -2,10 +2,11 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from datasmith.docker.engine import Limits
 from datasmith.docker.verifiers import TestReport
 from datasmith.errors import BuildFailed
 from datasmith.redact import redact
@@ -50,6 +51,10 @@ class Generation(Protocol):
     def engine(self) -> str:
         """Name of the engine that builds and runs."""
 
+    @property
+    def conditions(self) -> str:
+        """What a verdict depends on beside the folder, see `conditions`."""
+
     def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
         """Judge a folder that is our own copy; build output is appended to `log`.
 
@@ -58,6 +63,13 @@ class Generation(Protocol):
             EngineUnavailable: the engine is gone, or cannot build such a folder: says nothing about the folder.
             Stopped: see Step.
         """
+
+
+def conditions(engine: str, times: Times, limits: Limits) -> str:
+    """Under which engine, times and limits a verdict is reached; one reached under others is not taken for it."""
+    seconds = ", ".join(f"{name.removesuffix('_s')} {value:g} s" for name, value in asdict(times).items())
+    held = ", ".join(f"{name} {value}" for name, value in sorted(asdict(limits).items()))
+    return f"{engine}; {seconds}; {held}"
 
 
 def failed(stage: Stage, message: str, *, code: int = -1, stdout: str = "", stderr: str = "", step: str = "") -> Failed:

@@ -10,7 +10,7 @@ from datasmith.docker.engine import ImageRef, Mount
 from datasmith.docker.foreign import ForeignImages
 from datasmith.docker.verifiers import TestReport, run_tests
 from datasmith.errors import BuildFailed
-from datasmith.runners.verification.base import Step, Times, build_failed, failed, tests_failed
+from datasmith.runners.verification.base import Step, Times, build_failed, conditions, failed, tests_failed
 from datasmith.runners.verification.verdict import Failed, Verified
 from datasmith.tasks.legacy import DOCKERFILE, OLD_TESTS, PROFILE, TESTS, LegacyTask, read_legacy
 from datasmith.workloads.asv_results import in_archive, printed
@@ -59,6 +59,11 @@ class LegacyFolders:
     def engine(self) -> str:
         """See Generation."""
         return self.images.name
+
+    @property
+    def conditions(self) -> str:
+        """See Generation."""
+        return conditions(self.engine, self.times, self.images.limits)
 
     def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
         """See Generation."""

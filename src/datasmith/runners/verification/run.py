@@ -112,15 +112,15 @@ class Verification:
 
     def _judged(self, folder: Path, kind: Kind, step: Step) -> Judged:
         step("look")
+        generation = self.generations(kind)
         try:
-            known = None if self.force else self.verdicts.known(inputs_digest(folder))
+            known = None if self.force else self.verdicts.known(inputs_digest(folder), generation.conditions)
         except InvalidTask:
             known = None
         if known:
             lay_down(folder, known)
             return Judged(folder, known, known=True)
         forged = clear(folder)
-        generation = self.generations(kind)
         with needing_room(self.logs), tempfile.TemporaryDirectory(prefix="fc-verify-") as place:
             verdict = self._reached(folder, generation, Path(place, folder.resolve().name), step)
         step("note")
@@ -139,6 +139,7 @@ class Verification:
             return Verdict(
                 inputs="",
                 engine=generation.engine,
+                conditions=generation.conditions,
                 judged_at=self.now(),
                 seconds=0.0,
                 found=failed("parse", str(error)),
@@ -147,7 +148,14 @@ class Verification:
         log = self.logs / f"{inputs.removeprefix('sha256:')[:20]}.build.log"
         found = self._found(generation, copy, log, step)
         seconds = round(time.monotonic() - started, 3)
-        return Verdict(inputs=inputs, engine=generation.engine, judged_at=self.now(), seconds=seconds, found=found)
+        return Verdict(
+            inputs=inputs,
+            engine=generation.engine,
+            conditions=generation.conditions,
+            judged_at=self.now(),
+            seconds=seconds,
+            found=found,
+        )
 
     def _found(self, generation: Generation, copy: Path, log: Path, step: Step) -> Verified | Failed:
         try:

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from datasmith.docker import seal
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef
+from datasmith.docker.engines import limits_of
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.docker.verifiers import ProfileVerifier, TestReport, run_tests
 from datasmith.errors import BuildFailed, MeasurementFailed
-from datasmith.runners.verification.base import Step, Times, build_failed, failed, some, tests_failed
+from datasmith.runners.verification.base import Step, Times, build_failed, conditions, failed, some, tests_failed
 from datasmith.runners.verification.verdict import Failed, Verified
 from datasmith.settings import Settings
 from datasmith.tasks.folder import check_task, read_task
@@ -31,6 +32,11 @@ class SealedFolders:
     def engine(self) -> str:
         """See Generation."""
         return self.container_engine.name
+
+    @property
+    def conditions(self) -> str:
+        """See Generation."""
+        return conditions(self.engine, self.times, limits_of(self.settings))
 
     def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
         """See Generation."""
@@ -68,9 +74,10 @@ class SealedFolders:
             if isinstance(base, Failed):
                 return base
             step("benchmarks")
-            wrong = self._benchmarks(task, container)
-            if wrong:
-                return wrong
+            wrong = None if task.suite else self._benchmarks(task, container)
+        wrong = self._foreign_benchmarks(task, image) if task.suite else wrong
+        if wrong:
+            return wrong
         step("tests with the expert's patch")
         return self._with_patch(task, image) or Verified(
             image_digest=image.digest,
@@ -102,17 +109,30 @@ class SealedFolders:
         said = "no benchmark can be called"
         return failed("measure", said, code=called.rc, stdout=called.stdout, stderr=called.stderr)
 
+    def _foreign_benchmarks(self, task: Task, image: ImageRef) -> Failed | None:
+        """See `_benchmarks`: of a suite that is not base's own, which no image holds and each arm gets."""
+        try:
+            arm = self._arm(task, image, suite=task.suite_patch)
+        except MeasurementFailed as error:
+            return failed("measure", str(error))
+        with arm:
+            return self._benchmarks(task, arm)
+
+    def _arm(self, task: Task, image: ImageRef, *, patch: str = "", suite: str = "") -> Container:
+        return start_arm(
+            self.container_engine,
+            image,
+            patch=patch,
+            rebuild_script=task.build.files["docker_build_pkg.sh"] if task.compiled else None,
+            build_args=task.build.build_args,
+            limits=None,
+            timeout=self.times.build_s,
+            suite=suite,
+        )
+
     def _with_patch(self, task: Task, image: ImageRef) -> Failed | None:
         try:
-            arm = start_arm(
-                self.container_engine,
-                image,
-                patch=task.expert_patch,
-                rebuild_script=task.build.files["docker_build_pkg.sh"] if task.compiled else None,
-                build_args=task.build.build_args,
-                limits=None,
-                timeout=self.times.build_s,
-            )
+            arm = self._arm(task, image, patch=task.expert_patch)
         except MeasurementFailed as error:
             return failed("tests", f"the expert's patch cannot be used: {error}")
         with arm:

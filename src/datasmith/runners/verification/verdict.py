@@ -58,10 +58,12 @@ class Verified(_Frozen):
 
 
 class Verdict(_Frozen):
-    """One folder's verdict, with the digest of all that it was reached from."""
+    """One folder's verdict, with the digest of the files that it was reached from, and under which conditions."""
 
     inputs: str
     engine: str
+    conditions: str = ""
+    """Engine, limits of time and of the sandbox, see `base.conditions`."""
     judged_at: datetime
     seconds: float
     found: Verified | Failed
@@ -139,7 +141,7 @@ def _copied(source: IO[bytes], copy: IO[bytes]) -> str:
 
 
 class Verdicts:
-    """All verdicts that were reached here, by the digest of the inputs.
+    """All verdicts that were reached here, by the digest of the inputs and the conditions.
 
     What lies in a folder is for its reader: it is written, and never read back. An agent that works in a folder can
     write there what it likes, this directory is not shown to any sandbox.
@@ -148,21 +150,22 @@ class Verdicts:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def known(self, inputs: str) -> Verdict | None:
-        """The verdict on these inputs, if one was reached; one that cannot be read counts as none."""
+    def known(self, inputs: str, conditions: str) -> Verdict | None:
+        """The verdict on these inputs under these conditions, if one was reached; an unreadable one counts as none."""
         try:
-            found = Verdict.model_validate_json(self._place(inputs).read_bytes())
+            found = Verdict.model_validate_json(self._place(inputs, conditions).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
-        return found if found.inputs == inputs else None
+        return found if (found.inputs, found.conditions) == (inputs, conditions) else None
 
     def keep(self, verdict: Verdict) -> None:
         """Remember a verdict; it appears whole or not at all."""
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(self._place(verdict.inputs), verdict.model_dump_json(indent=1) + "\n")
+        _write(self._place(verdict.inputs, verdict.conditions), verdict.model_dump_json(indent=1) + "\n")
 
-    def _place(self, inputs: str) -> Path:
-        return self._root / f"{inputs.removeprefix('sha256:')}.json"
+    def _place(self, inputs: str, conditions: str) -> Path:
+        name = hashlib.sha256(f"{inputs}\0{conditions}".encode()).hexdigest()
+        return self._root / f"{name}.json"
 
 
 def lay_down(folder: Path, verdict: Verdict) -> None:
