@@ -56,7 +56,8 @@ def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float) 
 def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, expert_claimed: float) -> bool:
     """True where a speed-up certainly is one of the suite's own inputs, and the expert's there is not one as well.
 
-    `claimed`, `expert_claimed`: ln ratios in the rounds. A cache that merged code has, too, is a good one.
+    `claimed`, `expert_claimed`: ln ratios in the rounds; the expert's is 0 where it may be noise. A cache that merged
+    code has, too, is a good one.
     """
     ratios = _lenient(measurements, arm)
     if claimed <= 0 or len(ratios) < FRESH_LAUNCHES - 1 or not looks_stored(measurements, arm, claimed):

@@ -31,9 +31,10 @@ UNCHECKED = f"{INVALID}: the arm's clock cannot be checked"
 
 @dataclass(slots=True)
 class Launches:
-    """All launches of one workload, by arm."""
+    """All launches of one workload, by arm; and whether the expert's patch changes this workload for certain."""
 
     by_arm: dict[str, list[Measurement]] = field(default_factory=dict)
+    expert_changed: bool = False
 
     def usable(self, arm: str) -> dict[int, Measurement]:
         """By round, the launches that count: timed, undisturbed, and no warm-up or audit."""
@@ -100,7 +101,8 @@ def _fresh_instead(launches: Launches, arm: str) -> list[float]:
     if arm == EXPERT or not any(launch.round == FRESH_ROUND for launch in launches.by_arm.get(arm, ())):
         return []
     usual, expert = _usual(launches, arm), _usual(launches, EXPERT)
-    claimed, expert_claimed = median(usual) if usual else 0.0, median(expert) if expert else 0.0
+    claimed = median(usual) if usual else 0.0
+    expert_claimed = median(expert) if expert and launches.expert_changed else 0.0
     seen = launches.everything()
     return fresh_ratios(seen, arm) if is_stored(seen, arm, claimed, expert_claimed) else []
 
@@ -125,6 +127,9 @@ def summarise(
     others = [arm for arm in dict.fromkeys((*arms, *seen)) if arm != BASE]
     control = _estimates(workloads, CONTROL, confidence)
     floors = _floors(control)
+    expert = _estimates(workloads, EXPERT, confidence)
+    for name, (_, changed) in _decided(expert, floors).items():
+        workloads[name].expert_changed = changed
     summaries: dict[str, ArmSummary] = {}
     for arm in others:
         found = control if arm == CONTROL else _estimates(workloads, arm, confidence)
@@ -176,11 +181,11 @@ def _summary(
     rng: np.random.Generator,
     confidence: float,
 ) -> ArmSummary:
-    q_values = dict(zip(found, benjamini_hochberg([estimated.p for estimated in found.values()]), strict=True))
+    decided = _decided(found, floors)
     rows: list[WorkloadRatio] = []
     for name, launches in workloads.items():
         if name in found:
-            rows.append(_row(name, launches, arm, found[name], q_values[name], floors.get(name, LEAST_FLOOR)))
+            rows.append(_row(name, launches, arm, found[name], decided[name], floors.get(name, LEAST_FLOOR)))
         else:
             rows.append(_without_ratio(name, launches.reason(arm) or "it was not launched"))
     whole = speedup_over(workloads, arm, found, rng, confidence)
@@ -193,7 +198,19 @@ def _summary(
     )
 
 
-def _row(name: str, launches: Launches, arm: str, found: PairedEstimate, q: float, floor: float) -> WorkloadRatio:
+def _decided(found: Mapping[str, PairedEstimate], floors: Mapping[str, float]) -> dict[str, tuple[float, bool]]:
+    """(q, whether the workload is changed) of each estimate of an arm."""
+    q_values = dict(zip(found, benjamini_hochberg([estimated.p for estimated in found.values()]), strict=True))
+    return {
+        name: (q, q < FALSE_DISCOVERY_RATE and abs(math.log(found[name].ratio)) > floors.get(name, LEAST_FLOOR))
+        for name, q in q_values.items()
+    }
+
+
+def _row(
+    name: str, launches: Launches, arm: str, found: PairedEstimate, decided: tuple[float, bool], floor: float
+) -> WorkloadRatio:
+    q, changed = decided
     return WorkloadRatio(
         workload=name,
         ratio=found.ratio,
@@ -202,7 +219,7 @@ def _row(name: str, launches: Launches, arm: str, found: PairedEstimate, q: floa
         p=found.p,
         q=q,
         floor=floor,
-        changed=q < FALSE_DISCOVERY_RATE and abs(math.log(found.ratio)) > floor,
+        changed=changed,
         rounds=found.n,
         base_s=_seconds(launches.usable(BASE).values()),
         arm_s=_seconds(launches.usable(arm).values()),

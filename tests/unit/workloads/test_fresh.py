@@ -111,6 +111,18 @@ def test_a_cache_that_merged_code_has_too_is_a_good_one() -> None:
     assert row.repeated is None
 
 
+def test_noise_of_the_expert_excuses_no_cache() -> None:
+    """An expert's patch that leaves the workload as it is has no cache there, even where it seems a little faster."""
+    expert = SimulatedContainer(about(9.995e-4, 3), fresh=about(1.1e-3, 53))
+    measured = run(stored(), expert=expert)
+    (expert_row,) = measured.summaries[EXPERT].workloads
+    assert not expert_row.changed
+    assert (expert_row.ratio or 0.0) > 1.0
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.repeated == pytest.approx(10, rel=0.05)
+    assert row.ratio == pytest.approx(1, rel=0.05)
+
+
 def test_nothing_is_said_where_base_cannot_run_on_other_inputs() -> None:
     """Neither of base nor of anyone else; base is asked in both ways."""
     base = SimulatedContainer(about(1e-3, 1), fresh=refused)
