@@ -41,7 +41,8 @@ class Difference:
 def difference(expected: JsonValue, found: JsonValue) -> Difference | None:
     """The first difference between two captures (lists of [label, description]); None where they agree.
 
-    What either could not describe (a generator, a function, what lies beyond the budget) is not compared.
+    What could not be described of what is expected (a generator, a function, what lies beyond the budget) is not
+    compared; a budget that is spent on one side only is a difference.
     """
     ours, theirs = _records(expected), _records(found)
     if ours is None:
@@ -96,7 +97,7 @@ def _differ(ours: JsonValue, theirs: JsonValue, path: str, *, soft: bool = False
     if kind in NUMBERS and other_kind in NUMBERS:
         return None if _close(one, other) else Difference(path, shown(one), shown(other))
     if other_kind == "cut":
-        return None
+        return None if soft else Difference(path, shown(one), "too much to be described")
     if kind != other_kind:
         return None if soft else Difference(path, shown(one), shown(other))
     compare = _KINDS.get(kind)
@@ -110,11 +111,19 @@ def _differ(ours: JsonValue, theirs: JsonValue, path: str, *, soft: bool = False
 
 def _close(one: Node, other: Node) -> bool:
     try:
-        if one[0] in _EXACT and other[0] in _EXACT:
-            return int(_text(one[1])) == int(_text(other[1]))
+        if one[0] in _EXACT:
+            return int(_text(one[1])) == _integer(other)
         return close(_complex(one), _complex(other))
     except _MALFORMED:
         return False
+
+
+def _integer(node: Node) -> int | None:
+    """The integer that a number is exactly; None of any other."""
+    if node[0] in _EXACT:
+        return int(_text(node[1]))
+    number = _complex(node)
+    return int(number.real) if number.imag == 0.0 and number.real.is_integer() else None
 
 
 def close(expected: complex, found: complex) -> bool:

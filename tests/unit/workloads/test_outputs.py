@@ -82,6 +82,7 @@ EQUAL: dict[str, tuple[object, object]] = {
     "44 inf": (INF, INF),
     "45 True and 1": (True, 1),
     "45 1 and 1.0": (1, 1.0),
+    "45 True and 1.0": (True, 1.0),
     "45 float32": (np.float32(0.1), 0.1),
     "46 list and tuple": ([1, 2], (1, 2)),
     "49 dataclass": (Point(1.0, ["a"]), Point(1.0 + 1e-7, ["a"])),
@@ -105,6 +106,9 @@ UNLIKE: dict[str, tuple[object, object]] = {
     "40 not close": (1.0, 1.0001),
     "41 something": (0.0, 1e-7),
     "42 integers are exact": (124750, 124751),
+    "42 a float is no other integer": (1_000_000, 1_000_009.0),
+    "42 almost 1": (True, 1.0 + 1e-9),
+    "42 an integer and nan": (1, NAN),
     "44 inf and -inf": (INF, -INF),
     "46 lengths": ([1, 2], [1, 2, 3]),
     "47 int32 and int64": (np.zeros(2, np.int32), np.zeros(2, np.int64)),
@@ -164,6 +168,14 @@ def test_what_cannot_be_described_is_not_compared() -> None:
     assert not has_values(captured(i for i in range(3)))  # type: ignore[arg-type]
     assert not has_values(captured(None))  # type: ignore[arg-type]
     assert has_values(captured([1]))  # type: ignore[arg-type]
+
+
+def test_a_budget_that_only_the_submission_spends_hides_nothing() -> None:
+    """A large attribute of its own leaves nothing for the wrong value behind it; what base has too much of is free."""
+    padded = [Plain(x=1, w=["pad"] * 900, **{f"v{i}": ["pad"] * 900 for i in range(30)}), 7]
+    assert differ([Plain(x=1), 6], padded)
+    assert not differ(padded, padded)
+    assert not differ(padded, [padded[0], 8])
 
 
 def test_an_object_that_cannot_be_looked_at_is_skipped() -> None:
