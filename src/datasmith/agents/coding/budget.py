@@ -1,5 +1,6 @@
 """What an agent may ask its model: so many questions, for so much money, and nothing that reaches the network."""
 
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,9 +11,12 @@ from datasmith.agents.coding.dialects import Json, Said, dialect_of, fault_in, r
 from datasmith.agents.coding.prices import Price, Prices, price_of
 from datasmith.agents.coding.trajectory import Exchange
 
-_REACHES_OUT = ("search", "fetch", "url_context", "browse", "mcp", "computer", "code_interpreter", "code_execution")
-"""Words in the names of tools that a provider runs by itself, with a network that our sandbox has not."""
-_FUNCTIONS = frozenset({"function", "custom", "functionDeclarations", "local_shell", "namespace"})
+_OWN_KINDS = re.compile("function|custom|localshell|namespace|applypatch|(bash|texteditor|memory)[0-9]{8}")
+"""Kinds of tools that an agent runs by itself, in its sandbox. A provider runs the others, perhaps on the network."""
+_OF_TOOLS = frozenset({"tools", "toolchoice", "toolconfig", "paralleltoolcalls", "maxtoolcalls"})
+"""Keys of a question that say nothing of tools but what `tools` holds."""
+_BRINGS_TOOLS = re.compile("tool|search|mcp|plugin|connector|^prompt$|^cachedcontent$|^container$")
+"""Other keys: with tools of the provider's, or with something it has stored, whose tools nobody sees here."""
 FIXED = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
 """What model_kwargs must not say: it is the agent's."""
 
@@ -110,21 +114,43 @@ class Ledger:
 
 
 def hosted_tools(body: Json) -> tuple[str, ...]:
-    """The tools of a question that its provider would run: on the network, where an agent has no business."""
-    found = ["mcp_servers"] if body.get("mcp_servers") else []
-    tools = body.get("tools")
-    for tool in tools if isinstance(tools, list) else []:
-        kinds = _kinds(tool) if isinstance(tool, dict) else []
-        found += [kind for kind in kinds if any(word in kind.lower() for word in _REACHES_OUT)]
-    return tuple(dict.fromkeys(found))
+    """What a question asks its provider to run: on the network, where an agent has no business.
+
+    Only tools that are known to be the agent's own pass. Names are compared without '_', '-' and case.
+    """
+    found: list[str] = []
+    for name, value in body.items():
+        plain = _plain(name)
+        if plain == "tools":
+            found += _not_own(value)
+        elif value and plain not in _OF_TOOLS and _BRINGS_TOOLS.search(plain):
+            found.append(name)
+    return tuple(dict.fromkeys(each[:100] for each in found))
 
 
-def _kinds(tool: Mapping[str, JsonValue]) -> list[str]:
-    """What names a tool's kind: its type, or in Gemini's dialect the keys; our own functions have none."""
-    kind = tool.get("type")
-    if isinstance(kind, str):
-        return [] if kind in _FUNCTIONS else [kind]
-    return [] if "input_schema" in tool else [key for key in tool if key not in _FUNCTIONS]
+def _plain(name: str) -> str:
+    return re.sub("[_-]", "", name).lower()
+
+
+def _not_own(tools: JsonValue) -> list[str]:
+    """What names the kind of each tool that is not the agent's own."""
+    if not isinstance(tools, list):
+        return ["tools"] if tools else []
+    return [kind for tool in tools for kind in (_foreign(tool) if isinstance(tool, dict) else ["tools"])]
+
+
+def _foreign(tool: Mapping[str, JsonValue]) -> list[str]:
+    """A tool's kind is its type, or in Gemini's dialect its keys; Anthropic's own functions have neither."""
+    if "type" in tool:
+        kind = tool["type"]
+        if kind is None and "input_schema" in tool:
+            return []
+        if not isinstance(kind, str) or not _OWN_KINDS.fullmatch(_plain(kind)):
+            return [str(kind)]
+        return _not_own(tool.get("tools"))
+    if "input_schema" in tool and isinstance(tool.get("name"), str):
+        return []
+    return [key for key in tool if _plain(key) != "functiondeclarations"]
 
 
 def laid_over(body: Json, more: Mapping[str, JsonValue]) -> Json:
