@@ -4,6 +4,7 @@ import http.client
 import json
 import re
 import shutil
+import socket
 import socketserver
 import ssl
 import tempfile
@@ -25,9 +26,13 @@ from datasmith.agents.coding.inside.launch import STOP_PATH
 from datasmith.docker.egress import Destination
 
 SOCKET = "model.sock"
-MOST_BODY = 64_000_000
-MOST_HEARD = 16_000_000
+MOST_BODY = 32_000_000
+MOST_HEARD = 8_000_000
 """Bytes of an answer that are listened to; a longer one passes unread."""
+MOST_AT_ONCE = 8
+"""Questions that are read and answered at the same time; others wait, so that no agent fills the host's memory."""
+MOST_CONNECTIONS = 64
+"""Connections that are open at the same time, most of them idle; others are closed."""
 CONNECT_TIMEOUT_S = 30.0
 ANSWER_TIMEOUT_S = 900.0
 _CHUNK = 65_536
@@ -91,6 +96,7 @@ class Gateway:
         self.ledger = ledger
         self.refused: list[str] = []
         self.closed = threading.Event()
+        self.turns = threading.BoundedSemaphore(MOST_AT_ONCE)
 
     def __enter__(self) -> Self:
         self.directory = Path(tempfile.mkdtemp(prefix="fc-model-"))
@@ -116,6 +122,21 @@ class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     block_on_close = False
     request_queue_size = 64
 
+    def __init__(self, path: str, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(path, handler)
+        self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+
+    def verify_request(self, *_: object) -> bool:
+        """Whether there is a place for another connection."""
+        return self._places.acquire(blocking=False)
+
+    def process_request_thread(self, request: socket.socket | tuple[bytes, socket.socket], client_address: str) -> None:
+        """One connection, which leaves its place at its end."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
+
     def handle_error(self, *_: object) -> None:
         """An agent that hangs up in the middle is no event."""
 
@@ -137,7 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """The launcher's wait for the budget's end, or a side question."""
         if self.path != STOP_PATH:
-            self._side(b"")
+            with self.gateway.turns:
+                self._side(b"")
             return
         self.gateway.ledger.stopped.wait()
         self.close_connection = True
@@ -147,7 +169,11 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 the name is http.server's
 
     def do_POST(self) -> None:
-        """A question to the model."""
+        """A question to the model, when it is its turn."""
+        with self.gateway.turns:
+            self._question()
+
+    def _question(self) -> None:
         data = self._body()
         if data is None:
             self.close_connection = True

@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.agents.coding.budget import Budget, Ledger
-from datasmith.agents.coding.gateway import SOCKET, Gateway, Upstream
+from datasmith.agents.coding.gateway import MOST_AT_ONCE, MOST_CONNECTIONS, SOCKET, Gateway, Upstream
 from datasmith.agents.coding.inside.launch import STOP_PATH
 from tests.loopback.model_server import Model, Run, playing
 
@@ -168,3 +169,60 @@ def test_an_answer_is_booked_though_the_agent_hangs_up() -> None:
         assert to.ledger.settle(20)
         (exchange,) = to.ledger.exchanges
         assert exchange.answered and exchange.reply.tokens.output == 7
+
+
+def test_so_many_questions_are_open_at_once_and_no_more() -> None:
+    """The others wait for their turn and are answered then; none is lost."""
+    listener, all_there, go_on = socket.create_server(("127.0.0.1", 0)), threading.Event(), threading.Event()
+    open_ones: list[socket.socket] = []
+    answer = b'HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{"object": "response"}'
+
+    def model() -> None:
+        for number in range(MOST_AT_ONCE + 2):
+            if number == MOST_AT_ONCE:
+                listener.settimeout(0.3)
+                with pytest.raises(TimeoutError):
+                    listener.accept()
+                listener.settimeout(20)
+                all_there.set()
+                go_on.wait(20)
+                for each in open_ones:
+                    each.sendall(answer)
+            connection, _ = listener.accept()
+            connection.recv(65536)
+            open_ones.append(connection)
+            if number >= MOST_AT_ONCE:
+                connection.sendall(answer)
+
+    found: list[int] = []
+    with listener, gateway(f"http://127.0.0.1:{listener.getsockname()[1]}") as to:
+        threading.Thread(target=model, daemon=True).start()
+        asking = [threading.Thread(target=lambda: found.append(ask(to)[0])) for _ in range(MOST_AT_ONCE + 2)]
+        for each in asking:
+            each.start()
+        assert all_there.wait(20)
+        go_on.set()
+        for each in asking:
+            each.join(20)
+        assert found == [200] * (MOST_AT_ONCE + 2)
+    for connection in open_ones:
+        connection.close()
+
+
+def test_connections_are_counted() -> None:
+    """One too many is closed at once; a place that is left can be taken again."""
+    with playing() as model, gateway(model.url) as to:
+        idle = [socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) for _ in range(MOST_CONNECTIONS + 1)]
+        for each in idle:
+            each.settimeout(20)
+            each.connect(str(to.directory / SOCKET))
+        assert idle[-1].recv(1) == b""
+        for each in idle:
+            each.close()
+        for _ in range(100):
+            try:
+                assert ask(to)[0] == 200
+                break
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.05)
+        assert len(model.asked) == 1
