@@ -45,3 +45,17 @@ class CostLimit:
             f"--max-cost {self.limit_usd:g}: trials for ${spent:.2f}{doubt}; {len(self._ahead)} were not begun "
             f"(to go on: --max-cost {max(2 * self.limit_usd, spent + 1.0):g})"
         )
+
+    @property
+    def doubt(self) -> str:
+        """How many trials the limit could not count, in one line; empty where it saw all, or is none."""
+        if self.limit_usd is None:
+            return ""
+        spent = self._spent()
+        unknown = sum(cost is None for cost in self._costs)
+        if not unknown:
+            return ""
+        return (
+            f"--max-cost {self.limit_usd:g}: {unknown} of {len(self._costs)} trials are of unknown cost and were not "
+            f"counted; the others cost ${spent:.2f}"
+        )

@@ -1,7 +1,7 @@
 """A run: every agent's attempts at every task, resumable trial by trial."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +12,7 @@ from typing import Protocol
 import anyio
 
 from datasmith import __version__
-from datasmith.agents.coding.base import Agent
+from datasmith.agents.coding.base import Agent, Priced
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
@@ -128,6 +128,7 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
         EngineUnavailable: there is no engine to run in.
     """
     agents = load_agents(request.entries, request.source, request.directory, settings)
+    check_cost(request.max_cost_usd, agents)
     _check_slots(request, settings)
     dataset = load_dataset(request.dataset, Places.of(settings, request.registry), release=request.release)
     for note in dataset.notes:
@@ -164,6 +165,16 @@ class _Work:
             gethostname(),
             request.max_cost_usd,
         )
+
+
+def check_cost(limit_usd: float | None, agents: Iterable[Agent]) -> None:
+    """Raises ConfigError where --max-cost cannot be kept, since nobody says what an agent's model costs."""
+    for agent in agents if limit_usd else ():
+        if isinstance(agent, Priced) and not agent.tells_cost:
+            raise ConfigError(
+                f"--max-cost {limit_usd:g}: nobody says what {agent.name} costs (example: FC_PRICES=prices.json, which "
+                'holds {"its-model": {"input": 1.25, "output": 10}})'
+            )
 
 
 def _check_slots(request: RunRequest, settings: Settings) -> None:
@@ -246,13 +257,20 @@ def _carry_out(request: RunRequest, settings: Settings, observer: RunObserver, w
     cost = CostLimit(request.max_cost_usd, work.folder, everything)
     if request.executor == "local":
         _here(request, settings, observer, work, cost)
-        return cost.told
+        return _told(cost, observer)
     executor = open_executor(request.executor, settings)
     try:
         jobs = [work.job(task, request) for task in work.tasks]
         anyio.run(partial(elsewhere, jobs, executor, folder=work.folder, observer=observer, most=request.n_concurrent))
     finally:
         executor.close()
+    return _told(cost, observer)
+
+
+def _told(cost: CostLimit, observer: RunObserver) -> str:
+    """Why not all trials were begun; what the limit could not see is noted."""
+    if cost.doubt:
+        observer.note(cost.doubt)
     return cost.told
 
 

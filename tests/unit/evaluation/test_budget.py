@@ -2,9 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
+from datasmith.agents.coding.base import AgentResult
+from datasmith.docker.engine import Container
+from datasmith.errors import ConfigError
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.outcome import AgentFacts
+from datasmith.evaluation.run import check_cost
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
+from datasmith.tasks.task import Task
 
 KEYS = tuple(TrialKey("a_b_1", "claude", number) for number in range(1, 6))
 
@@ -20,7 +27,7 @@ def test_without_a_limit_everything_may_begin(tmp_path: Path) -> None:
     worked(folder, 0, 100.0)
     cost = CostLimit(None, folder, KEYS)
     assert cost.allows()
-    assert cost.told == ""
+    assert cost.told == cost.doubt == ""
 
 
 def test_the_limit_is_reached_by_known_costs_alone(tmp_path: Path) -> None:
@@ -32,6 +39,7 @@ def test_the_limit_is_reached_by_known_costs_alone(tmp_path: Path) -> None:
     worked(folder, 2, 1.0)
     assert cost.allows()
     assert cost.told == ""
+    assert cost.doubt == ("--max-cost 2: 1 of 3 trials are of unknown cost and were not counted; the others cost $1.50")
     worked(folder, 3, 0.5)
     assert not cost.allows()
     assert cost.told == (
@@ -44,3 +52,25 @@ def test_the_limit_is_reached_by_known_costs_alone(tmp_path: Path) -> None:
 def test_a_limit_of_nothing_begins_nothing(tmp_path: Path) -> None:
     """`--max-cost 0` grades what is there."""
     assert not CostLimit(0.0, RunFolder(tmp_path), KEYS).allows()
+
+
+class Mute:
+    """An agent whose model nobody has a price for, or somebody has."""
+
+    name = "mute"
+
+    def __init__(self, *, tells_cost: bool) -> None:
+        self.tells_cost = tells_cost
+
+    def solve(self, task: Task, container: Container, *, timeout_s: float) -> AgentResult:
+        """Not to be called."""
+        raise AssertionError
+
+
+def test_a_limit_that_nobody_can_keep_is_refused() -> None:
+    """Before the run, in one line; without a limit, and for agents whose cost will be known, nothing is said."""
+    check_cost(2.0, [Mute(tells_cost=True)])
+    check_cost(None, [Mute(tells_cost=False)])
+    with pytest.raises(ConfigError, match=r"--max-cost 2: nobody says what mute costs \(example: FC_PRICES=") as caught:
+        check_cost(2.0, [Mute(tells_cost=True), Mute(tells_cost=False)])
+    assert "\n" not in str(caught.value)

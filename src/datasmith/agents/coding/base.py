@@ -74,3 +74,12 @@ def equipped(agent: Agent) -> Iterator[tuple[Agent, Sequence[Mount]]]:
             yield found
     else:
         yield agent, ()
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """An agent that knows beforehand whether its cost will be known."""
+
+    @property
+    def tells_cost(self) -> bool:
+        """Whether anybody says what its model costs."""

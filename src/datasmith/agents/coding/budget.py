@@ -23,19 +23,23 @@ FIXED = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How much an agent may spend; None is without bound. `fallback` prices models that the table does not name."""
+    """How much an agent may spend; None is without bound. `fallback` prices models that the table does not name.
+
+    `keeps_dollars`: the agent knows its prices and stops at max_cost_usd by itself.
+    """
 
     max_steps: int | None = None
     max_cost_usd: float | None = None
     prices: Prices = field(default_factory=dict)
     fallback: Price | None = None
+    keeps_dollars: bool = False
 
 
 class Ledger:
     """Which requests passed, what they brought and cost, and what stopped the agent. Used by several threads.
 
     A step is one request that its model answered, or is about to. The budget of dollars is looked at before each
-    request: the one that exceeds it is the last.
+    request: the one that exceeds it is the last, and so is one whose cost nobody knows.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -109,7 +113,11 @@ class Ledger:
                     self._seen.add(key)
                     results.append(result)
             price = price_of(self._budget.prices, model) or self._budget.fallback
-            self._spent += (price.of(reply.tokens) if price else None) or 0.0
+            cost = price.of(reply.tokens) if price else None
+            self._spent += cost or 0.0
+            limit = self._budget.max_cost_usd
+            if cost is None and limit is not None and not self._budget.keeps_dollars and self.stopped_by is None:
+                self._stop(f"max_cost_usd={limit:g} (nobody knows what an answer of {model or 'the model'} cost)")
             self._end(Exchange(model, status, "", tuple(results), reply))
 
 
@@ -151,6 +159,13 @@ def _foreign(tool: Mapping[str, JsonValue]) -> list[str]:
     if "input_schema" in tool and isinstance(tool.get("name"), str):
         return []
     return [key for key in tool if _plain(key) != "functiondeclarations"]
+
+
+def told_to_count(path: str, question: Json) -> Json:
+    """A question whose answer tells its tokens: a stream of chat completions does so only where it is asked to."""
+    if question.get("stream") and path.partition("?")[0].endswith("/chat/completions"):
+        return laid_over(question, {"stream_options": {"include_usage": True}})
+    return question
 
 
 def laid_over(body: Json, more: Mapping[str, JsonValue]) -> Json:

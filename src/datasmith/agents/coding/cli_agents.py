@@ -64,8 +64,9 @@ class CliAgent:
             raise ConfigError(f"{self.short}: {made}")
         prices = read_prices(settings.prices)
         self._cli: CodingCli = made
-        self._budget = Budget(self._options.max_steps, ask.max_cost_usd, prices, price_of(prices, ask.model))
-        if ask.max_cost_usd and self._budget.fallback is None and self.cli not in TELL_COST:
+        keeps = self.cli in TELL_COST
+        self._budget = Budget(self._options.max_steps, ask.max_cost_usd, prices, price_of(prices, ask.model), keeps)
+        if ask.max_cost_usd and not self.tells_cost:
             raise ConfigError(
                 f"agent_kwargs of {self.short!r}: max_cost_usd cannot be kept: nobody says what {ask.model!r} costs"
                 f" (example: FC_PRICES=prices.json, which holds {{{ask.model!r}: ...}})".replace("'", '"')
@@ -75,6 +76,11 @@ class CliAgent:
     def name(self) -> str:
         """Its name in the registry."""
         return self.short
+
+    @property
+    def tells_cost(self) -> bool:
+        """Whether anybody says what its model costs: the table of prices, or it."""
+        return self._budget.fallback is not None or self._budget.keeps_dollars
 
     @contextmanager
     def equip(self) -> Iterator[tuple[Agent, Sequence[Mount]]]:

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import JsonValue
 
-from datasmith.agents.coding.budget import Ledger, laid_over
+from datasmith.agents.coding.budget import Ledger, laid_over, told_to_count
 from datasmith.agents.coding.dialects import Json, dialect_of, read_json
 from datasmith.agents.coding.inside.launch import STOP_PATH
 from datasmith.docker.egress import Destination
@@ -189,7 +189,7 @@ class _Handler(BaseHTTPRequestHandler):
         if refusal:
             self._refuse(refusal)
             return
-        question = laid_over(body, self.gateway.upstream.more)
+        question = told_to_count(self.path, laid_over(body, self.gateway.upstream.more))
         model = _model(self.path, question)
 
         def over(status: int | None, heard: bytes, trouble: str) -> None:

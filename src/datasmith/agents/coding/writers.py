@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from datasmith.agents.coding.budget import Budget
-from datasmith.agents.coding.clis import CLIS, Ask, Lack
+from datasmith.agents.coding.clis import CLIS, TELL_COST, Ask, Lack
 from datasmith.agents.coding.prices import price_of, read_prices
 from datasmith.agents.coding.sandboxed import SandboxedWriter
 from datasmith.agents.coding.work import CodingCli, Terms
@@ -31,7 +31,9 @@ def open_writer(name: str, settings: "Settings", engine: ContainerEngine) -> Scr
     if cli is None:
         return None
     prices = read_prices(settings.prices)
-    budget = Budget(max_cost_usd=settings.agent_budget_usd, prices=prices, fallback=price_of(prices, cli.model))
+    price, keeps = price_of(prices, cli.model), cli.name in TELL_COST
+    bound = settings.agent_budget_usd if price or keeps else None
+    budget = Budget(max_cost_usd=bound, prices=prices, fallback=price, keeps_dollars=keeps)
     return SandboxedWriter(cli, engine, terms_of(settings), budget)
 
 

@@ -104,6 +104,18 @@ def test_the_launcher_hears_of_the_end_of_a_budget() -> None:
         assert heard.pop() == told
 
 
+def test_a_stream_of_chat_completions_tells_its_tokens() -> None:
+    """Whatever the agent asked for: without them nobody knows what the answer cost."""
+    body = {"model": "gpt", "messages": [], "stream": True, "stream_options": {"include_usage": False, "other": 1}}
+    with playing() as model, gateway(model.url) as to:
+        assert ask(to, "/chat/completions", body)[0] == 200
+        assert ask(to, "/chat/completions", {**body, "stream_options": None})[0] == 200
+        assert ask(to, "/chat/completions", {"model": "gpt", "messages": []})[0] == 200
+        assert ask(to)[0] == 200
+    asked = [each.body.get("stream_options") for each in model.asked]
+    assert asked == [{"include_usage": True, "other": 1}, {"include_usage": True}, None, None]
+
+
 def test_failures_are_passed_on_and_noted() -> None:
     """A status of the model's, and a model that is gone; neither is an answer."""
     with playing(others={"gpt": Model(status=529)}) as model:
@@ -142,7 +154,9 @@ def test_a_question_in_chunks_is_read() -> None:
         connection.request("POST", "/v1/responses", parts, {}, encode_chunked=True)
         assert connection.getresponse().status == 200 and model.asked[0].body["model"] == "gpt"
         for size in ("x", "9999999999"):
-            assert ask(to, **{"Content-Length": size})[0] == 413
+            connection = Over(to.directory / SOCKET)
+            connection.request("POST", "/v1/responses", None, {"Content-Length": size})
+            assert connection.getresponse().status == 413
 
 
 def test_an_answer_is_booked_though_the_agent_hangs_up() -> None:
@@ -153,7 +167,9 @@ def test_an_answer_is_booked_though_the_agent_hangs_up() -> None:
     def slow() -> None:
         connection, _ = listener.accept()
         with connection:
-            connection.recv(65536)
+            heard = b""
+            while not heard.endswith(b"}"):
+                heard += connection.recv(65536)
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (3_000_000 + len(usage)))
             gone.wait(20)
             connection.sendall(b" " * 3_000_000 + usage)

@@ -113,6 +113,18 @@ def test_the_request_that_exceeds_the_dollars_is_the_last() -> None:
         assert "max_cost_usd=1.5" in ledger.admit({}) and ledger.stopped.is_set()
 
 
+@pytest.mark.parametrize("answer", [ANSWER, b'{"object": "response", "output": []}'])
+def test_an_answer_of_unknown_cost_is_the_last(answer: bytes) -> None:
+    """Whether the price or the tokens are missing: unknown is no zero. An agent that keeps its dollars goes on."""
+    prices = {} if answer is ANSWER else PRICES
+    for keeps in (False, True):
+        ledger = Ledger(Budget(max_cost_usd=1.5, prices=prices, keeps_dollars=keeps))
+        assert not ledger.admit({})
+        ledger.answered("/responses", {}, "gpt", 200, answer)
+        assert bool(ledger.admit({})) != keeps
+        assert keeps or "max_cost_usd=1.5 (nobody knows what an answer of gpt cost)" in (ledger.stopped_by or "")
+
+
 def test_a_result_is_told_once() -> None:
     """Each question repeats what was said before it."""
     ledger = Ledger(Budget())
