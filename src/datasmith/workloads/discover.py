@@ -3,12 +3,12 @@
 import json
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice, product
 from typing import get_args
 
-from datasmith.docker.engine import Container
+from datasmith.docker.engine import Container, ExecResult
 from datasmith.workloads.base import Workload, WorkloadKind
 from datasmith.workloads.inside.discover import LONGEST_ID
 from datasmith.workloads.launch import suite_path
@@ -16,6 +16,8 @@ from datasmith.workloads.mounts import INSIDE_HOME, SCRIPT_ENV, script
 
 MOST_WORKLOADS = 20_000
 MOST_ERRORS = 200
+MOST_TRIES = 5
+"""How often a suite is listed anew, without the module that ended the interpreter."""
 MOST_MODULES = 2000
 """Modules that cannot be imported; a suite with more is cut there."""
 LONGEST_TIMEOUT_S = 3600.0
@@ -23,6 +25,7 @@ DEFAULT_TIMEOUT_S = 60.0
 """asv's own default for a benchmark."""
 LISTING_TIMEOUT_S = 600.0
 """Suites that build their graphs and tables while they are imported take minutes where the machine is busy."""
+_IMPORTING = b'{"importing":'
 _NAME = re.compile(r"[^\W\d][\w\-<>]*(\.[^\W\d][\w\-<>]*)*")
 
 
@@ -48,21 +51,61 @@ def discover(
 ) -> Discovery:
     """Every workload of the suite in `benchmark_dir` (relative to the tree's root).
 
-    A suite that cannot be listed at all has no workloads and says why in `errors`. `default_timeout_s` is the
-    time limit of benchmarks that name none (asv.conf.json: default_benchmark_timeout).
+    A module that ends the interpreter, or does not let go of it, is broken: the suite is listed without it. A suite
+    that cannot be listed at all has no workloads and says why in `errors`. `timeout` is that of one listing;
+    `default_timeout_s` is the time limit of benchmarks that name none (asv.conf.json: default_benchmark_timeout).
 
     Raises:
         EngineUnavailable: the engine is gone; says nothing about the suite.
     """
-    result = container.exec(
-        script("discover", suite_path(benchmark_dir)), timeout=timeout, env=SCRIPT_ENV, cwd=INSIDE_HOME
-    )
+    fatal: dict[str, str] = {}
+    for _ in range(MOST_TRIES):
+        words = script("discover", suite_path(benchmark_dir), *fatal)
+        result = container.exec(words, timeout=timeout, env=SCRIPT_ENV, cwd=INSIDE_HOME)
+        module, said = read_progress(result.stdout)
+        if result.ok and (said or not module):
+            return _with_fatal(read_discovery(said, default_timeout_s), fatal)
+        reason = _end(result, timeout)
+        if not module or module in fatal:
+            return _with_fatal(Discovery((), (), (reason,)), fatal)
+        fatal[module] = reason
+        if "." not in module:
+            break
+    return _with_fatal(Discovery((), (), ()), fatal)
+
+
+def read_progress(stdout: bytes) -> tuple[str, bytes]:
+    """The module that was imported last, empty where none is named, and the reply, empty where none came."""
+    module = ""
+    for line in stdout.splitlines(keepends=True):
+        if not line.startswith(_IMPORTING):
+            return module, line
+        name = _told_module(line)
+        module = name if len(name) <= LONGEST_ID and _NAME.fullmatch(name) else ""
+    return module, b""
+
+
+def _told_module(line: bytes) -> str:
+    try:
+        name = json.loads(line)["importing"]
+    except (ValueError, RecursionError):
+        return ""
+    return name if isinstance(name, str) else ""
+
+
+def _end(result: ExecResult, timeout: float) -> str:
+    """Why a listing that gave nothing ended."""
     if result.timed_out:
-        return Discovery((), (), (f"listing the benchmarks took longer than {timeout:g} s",))
-    if not result.ok:
-        tail = " ".join(result.error_text.split())[-300:]
-        return Discovery((), (), (f"listing the benchmarks ended with exit code {result.rc}: {tail}",))
-    return read_discovery(result.stdout, default_timeout_s)
+        return f"listing the benchmarks took longer than {timeout:g} s"
+    tail = " ".join(result.error_text.split())[-300:]
+    return f"listing the benchmarks ended with exit code {result.rc}: {tail}"
+
+
+def _with_fatal(found: Discovery, fatal: Mapping[str, str]) -> Discovery:
+    """With the modules that ended the interpreter, or did not let go of it, among the broken ones."""
+    ended = tuple((name, _clean(reason)) for name, reason in fatal.items())
+    errors = (*(f"{name}: {reason}" for name, reason in ended), *found.errors)[:MOST_ERRORS]
+    return replace(found, broken=(*ended, *found.broken), errors=errors)
 
 
 def read_discovery(stdout: bytes, default_timeout_s: float = DEFAULT_TIMEOUT_S) -> Discovery:

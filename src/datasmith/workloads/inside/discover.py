@@ -1,4 +1,8 @@
-"""List the benchmarks of a suite: `python -m inside.discover SUITE_DIR` prints one line of JSON."""
+"""List the benchmarks of a suite: `python -m inside.discover SUITE_DIR [MODULE...]` prints lines of JSON.
+
+Each module is told before it is imported: where the interpreter ends or hangs, it is the last one told. The modules
+that are given are left out.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from .report import Report, failure, leave_script_path
 from .suite import import_asv_runner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 KINDS = {
     "TimeBenchmark": "time",
@@ -51,8 +55,16 @@ def describe(benchmark: object) -> dict[str, object]:
     }
 
 
-def modules(name: str, broken: list[tuple[str, str]]) -> Iterator[object]:
+def modules(
+    name: str,
+    broken: list[tuple[str, str]],
+    left_out: Collection[str] = (),
+    tell: Callable[[dict[str, object]], None] = lambda _message: None,
+) -> Iterator[object]:
     """Import a package and all below it, in asv's order; one that cannot be imported is noted with its reason."""
+    if name in left_out:
+        return
+    tell({"importing": name})
     try:
         module = importlib.import_module(name)
     except KeyboardInterrupt:
@@ -63,7 +75,7 @@ def modules(name: str, broken: list[tuple[str, str]]) -> Iterator[object]:
         return
     yield module
     for _, below, _ in pkgutil.iter_modules(getattr(module, "__path__", []), name + "."):
-        yield from modules(below, broken)
+        yield from modules(below, broken, left_out, tell)
 
 
 def candidates(module: object) -> Iterator[tuple[str, object, object]]:
@@ -94,7 +106,9 @@ def described(module: object, errors: list[str]) -> Iterator[dict[str, object]]:
             yield described
 
 
-def discover(root: str) -> dict[str, object]:
+def discover(
+    root: str, left_out: Collection[str] = (), tell: Callable[[dict[str, object]], None] = lambda _message: None
+) -> dict[str, object]:
     """The benchmarks below `root`, modules that do not import, and other errors; none hides another module's."""
     import_asv_runner()
     from asv_runner._aux import update_sys_path
@@ -102,11 +116,12 @@ def discover(root: str) -> dict[str, object]:
     update_sys_path(root)
     errors: list[str] = []
     broken: list[tuple[str, str]] = []
-    found = [benchmark for module in modules(os.path.basename(root), broken) for benchmark in described(module, errors)]
+    imported = modules(os.path.basename(root), broken, left_out, tell)
+    found = [benchmark for module in imported for benchmark in described(module, errors)]
     return {"benchmarks": found, "errors": errors, "broken": broken}
 
 
 if __name__ == "__main__":
     report = Report()
     leave_script_path()
-    report.send(discover(os.path.abspath(sys.argv[1])))
+    report.send(discover(os.path.abspath(sys.argv[1]), sys.argv[2:], report.say))
