@@ -124,7 +124,7 @@ def before_timing(tests: TestFacts) -> Ending | None:
     if not tests.built:
         return Ending("failed_tests", tests.problem or "the patched tree does not build")
     if tests.timed_out:
-        return Ending("failed_tests", "the tests ran into their time limit")
+        return Ending("failed_tests", tests.problem or "the tests ran into their time limit")
     if tests.ok:
         return None
     if tests.forged:

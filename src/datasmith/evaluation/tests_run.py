@@ -7,7 +7,7 @@ files and names stay. A test that cannot pass and is reported as passed was not 
 
 import ast
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from datasmith.docker.engine import WORKDIR, Container
 from datasmith.docker.verifiers import TestReport, run_tests
@@ -15,10 +15,26 @@ from datasmith.errors import ContainerError, EngineUnavailable, MeasurementFaile
 from datasmith.evaluation.outcome import TestFacts
 from datasmith.tasks.folder import TEST_TIMEOUT_S
 
-BROKEN_FILES = 4
-BROKEN_TESTS = 6
-"""So many files of tests have at most so many of their tests broken."""
+MOST_BROKEN_FILES = 300
+"""Of a larger suite, so many files drawn at random have tests broken; of any other, all."""
 NO_REPORT = "no report where tests are broken"
+TIMED_OUT = "the tests ran into their time limit, twice, where the host broke some of them"
+_ERRORS = ("RuntimeError", "ValueError", "TypeError", "KeyError", "IndexError", "AttributeError", "OSError")
+_WORDS = (
+    "shape",
+    "index",
+    "value",
+    "key",
+    "axis",
+    "length",
+    "name",
+    "state",
+    "order",
+    "size",
+    "dtype",
+    "label",
+    "path",
+)
 
 Starter = Callable[[str], Container]
 """Starts a container of the image with a patch applied and built; raises MeasurementFailed where that fails."""
@@ -62,52 +78,73 @@ class TreeTests:
             broken = self._break(container)
             if not broken:
                 return facts
-            said = self._said(container, broken)
+            report = self._run(container)
+        if report.timed_out:
+            report = self._again(patch, broken)
+        names = [name for name in self._expected if _place(name, broken)]
+        facts = facts.model_copy(update={"broken": len(names)})
+        if report.timed_out:
+            return facts.model_copy(update={"timed_out": True, "problem": TIMED_OUT})
+        said = _said(report, broken)
         if said:
             # Only what base does not say of the same broken tests can be the submission's doing.
-            with self._start("") as container:
-                _write(container, broken)
-                said -= self._said(container, broken)
-        names = [name for name in self._expected if _place(name, broken)]
-        return facts.model_copy(update={"broken": len(names), "forged": tuple(sorted(said))})
+            base = self._again("", broken)
+            said = set() if base.timed_out else said - _said(base, broken)
+        return facts.model_copy(update={"forged": tuple(sorted(said))})
 
-    def _said(self, container: Container, broken: Mapping[str, tuple[str, frozenset[str]]]) -> set[str]:
-        """The broken tests that are reported as passed; NO_REPORT where nothing is reported at all."""
-        report = self._run(container)
-        if not report.outcomes:
-            return {NO_REPORT}
-        return {name for name in report.passed if _place(name, broken)}
+    def _again(self, patch: str, broken: Mapping[str, tuple[str, frozenset[str]]]) -> TestReport:
+        """Run the tests of a tree with the same ones broken, in a container of their own."""
+        with self._start(patch) as container:
+            _write(container, broken)
+            return self._run(container)
 
     def _run(self, container: Container) -> TestReport:
         return run_tests(container, self._command, timeout=self._timeout)
 
     def _break(self, container: Container) -> dict[str, tuple[str, frozenset[str]]]:
-        """Break some tests in the tree; path -> (new text, names of the broken functions)."""
-        by_path: dict[str, set[str]] = {}
+        """Break each expected test with a chance of 1/2; path -> (new text, names of the broken functions)."""
+        by_module: dict[str, set[str]] = {}
         for name in self._expected:
-            for path in candidates(name):
-                by_path.setdefault(path, set()).add(function_name(name))
+            by_module.setdefault(name.partition("::")[0], set()).add(function_name(name))
+        modules = self._lottery.sample(sorted(by_module), min(MOST_BROKEN_FILES, len(by_module)))
+        texts: dict[str, str | None] = {}
+        by_path: dict[str, set[str]] = {}
+        for module in modules:
+            path = next((path for path in candidates(module) if self._text(container, path, texts) is not None), None)
+            by_path.setdefault(path or "", set()).update(by_module[module])
         broken: dict[str, tuple[str, frozenset[str]]] = {}
-        for path in self._lottery.sample(sorted(by_path), len(by_path)):
-            functions = sorted(by_path[path])
-            chosen = self._lottery.sample(functions, min(BROKEN_TESTS, len(functions)))
-            made = self._broken(container, path, chosen)
+        for path in sorted(by_path):
+            made = self._broken(texts.get(path), sorted(by_path[path]))
             if made:
                 broken[path] = made
-            if len(broken) == BROKEN_FILES:
-                break
         _write(container, broken)
         return broken
 
-    @staticmethod
-    def _broken(container: Container, path: str, names: Iterable[str]) -> tuple[str, frozenset[str]] | None:
-        try:
-            text = container.read_file(f"{WORKDIR}/{path}").decode("utf-8")
-        except EngineUnavailable:
-            raise
-        except (FileNotFoundError, ContainerError, UnicodeDecodeError):
+    def _broken(self, text: str | None, functions: Sequence[str]) -> tuple[str, frozenset[str]] | None:
+        """A file's text with half of these functions broken, and one at least."""
+        if text is None:
             return None
-        return broken_text(text, frozenset(names))
+        chosen = [name for name in functions if self._lottery.random() < 0.5] or [self._lottery.choice(functions)]
+        return broken_text(text, frozenset(chosen), self._lottery)
+
+    @staticmethod
+    def _text(container: Container, path: str, texts: dict[str, str | None]) -> str | None:
+        """A file of the tree, read once; None where there is none."""
+        if path not in texts:
+            try:
+                texts[path] = container.read_file(f"{WORKDIR}/{path}").decode("utf-8")
+            except EngineUnavailable:
+                raise
+            except (FileNotFoundError, ContainerError, UnicodeDecodeError):
+                texts[path] = None
+        return texts[path]
+
+
+def _said(report: TestReport, broken: Mapping[str, tuple[str, frozenset[str]]]) -> set[str]:
+    """The broken tests that are reported as passed; NO_REPORT where nothing is reported at all."""
+    if not report.outcomes:
+        return {NO_REPORT}
+    return {name for name in report.passed if _place(name, broken)}
 
 
 def _write(container: Container, broken: Mapping[str, tuple[str, frozenset[str]]]) -> None:
@@ -133,26 +170,44 @@ def candidates(name: str) -> tuple[str, ...]:
     return tuple("/".join(parts[:size]) + ".py" for size in range(len(parts), max(0, len(parts) - 3), -1))
 
 
-def broken_text(text: str, names: frozenset[str]) -> tuple[str, frozenset[str]] | None:
-    """A test file in which these functions raise before they do anything, and which of them are in it.
+def broken_text(text: str, names: frozenset[str], lottery: random.Random) -> tuple[str, frozenset[str]] | None:
+    """A test file in which these functions fail at one of their statements, and which of them are in it.
 
-    None where none is, or where the file is none of Python's.
+    Where and how is drawn. None where none is, or where the file is none of Python's.
     """
     try:
         tree = ast.parse(text)
+        lines = text.splitlines(keepends=True)
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        places = [(node.name, _places(node, lines)) for node in functions if node.name in names]
+        at = [lottery.choice(possible) for _, possible in places if possible]
+        for line, indent in sorted(at, reverse=True):
+            lines.insert(line, f"{indent}{breakage(lottery)}\n")
+        made = "".join(lines)
+        ast.parse(made)
     except (SyntaxError, ValueError):
         return None
-    lines = text.splitlines(keepends=True)
-    found = set()
-    at = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name in names:
-            first = node.body[0]
-            line = min([first.lineno, *(mark.lineno for mark in getattr(first, "decorator_list", ()))])
-            indent = lines[first.lineno - 1].encode()[: first.col_offset].decode()
-            if not indent.strip() and line > node.lineno:
-                at.append((line - 1, indent))
-                found.add(node.name)
-    for line, indent in sorted(at, reverse=True):
-        lines.insert(line, f"{indent}raise RuntimeError\n")
-    return ("".join(lines), frozenset(found)) if found else None
+    found = frozenset(name for name, possible in places if possible)
+    return (made, found) if found else None
+
+
+def _places(node: ast.FunctionDef | ast.AsyncFunctionDef, lines: Sequence[str]) -> list[tuple[int, str]]:
+    """(line, indent) before each statement of a function that is always come to."""
+    found = []
+    for statement in node.body:
+        line = min([statement.lineno, *(mark.lineno for mark in getattr(statement, "decorator_list", ()))])
+        indent = lines[statement.lineno - 1].encode()[: statement.col_offset].decode()
+        if not indent.strip() and line > node.lineno:
+            found.append((line - 1, indent))
+        if any(isinstance(inner, ast.Return | ast.Raise | ast.Yield) for inner in ast.walk(statement)):
+            break
+    return found
+
+
+def breakage(lottery: random.Random) -> str:
+    """A statement that fails, as a test's own may: an error with some message, or a comparison that does not hold."""
+    told = " ".join(lottery.sample(_WORDS, lottery.randrange(2, 5)))
+    number = lottery.randrange(2, 1000)
+    if lottery.random() < 0.5:
+        return f"assert {number} == {number + lottery.randrange(1, 50)}, {told!r}"
+    return f"raise {lottery.choice(_ERRORS)}({f'{told} {number}'!r})"

@@ -3,7 +3,6 @@
 import ast
 import gzip
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +11,7 @@ import pytest
 from datasmith.docker.engine import WORKDIR, ExecResult
 from datasmith.errors import MeasurementFailed
 from datasmith.evaluation.outcome import before_timing
-from datasmith.evaluation.tests_run import NO_REPORT, TreeTests, broken_text, candidates
+from datasmith.evaluation.tests_run import NO_REPORT, TIMED_OUT, TreeTests, broken_text, candidates, function_name
 from tests.unit.workloads.simulated import SimulatedContainer
 
 TESTS = '''
@@ -39,9 +38,15 @@ class TestMore:
 IDS = ("tests.test_a::test_one", "tests.test_a.TestMore::test_two[1]", "tests.test_a.TestMore::test_two[2]")
 
 
+def body_of(text: str, function: str) -> list[str]:
+    """The statements of a function, as text."""
+    (found,) = [n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.name == function]
+    return list(map(ast.unparse, found.body))
+
+
 @dataclass
 class Tree(SimulatedContainer):
-    """A container that "runs" the tests in its files: one passes unless its function begins by raising.
+    """A container that "runs" the tests in its files: one passes unless its function was changed.
 
     A stand-in for a sandbox with pytest: the real one is in the red team's attacks.
     """
@@ -50,18 +55,18 @@ class Tree(SimulatedContainer):
     files: dict[str, str] = field(default_factory=lambda: {"tests/test_a.py": TESTS})
 
     def exec(self, argv: Sequence[str], **_given: object) -> ExecResult:
-        if self.forges == "silent" and "raise RuntimeError" in str(self.files):
-            return ExecResult(1, b"", b"", 1.0, 1.0, timed_out=False)
+        is_broken = self.files != {"tests/test_a.py": TESTS}
+        if is_broken and self.forges in ("silent", "slow"):
+            return ExecResult(1, b"", b"", 1.0, 1.0, timed_out=self.forges == "slow")
         cases = []
         for path, text in self.files.items():
             for name in IDS:
-                raises = re.search(
-                    rf"def {name.rpartition('::')[2].partition('[')[0]}\b[^:]*:\s*raise RuntimeError", text
-                )
+                function = function_name(name)
+                raises = body_of(text, function) != body_of(TESTS, function)
                 told = "<failure/>" if raises and self.forges != "all" else ""
-                place, _, function = name.partition("::")
+                place, _, case = name.partition("::")
                 assert path in candidates(name)
-                cases.append(f'<testcase classname="{place}" name="{function}">{told}</testcase>')
+                cases.append(f'<testcase classname="{place}" name="{case}">{told}</testcase>')
         report = f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>"
         return ExecResult(0, gzip.compress(report.encode()), b"", 1.0, 1.0, timed_out=False)
 
@@ -96,7 +101,8 @@ def test_an_honest_tree_passes_and_its_broken_tests_do_not() -> None:
     starts = Starts()
     facts = tree_tests(starts).facts("x", trusted=False)
     assert facts.ok
-    assert (facts.broken, facts.forged) == (3, ())
+    assert facts.broken in (1, 2, 3)
+    assert facts.forged == ()
     assert len(starts.made) == 2
     assert before_timing(facts) is None
 
@@ -105,11 +111,36 @@ def test_an_honest_tree_passes_and_its_broken_tests_do_not() -> None:
 def test_a_forged_report_is_exposed(forges: str, told: tuple[str, ...]) -> None:
     """Tests that cannot pass are reported as passed, or a failing test takes the report with it."""
     facts = tree_tests(Starts(forges)).facts("x", trusted=False)
-    assert facts.forged == tuple(sorted(told))
+    assert facts.forged
+    assert set(facts.forged) <= set(told)
     ending = before_timing(facts)
     assert ending is not None
     assert ending.outcome == "tampered_or_unreliable"
     assert "that the host broke" in (ending.reason or "")
+
+
+def test_a_run_that_takes_too_long_is_no_forgery() -> None:
+    """It is repeated once; then the reason says what was seen."""
+    starts = Starts("slow")
+    facts = tree_tests(starts).facts("x", trusted=False)
+    assert len(starts.made) == 3
+    assert not facts.ok
+    assert facts.forged == ()
+    ending = before_timing(facts)
+    assert ending is not None
+    assert (ending.outcome, ending.reason) == ("failed_tests", TIMED_OUT)
+
+
+def test_half_of_the_tests_of_all_files_are_broken() -> None:
+    """However many files there are: nobody can be honest in a few of them and lie in the others."""
+    text = "".join(f"def test_{number}():\n    x = 1\n    assert x\n\n" for number in range(20))
+    files = {f"tests/test_{number}.py": text for number in range(20)}
+    tree = Tree(lambda _request: 1.0, files=dict(files))
+    names = [f"tests.test_{file}::test_{number}" for file in range(20) for number in range(20)]
+    broken = TreeTests(lambda _patch: tree, ("pytest",), names, random.Random(1))._break(tree)
+    assert broken.keys() == files.keys()
+    assert 160 <= sum(len(functions) for _, functions in broken.values()) <= 240
+    assert {path: made for path, (made, _) in broken.items()} == tree.files
 
 
 def test_what_base_does_too_is_not_held_against_a_submission() -> None:
@@ -147,15 +178,25 @@ def test_a_tree_that_does_not_build_has_failed() -> None:
     assert (facts.built, facts.problem) == (False, "the patch does not apply")
 
 
-def test_broken_text_raises_first_and_is_python() -> None:
-    """At the beginning of the functions that are named, whatever they begin with; on one line there is no place."""
-    made = broken_text(TESTS, frozenset({"test_one", "test_two", "test_three"}))
-    assert made is not None
-    text, names = made
-    assert names == {"test_one", "test_two"}
-    bodies = {node.name: node.body[0] for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)}
-    assert isinstance(bodies["test_one"], ast.Raise)
-    assert isinstance(bodies["test_two"], ast.Raise)
-    assert isinstance(bodies["helper"], ast.Return)
-    assert broken_text("def test_one(:", frozenset({"test_one"})) is None
-    assert broken_text(TESTS, frozenset({"nobody"})) is None
+def test_broken_text_fails_somewhere_in_some_way_and_is_python() -> None:
+    """Before any statement that is come to, in many ways; on one line there is no place."""
+    seen: dict[str, set[int]] = {"test_one": set(), "test_two": set()}
+    ways = set()
+    for seed in range(60):
+        made = broken_text(TESTS, frozenset({"test_one", "test_two", "test_three"}), random.Random(seed))
+        assert made is not None
+        text, names = made
+        assert names == {"test_one", "test_two"}
+        assert body_of(text, "helper") == ["return 1"]
+        for name, places in seen.items():
+            statements, usual = body_of(text, name), body_of(TESTS, name)
+            (at,) = [number for number, one in enumerate(statements) if one not in usual]
+            assert statements[:at] + statements[at + 1 :] == usual
+            places.add(at)
+            with pytest.raises(Exception) as caught:
+                exec(statements[at], {})
+            ways.add(caught.type)
+    assert seen == {"test_one": {0, 1}, "test_two": {0}}
+    assert {AssertionError, ValueError, OSError} <= ways
+    assert broken_text("def test_one(:", frozenset({"test_one"}), random.Random(1)) is None
+    assert broken_text(TESTS, frozenset({"nobody"}), random.Random(1)) is None
