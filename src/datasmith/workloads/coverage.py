@@ -50,16 +50,18 @@ def suite_coverage(
 ) -> Watched:
     """The coverage of workloads in the prepared base arm; read from the file `kept` where that is there.
 
+    Only workloads that could be watched are kept: what failed may succeed the next time.
+
     Raises:
         EngineUnavailable: the engine is gone.
     """
-    known = read_coverage(kept)
-    if known is not None and known.keys() >= {workload.id for workload in workloads}:
-        return Watched(known, known=True)
+    seen = {name: coverage for name, coverage in (read_coverage(kept) or {}).items() if not coverage.failed}
+    unseen = [workload for workload in workloads if workload.id not in seen]
+    if not unseen:
+        return Watched(seen, known=True)
     prepared: dict[str, Coverage] = {}
-    seen: dict[str, Coverage] = {}
-    for number, workload in enumerate(workloads):
-        say("what the workloads run", number, len(workloads))
+    for number, workload in enumerate(unseen):
+        say("what the workloads run", number, len(unseen))
         own = _watch(base, workload, benchmark_dir, prepare=False)
         key = workload.setup_cache_key
         if key is not None:
@@ -67,7 +69,7 @@ def suite_coverage(
                 prepared[key] = _watch(base, workload, benchmark_dir, prepare=True)
             own = together(own, prepared[key])
         seen[workload.id] = own
-    write_coverage(kept, seen)
+    write_coverage(kept, {name: coverage for name, coverage in seen.items() if not coverage.failed})
     return Watched(seen, known=False)
 
 

@@ -50,17 +50,22 @@ class FreshCheck:
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
         suspects = [arm for arm in claimed if arm not in unlike and looks_stored(self._seen(), arm, claimed[arm])]
-        self._more(suspects, seeds_only)
-        return unlike
+        return {**unlike, **self._more(suspects, seeds_only)}
 
-    def _more(self, suspects: Collection[str], seeds_only: bool) -> None:
+    def _more(self, suspects: Collection[str], seeds_only: bool) -> Mapping[str, Difference]:
+        """Launch suspects again; an arm that fails, or differs, where base and the expert agree, is refuted."""
+        unlike: dict[str, Difference] = {}
         for _ in range(FRESH_LAUNCHES - 1 if suspects else 0):
             fresh = self._fresh(seeds_only)
-            base, _expert = self._pair(fresh)
+            base, expert = self._pair(fresh)
             if base is None:
                 continue
+            agreed = expert is not None and difference(base.values, expert.values) is None
             for arm in suspects:
-                self._launch(arm, fresh, base.told_s)
+                differs = _unlike(base, self._launch(arm, fresh, base.told_s))
+                if differs and agreed and arm not in unlike and self._is_stable(base, fresh):
+                    unlike[arm] = differs
+        return unlike
 
     def _fresh(self, seeds_only: bool) -> Fresh:
         return Fresh(self._lottery.randrange(MOST_TWIST), seeds_only)

@@ -146,6 +146,23 @@ def test_what_is_wrong_on_other_inputs_is_wrong(answer: str) -> None:
     assert row.found in ("7.0", "ValueError: no", "failed: ValueError: no")
 
 
+@pytest.mark.parametrize("answer", ["another value", "an exception"])
+def test_no_launch_on_other_inputs_is_lost(answer: str) -> None:
+    """Any later launch that fails or differs refutes a claim: nobody can choose the launches that count."""
+    calls: list[Request] = []
+
+    def second_fails(request: Request) -> ExecResult | float:
+        calls.append(request)
+        return refused(request) if answer == "an exception" and len(calls) > 1 else 1e-3
+
+    agent = SimulatedContainer(
+        about(1e-4, 4), fresh=second_fails, computes=lambda: 7.0 if answer != "an exception" and len(calls) > 1 else 1.0
+    )
+    (row,) = run(agent).outputs[AGENT]
+    assert len(calls) > 1
+    assert row.state == "differs"
+
+
 def test_noise_is_no_proof() -> None:
     """Launches on other inputs that scatter by a factor of ten take nothing away."""
     source = np.random.default_rng(3)
