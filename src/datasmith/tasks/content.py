@@ -31,6 +31,7 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         rf"\b(getattr|setattr|delattr|vars|dir)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
         r"\bunittest\.mock\b|\bmonkeypatch\b|__(globals|builtins|subclasses|closure)__\b",
         r"\bsys\.modules\.(values|items|copy)\b|[(=]\s*sys\.modules\s*\)|\bfor\b.*\bin\s+sys\.modules\b",
+        r"\bin\s+sys\.modules\b|\bsys\.modules\.(get|keys|__contains__|__getitem__)\b",
         r"\bget_(objects|referrers|referents)\s*\(",
         r"\bmeta_path\b|\bpath_hooks\b|\bMetaPathFinder\b|\bpath_importer_cache\b",
     ),

@@ -18,6 +18,9 @@ def reasons(patch: str) -> list[str]:
     [
         "import asv_runner.benchmarks.time",
         'if "pytest" in sys.modules:',
+        'if "unittest" in sys.modules:',
+        'if "unittest" not in sys.modules:',
+        'looks = sys.modules.get("unittest")',
         'if "PYTEST_CURRENT_TEST" in os.environ:',
         "time.perf_counter = lambda: 0.0",
         "    timeit.default_timer = half",
@@ -70,7 +73,6 @@ def test_lines_about_the_grader_are_refused(line: str) -> None:
     [
         "from time import perf_counter",
         "import sys",
-        'if "pandas" in sys.modules:',
         "module = sys.modules[__name__]",
         "return eval_tree(node)",
         "self.exec_time = 3",
