@@ -19,7 +19,7 @@ from datasmith.metrics.compat import (
     reference_score,
     run_advantage,
 )
-from datasmith.stats.asv_decision import is_different
+from datasmith.stats.asv_decision import Ends, is_different
 from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
 
 Samples = Mapping[str, Sequence[float]]
@@ -77,8 +77,25 @@ def _trial(folder: RunFolder, row: TrialRow) -> _Trial:
     base, expert, agent = _samples(shared, BASE), _samples(shared, EXPERT), _samples(own, agent_arm(key.label))
     passed = record.outcome == "measured"
     found = reference_score(pairs_from_samples(base, expert, agent), passed=passed)
-    different = sum(is_different(base[name], agent.get(name, ())) for name in base) if passed else 0
+    different = sum(asv_differs(base[name], agent.get(name, ())) for name in base) if passed else 0
     return _Trial(found, different, row)
+
+
+def asv_differs(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Whether asv calls two results different: by its U test, or where it takes that for impossible by its intervals.
+
+    A result without samples differs from nothing.
+    """
+    if not first or not second:
+        return False
+    return is_different(first, second, (_asv_ends(first), _asv_ends(second)), like_asv=True)
+
+
+def _asv_ends(samples: Sequence[float]) -> Ends:
+    from asv_runner.statistics import compute_stats
+
+    _, stats = compute_stats(list(samples), 1)
+    return float(stats["ci_99_a"]), float(stats["ci_99_b"])
 
 
 def _samples(launches: Iterable[Measurement], arm: str) -> dict[str, list[float]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.evaluation.reference import reference_as_json, reference_report
+from datasmith.evaluation.reference import asv_differs, reference_as_json, reference_report
 from datasmith.evaluation.report import ControlReport, Report, build_report
 from datasmith.evaluation.run_folder import TrialKey, write_record
 from datasmith.evaluation.summary import as_json
@@ -143,3 +143,10 @@ def test_a_run_by_the_references_definitions(tmp_path: Path) -> None:
     assert good.cost_weighted is None
     found = json.loads(json.dumps(reference_as_json([good])))
     assert found[0]["levels"].keys() == {"L1", "L2", "L3", "L4"}
+
+
+@pytest.mark.parametrize(("n", "differs"), [(0, False), (1, False), (5, True), (6, False), (7, True)])
+def test_asvs_test_is_asvs_own(n: int, differs: bool) -> None:
+    """Five samples that are apart differ by their intervals, six never do (asv's own slip), seven by the test."""
+    first = [1.0 + 0.001 * number for number in range(n)]
+    assert asv_differs(first, [2 * sample for sample in first]) is differs
