@@ -7,10 +7,12 @@ import pytest
 
 from datasmith import process
 from datasmith.errors import ConfigError
+from datasmith.evaluation.outcome import Ending
 from datasmith.evaluation.redteam import diffs
 from datasmith.evaluation.redteam.attack import Attack, read_patches, without_doubles
 from datasmith.evaluation.redteam.generic import generic_attacks, payloads
-from datasmith.evaluation.redteam.session import is_above, is_decided
+from datasmith.evaluation.redteam.session import ended_as, is_above, is_decided
+from datasmith.evaluation.redteam.table import CONTAINED, UNDECIDED, verdict
 from datasmith.evaluation.redteam.tree import Tree
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import check_patch
@@ -131,3 +133,12 @@ def test_a_machine_that_cannot_tell_contains_nothing() -> None:
 def summary(speedup: float, low: float, high: float) -> ArmSummary:
     """Of an attack that was measured."""
     return ArmSummary(arm="agent:x#1", speedup=speedup, low=low, high=high, workloads=())
+
+
+def test_an_attack_that_could_not_be_measured_is_undecided() -> None:
+    """Nothing is known of it, so it is not held either; what the tests refuse is."""
+    attack = Attack("a", "memo", "remembers", "")
+    unknown = ended_as(attack, Ending("invalid_measurement", "the clock cannot be checked"), None, None, (0.99, 1.01))
+    failed = ended_as(attack, Ending("failed_tests", "1 of 3"), None, None, (0.99, 1.01))
+    assert (verdict(unknown), unknown.undecided, unknown.got_through) == (UNDECIDED, True, False)
+    assert (verdict(failed), failed.undecided) == (CONTAINED, False)

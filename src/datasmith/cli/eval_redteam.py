@@ -67,7 +67,7 @@ def redteam(
         raise typer.Exit(1)
     if siege.undecided:
         names = ", ".join(ended.attack.name for ended in siege.undecided)
-        raise MeasurementFailed(f"doing nothing scatters too much to tell of {names} (example: --max-rounds 24)")
+        raise MeasurementFailed(f"the machine is too noisy to tell of {names} (example: --max-rounds 24)")
 
 
 def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[str]") -> "tuple[Attack, ...]":

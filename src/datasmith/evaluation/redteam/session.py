@@ -35,7 +35,7 @@ class Ended:
     advantage: float | None
     got_through: bool
     undecided: bool = False
-    """It was measured, but doing nothing scattered so much that this says nothing."""
+    """It was to be measured, but the machine was so noisy that this says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +148,27 @@ def _unscored(attack: Attack, ending: Ending) -> Ended:
 
 
 def _ended(attack: Attack, graded: Graded, submission: Submission, nop: tuple[float, float] | None) -> Ended:
-    ended = _unscored(attack, graded.endings[submission.key])
-    ratios = graded.ratios.get(submission.key)
+    score = graded.score(submission.key)
+    advantage = score.advantage if score else None
+    return ended_as(attack, graded.endings[submission.key], graded.ratios.get(submission.key), advantage, nop)
+
+
+def ended_as(
+    attack: Attack, ending: Ending, ratios: ArmSummary | None, advantage: float | None, nop: tuple[float, float] | None
+) -> Ended:
+    """What became of an attack that ended so; where its measurement yielded nothing, nothing is known of it."""
+    ended = _unscored(attack, ending)
+    if ended.outcome == "invalid_measurement":
+        return replace(ended, undecided=True)
     if ended.outcome != "measured" or ratios is None:
         return ended
-    score = graded.score(submission.key)
     above = is_above(ratios, nop)
     return replace(
         ended,
         speedup=ratios.speedup,
         low=ratios.low,
         high=ratios.high,
-        advantage=score.advantage if score else None,
+        advantage=advantage,
         got_through=above,
         undecided=not above and not is_decided(ratios, nop),
     )
