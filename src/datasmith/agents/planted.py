@@ -12,18 +12,18 @@ from datasmith.errors import ContainerError
 
 TIMEOUT_S = 300.0
 SHOWN = 5
-_UNASKED = re.compile(r"(?:.*/)?(?:sitecustomize|usercustomize)\.(?:py|so)|(?:.*/)?(?:site|user)customize/__init__\.py")
+_UNASKED = re.compile(r"(?:.*/)?(?:site|user)customize(?:\.py|\.so|/__init__\.py)?")
 _TEST_HOOKS = re.compile(r"(?:.*/)?(?:conftest\.py|pytest\.ini|tox\.ini|asv[^/]*\.jsonc?)|(?:.*/)?test_[^/]*\.py")
 _FINDER = re.compile(r"import (\w*editable\w*)(?:; *\1\.install\([^()]*\))?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """What an environment and a tree hold: digests by path, texts of .pth files, files that git does not know."""
+    """What an environment and a tree hold: digests by path, texts of .pth files, paths of all files of the tree."""
 
     files: Mapping[str, str]
     start: Mapping[str, str]
-    untracked: Sequence[str]
+    tree: Sequence[str]
 
 
 def holdings(container: Container) -> Holdings:
@@ -46,7 +46,7 @@ def holdings(container: Container) -> Holdings:
 def _read(data: bytes) -> Holdings:
     try:
         found = json.loads(zlib.decompress(data))
-        return Holdings(dict(found["files"]), dict(found["start"]), tuple(found["untracked"]))
+        return Holdings(dict(found["files"]), dict(found["start"]), tuple(found["tree"]))
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         raise ContainerError(f"what a build left cannot be listed: {error}") from error
 
@@ -62,7 +62,7 @@ def planted(before: Holdings, after: Holdings) -> tuple[str, ...]:
     new = sorted(after.files.keys() - before.files.keys())
     found += [f"planted {name}" for name in new if _UNASKED.fullmatch(name)]
     found += [f"planted {name}" for name in sorted(after.start) if name in new and not _is_editable(after.start[name])]
-    strange = sorted(set(after.untracked) - set(before.untracked))
+    strange = sorted(set(after.tree) - set(before.tree))
     hooks = [name for name in strange if _TEST_HOOKS.fullmatch(name) or _UNASKED.fullmatch(name)]
     found += [f"planted {name} in the tree" for name in hooks]
     return tuple(found[:SHOWN])

@@ -15,14 +15,29 @@ TIMEOUT_S = 300.0
 ASKED_AT_ONCE = 10_000
 SHOWN = 5
 _GIT = (
-    *("git", "-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"),
-    *("--no-optional-locks", "--no-replace-objects", "-C", WORKDIR),
+    *("git", "-C", WORKDIR, f"--git-dir={WORKDIR}/.git", f"--work-tree={WORKDIR}"),
+    *("-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"),
+    *("-c", "core.excludesFile=/dev/null", "-c", "core.attributesFile=/dev/null", "-c", "core.sparseCheckout=false"),
+    *("-c", "core.fileMode=true", "-c", "core.ignoreCase=false", "--no-optional-locks", "--no-replace-objects"),
 )
+"""The repository and the tree are named: no setting of the repository leads to others."""
+_STATUS = (
+    'set -e; place=$(mktemp -d); export GIT_INDEX_FILE="$place/index"; "$@" read-tree HEAD;'
+    ' "$@" status --porcelain --untracked-files=normal --ignore-submodules=none; rm -r "$place"'
+)
+"""With an index of its own: in the image's, a file can be marked as never changed."""
+_SETTINGS = {
+    "core.repositoryformatversion": {"0", "1"}, "core.filemode": {"true"}, "core.bare": {"false"},
+    "core.logallrefupdates": {"true"}, "extensions.objectformat": {"sha1", "sha256"},
+}  # fmt: skip
+"""What our own sealing and `git init` write into .git/config."""
 _GIT_ENV = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
 _LEFTOVERS = (
     *("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "packed-refs", "logs", "hooks", "shallow"),
     *("modules", "worktrees", "svn", "lfs", "rr-cache", "refs/tags/*", "refs/remotes", "refs/stash", "refs/notes"),
     *("refs/replace", "objects/info/alternates", "objects/info/http-alternates", "info/grafts"),
+    *("config.worktree", "commondir", "info/attributes", "info/sparse-checkout"),
 )
 _FIND_LEFTOVERS = (
     'cd "$0"/.git && for name do for path in $name; do if [ -e "$path" ]; then echo "$path"; fi; done; done'
@@ -74,6 +89,7 @@ def check(
     brought = seal_names.brought(known.lines)
     compiled = _compiled(container, brought)
     problems = [
+        *tree.about_settings(),
         *tree.about_objects(),
         *tree.about_commit(base_tree),
         *tree.about_fix(sorted(known.objects)),
@@ -83,6 +99,7 @@ def check(
         *seal_names.problems(compiled, brought),
     ]
     looked_at = (
+        "settings of the repository",
         "commits and their trees",
         f"every git object: reachable, and none of {len(known.objects)} of the fix",
         "refs, remotes, logs, hooks, alternates and heads of earlier operations",
@@ -125,6 +142,16 @@ class _Tree:
 
     def _git(self, *words: str) -> str:
         return _asked(self._container, [*_GIT, *words]).text
+
+    def about_settings(self) -> Iterator[str]:
+        """A repository of its own, with no setting that could lead git to another tree or hide a part of this one."""
+        if not _asked(self._container, ["find", f"{WORKDIR}/.git", "-prune", "-type", "d"]).text:
+            raise ContainerError("cannot check the seal: .git is no directory")
+        words = ["git", "config", "--file", f"{WORKDIR}/.git/config", "--no-includes", "--null", "--list"]
+        for setting in _asked(self._container, words).text.split("\0")[:-1]:
+            name, _, value = setting.partition("\n")
+            if value not in _SETTINGS.get(name, ()):
+                yield f".git/config sets {name}"
 
     def about_objects(self) -> Iterator[str]:
         """One commit, and nothing that it does not need: what nothing refers to counts as well."""
@@ -171,7 +198,7 @@ class _Tree:
 
     def about_files(self) -> Iterator[str]:
         """What an agent's diff would show before the agent has done anything."""
-        changed = self._git("status", "--porcelain", "--untracked-files=normal").splitlines()
+        changed = _asked(self._container, ["sh", "-c", _STATUS, "status", *_GIT]).text.splitlines()
         if changed:
             yield f"{len(changed)} paths differ from the commit: {_some(changed)}"
 

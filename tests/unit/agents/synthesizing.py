@@ -31,7 +31,7 @@ class StubContainer:
     """A container that can be entered and left, and in which nothing was planted."""
 
     def exec(self, argv: object, **_: object) -> ExecResult:
-        nothing = b'{"files": {}, "start": {}, "untracked": []}'
+        nothing = b'{"files": {}, "start": {}, "tree": []}'
         return ExecResult(0, zlib.compress(nothing), b"", 0.1, 0.1, False)
 
     def __enter__(self) -> Self:

@@ -14,12 +14,15 @@ from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ImageRef, Tier
 from datasmith.docker.seal import Fix
 from datasmith.errors import ContainerError
+from datasmith.github.git_source import config_text
 from tests.sandboxes import GIT_ENV, committed, embedded_engine
 
 pytestmark = pytest.mark.engine
 
 FILES = {"a.py": b"x = 1\n", "pkg/__init__.py": b""}
 FIX = b"x = 2\n"
+BUILD = "blind.sh"
+"""A script of a build, in BLIND."""
 
 
 def known(*objects: str) -> Fix:
@@ -68,7 +71,7 @@ def sealed_after(engine: BubblewrapEngine, tmp_path: Path) -> Images:
         with tarfile.open(tmp_path / "repo.tar", "w") as archive:
             archive.add(tree, arcname=".")
         texts = DockerContext.default(lock="").texts
-        files: dict[str, bytes | Path] = {name: texts[name].encode() for name in scripts}
+        files: dict[str, bytes | Path] = {name: texts.get(name, BLIND).encode() for name in scripts}
         log = tmp_path / "log"
         base = engine.build(None, Tier("base", "test-base", (), {}), log=log)
         tier = Tier("pr", "test-tree", scripts, {**files, "repo.tar": tmp_path / "repo.tar"})
@@ -142,7 +145,6 @@ LEAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "packed and unreachable": (pack_away, "objects do not belong"),
     "stash": (lambda tree: ((tree / "a.py").write_bytes(FIX), git(tree, "stash", "-q")), "commits"),
     "replaced commit": (lambda tree: git(tree, "replace", "HEAD", fix_commit(tree)), "refs/replace"),
-    "remote": (lambda tree: git(tree, "remote", "add", "origin", "https://example.org/x"), "remote origin"),
     "note": (lambda tree: git(tree, "notes", "add", "-m", "the fix is x = 2"), "refs/notes"),
 }
 
@@ -154,6 +156,48 @@ def test_a_leak_is_found_even_after_our_own_sealing(sealed_after: Images, start:
     report = seal.check(start(sealed_after(spoil)))
     assert not report.ok
     assert any(said in problem for problem in report.problems), report.problems
+
+
+BLIND = """
+printf 'x = 2\\n' >$FC_WORKDIR/b.py; mkdir -p /workspace/other; cp -r $FC_WORKDIR/a.py /workspace/other
+cd $FC_WORKDIR && git config core.worktree /workspace/other && git config remote.origin.url https://example.org/x
+git config core.fileMode false && git config include.path /workspace/more && git config extensions.worktreeConfig true
+echo 'x = 3' >a.py; echo '* -diff' >.git/info/attributes; git config -f .git/config.worktree core.bare true
+"""
+
+
+def test_settings_of_a_build_do_not_blind_the_seal(sealed_after: Images, start: Start) -> None:
+    """Another tree, includes, attributes and a remote: our sealing makes all anew; unsealed, each of them is named."""
+    container = start(sealed_after(lambda tree: None, (BUILD, "docker_build_final.sh")))
+    report = seal.check(container)
+    assert report.ok, report.problems
+    assert container.read_file("/workspace/repo/a.py") == FILES["a.py"]
+    config = container.read_file("/workspace/repo/.git/config").decode()
+    assert config == config_text(bare=False)
+    exclude = container.read_file("/workspace/repo/.git/info/exclude").decode()
+    assert exclude == "__pycache__/\n.pytest_cache/\n/b.py\n"
+
+
+def test_settings_that_blind_are_problems(sealed_after: Images, start: Start) -> None:
+    """The changed file is found nevertheless, also where the index says that it never changes."""
+
+    def spoil(tree: Path) -> None:
+        git(tree, "update-index", "--assume-unchanged", "a.py")
+
+    problems = seal.check(start(sealed_after(spoil, (BUILD,)))).problems
+    names = ("core.worktree", "remote.origin.url", "core.filemode", "include.path", "extensions.worktreeconfig")
+    assert {f".git/config sets {name}" for name in names} <= set(problems)
+    assert {".git/info/attributes is there", ".git/config.worktree is there", "remote origin"} <= set(problems)
+    assert any("2 paths differ from the commit:  M a.py, ?? b.py" in problem for problem in problems), problems
+
+
+def test_what_only_the_tree_has_is_still_a_line_of_the_fix(engine: BubblewrapEngine, sealed_after: Images) -> None:
+    """Base is what the commit holds: a line that lies in a tracked file of the tree is not known from there."""
+    with engine.start(sealed_after(lambda tree: None)) as container:
+        for path in ("/workspace/repo/a.py", "/workspace/cache/copy.py"):
+            container.write_file(path, "\n".join(LINES).encode())
+        problems = seal.check(container, fix=Fix(lines=ADDED)).problems
+    assert any("/workspace/cache/copy.py holds" in problem for problem in problems), problems
 
 
 UNSEALED: dict[str, Callable[[Path], object]] = {

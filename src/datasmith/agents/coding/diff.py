@@ -16,6 +16,8 @@ GIT_TIMEOUT_S = 300.0
 GIT = (
     *(
         "git",
+        f"--git-dir={WORKDIR}/.git",
+        f"--work-tree={WORKDIR}",
         "-c",
         "safe.directory=*",
         "-c",
@@ -28,7 +30,9 @@ GIT = (
     *("-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=/dev/null", "-c", "core.autocrlf=false"),
     *("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "-c", "core.quotePath=true"),
     *("-c", "diff.ignoreSubmodules=none", "-c", "diff.orderFile=/dev/null"),
+    *("-c", "core.sparseCheckout=false", "-c", "core.fileMode=true", "-c", "core.ignoreCase=false"),
 )
+"""The repository and the tree are named: no setting of the repository leads to others."""
 GIT_ENV = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
 NEVER_TAKEN = ("**/__pycache__/**", "**/*.pyc", "**/.pytest_cache/**", "**/.asv/**")
 """By-products of running code: never part of a patch."""

@@ -3,11 +3,11 @@
 set -euo pipefail
 export LC_ALL=C
 
-# only_new TEXTS: leave those in the file that the tree's commit does not have anyway. A text may be part of another one,
+# only_new TEXTS: leave those in the file that the commit does not have anyway, whatever lies in the tree. A text may be part of another one,
 # and then hide behind it: again, until nothing more is found.
 only_new() {
   while [ -s "$1" ]; do
-    git -c 'safe.directory=*' -c core.fsmonitor=false grep --threads=1 -ohaF -f "$1" | sort -u >"$1.known" || [ $? = 1 ]
+    git --git-dir=.git -c 'safe.directory=*' grep --threads=1 -ohaF -f "$1" HEAD | sort -u >"$1.known" || [ $? = 1 ]
     [ -s "$1.known" ] || break
     grep -vxF -f "$1.known" "$1" >"$1.left" || [ $? = 1 ]
     mv "$1.left" "$1"

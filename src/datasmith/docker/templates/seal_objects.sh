@@ -3,7 +3,7 @@
 # need, packed or loose. Prints `commits N`, `extra N`, then the first ids of the extra ones.
 set -euo pipefail
 export LC_ALL=C
-git=(git -c 'safe.directory=*' --no-replace-objects)
+git=(git --git-dir=.git -c 'safe.directory=*' --no-replace-objects)
 place=$(mktemp -d)
 "${git[@]}" cat-file --batch-all-objects --unordered --batch-check='%(objectname) %(objecttype)' | sort >"$place/all"
 "${git[@]}" rev-list --objects --no-object-names HEAD | sort -u >"$place/needed"

@@ -84,7 +84,7 @@ def test_hostile_git_settings_do_not_hide_changes(box: Container) -> None:
         "git config diff.external /bin/true; git config diff.noprefix true; git config diff.renames true;"
         "git config diff.x.textconv /bin/true; echo '*.py diff=x' >.git/info/attributes;"
         "git config core.fsmonitor /bin/false; git config color.ui always; git config core.hooksPath /tmp;"
-        "git mv a.py z.py; echo y >>z.py",
+        "git mv a.py z.py; echo y >>z.py; mkdir /tmp/o; git config core.worktree /tmp/o; git config core.bare true",
     )
     patch = extract_patch(box, start)
     assert {change.path for change in parse_diff(patch)} == {"a.py", "z.py"}

@@ -6,7 +6,6 @@ Run by the system's own interpreter in isolated mode: nothing of the environment
 import hashlib
 import json
 import os
-import subprocess
 import sys
 
 MOST_TEXT = 20000
@@ -15,8 +14,8 @@ MOST_TEXT = 20000
 def files_below(top: str) -> "dict[str, str]":
     """Digest by path relative to `top`; links are what they point to, byte code is left out."""
     found = {}
-    for folder, _, names in os.walk(top):
-        for name in names:
+    for folder, below, names in os.walk(top, onerror=stop):
+        for name in names + [name for name in below if os.path.islink(os.path.join(folder, name))]:
             path = os.path.join(folder, name)
             if not name.endswith(".pyc"):
                 found[os.path.relpath(path, top)] = digest(path)
@@ -36,11 +35,21 @@ def digest(path: str) -> str:
     return whole.hexdigest()
 
 
-def untracked(tree: str) -> "list[str]":
-    """Files that git does not know, those that it is told to ignore as well."""
-    words = ["git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "ls-files", "--others", "-z"]
-    done = subprocess.run(words, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    return [name.decode("utf-8", "replace") for name in done.stdout.split(b"\0") if name]
+def files_of_tree(tree: str) -> "list[str]":
+    """Paths of all files and links, relative; git is not asked: a build can tell it what not to see."""
+    found = []
+    for folder, below, names in os.walk(tree, onerror=stop):
+        if folder == tree and ".git" in below:
+            below.remove(".git")
+        links = [name for name in below if os.path.islink(os.path.join(folder, name))]
+        paths = [os.path.relpath(os.path.join(folder, name), tree) for name in names + links]
+        found += [os.fsencode(path).decode("utf-8", "replace") for path in paths]
+    return found
+
+
+def stop(error: OSError) -> None:
+    """What cannot be looked into is no answer."""
+    raise error
 
 
 def start_files(top: str) -> "dict[str, str]":
@@ -57,7 +66,7 @@ def start_files(top: str) -> "dict[str, str]":
 def main() -> None:
     """The environment is the first argument, the tree the second."""
     env, tree = sys.argv[1:3]
-    print(json.dumps({"files": files_below(env), "start": start_files(env), "untracked": untracked(tree)}))
+    print(json.dumps({"files": files_below(env), "start": start_files(env), "tree": files_of_tree(tree)}))
 
 
 if __name__ == "__main__":
