@@ -24,6 +24,7 @@ from datasmith.agents.planted import holdings, planted
 from datasmith.agents.recipes import remedy, with_scripts
 from datasmith.agents.scripting import Brief, ScriptWriter
 from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
+from datasmith.docker.cli_build import template
 from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
 from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, Tier
@@ -320,7 +321,7 @@ class _Search:
             why = diagnose(error.log_tail).text
             return Attempt(plan, tier, False, error.stage, error.rc, "", error.log_tail, 0.0, reason=why)
         with tools.engine.start(image, limits=tools.limits, mounts=tools.mounts) as container:
-            strange = self._planted(plan, container) if tier in {"agent", "similar"} else ()
+            strange = self._planted(plan, container) if _is_strangers(plan) else ()
             if strange:
                 said = "; ".join(strange)
                 return Attempt(
@@ -329,6 +330,11 @@ class _Search:
             seen = self.wanted.verifier.verify(container)
         why = "" if seen.ok else diagnose(f"{seen.stdout}\n{seen.stderr}").text
         return Attempt(plan, tier, seen.ok, seen.stage, seen.rc, seen.stdout, seen.stderr, 0.0, image=image, reason=why)
+
+
+def _is_strangers(plan: ImagePlan) -> bool:
+    """True where a script of EDITABLE is not ours: an agent wrote it once, whichever tier it comes from now."""
+    return any(text != template(name) for name in EDITABLE if (text := plan.context.texts.get(name)) is not None)
 
 
 def _mark(attempt: Attempt) -> str:

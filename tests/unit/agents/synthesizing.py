@@ -1,5 +1,6 @@
 """A Synthesizer whose images are told how to end; its store is a real SQLite file."""
 
+import json
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ from datasmith.storage.sql import SqlStore
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 IMAGE = ImageRef("stub", "x", "sha256:0")
+UNBUILT = ImageRef("stub", "tree", "sha256:1")
+"""The tree that no script has touched."""
 COMMIT = Commit("acme", "calc", 12, "a" * 40)
 PKG, RUN = "docker_build_pkg.sh", "docker_build_run.sh"
 NO_HEADER = "x.c:1:10: fatal error: geos_c.h: No such file or directory\ncompilation ended"
@@ -28,10 +31,13 @@ STRANGE = "nobody knows this one"
 
 
 class StubContainer:
-    """A container that can be entered and left, and in which nothing was planted."""
+    """A container that can be entered and left; the files of its tree are named."""
+
+    def __init__(self, *tree: str) -> None:
+        self.tree = tree
 
     def exec(self, argv: object, **_: object) -> ExecResult:
-        nothing = b'{"files": {}, "start": {}, "tree": []}'
+        nothing = json.dumps({"files": {}, "start": {}, "tree": self.tree}).encode()
         return ExecResult(0, zlib.compress(nothing), b"", 0.1, 0.1, False)
 
     def __enter__(self) -> Self:
@@ -48,14 +54,15 @@ class StubEngine:
 
     name = "stub"
     fails: BaseException | None = None
+    built_tree: tuple[str, ...] = ()
 
     def build(self, parent: ImageRef | None, tier: object, *, log: Path) -> ImageRef:
-        return IMAGE
+        return UNBUILT
 
     def start(self, image: ImageRef, **_: object) -> Container:
         if self.fails:
             raise self.fails
-        return cast("Container", StubContainer())
+        return cast("Container", StubContainer(*(self.built_tree if image != UNBUILT else ())))
 
 
 @dataclass

@@ -79,6 +79,19 @@ def test_a_cached_context_that_no_longer_works_is_not_believed(tmp_path: Path) -
     assert [(row["tier"], row["ok"]) for row in bench.rows()][1:] == [("cache", False), ("recipe", True)]
 
 
+@pytest.mark.parametrize(("name", "planted"), [(PKG, True), (RUN, True), ("lock.txt", False)])
+def test_a_cached_script_of_others_is_looked_after(tmp_path: Path, name: str, planted: bool) -> None:
+    """What an agent wrote once may have planted something, in whichever tier it comes again; our own scripts do not."""
+    bench = Bench(tmp_path, lambda plan: None, engine=StubEngine(built_tree=("conftest.py",)))
+    asked = bench.wanted()
+    kept = asked.plan if name == "lock.txt" else bench.wanted({name: "echo more"}).plan
+    done = Attempt(kept, "agent", True, "smoke", 0, "", "", 1.0, image=IMAGE)
+    save_context(bench.store, COMMIT, done, asked=asked.plan, now=NOW)
+    bench.synthesizer.synthesize(asked)
+    first = bench.rows()[0]
+    assert (first["tier"], first["ok"], first["stage"] == "planted") == ("cache", not planted, planted)
+
+
 def test_other_pins_are_another_environment(tmp_path: Path) -> None:
     """A context counts for the lock that was asked for, and not when --force looks away."""
     bench = Bench(tmp_path, lambda plan: None)
