@@ -26,6 +26,8 @@ from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
 
 _log = logging.getLogger(__name__)
+_PROGRAMS = ("/usr", "/bin", "/lib", "/lib64")
+"""Where a system's own programs and their libraries lie, by whatever name."""
 _HELP = (
     "bubblewrap cannot make user namespaces here ({said}); allow them as root with "
     "`sysctl -w kernel.unprivileged_userns_clone=1` (on Ubuntu also "
@@ -83,7 +85,9 @@ class BubblewrapEngine:
         bwrap = shutil.which("bwrap")
         if bwrap is None:
             raise EngineUnavailable("bubblewrap is not installed (apt-get install bubblewrap, or use --engine docker)")
-        words = [bwrap, *NAMESPACES, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
+        # Not all of "/": what others mount and unmount meanwhile below it, as Docker does, would make that fail.
+        shown = [word for path in _PROGRAMS if Path(path).exists() for word in ("--ro-bind", path, path)]
+        words = [bwrap, *NAMESPACES, *shown, "--proc", "/proc", "--dev", "/dev", "true"]
         tried = process.run(words, timeout=20)
         if not tried.ok:
             raise EngineUnavailable(_HELP.format(said=tried.error_text.strip() or f"exit code {tried.rc}"))
