@@ -1,7 +1,7 @@
 """All tests, in three runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
 Side by side, a process a core, run those that compute and wait and share nothing. Then, in two processes, those that
-build and kill: all that need Docker in one of them. After them, one by one, runs all that is left: what measures, what
+build and kill without Docker. After them, one by one, runs all that is left: what measures, what
 has an engine or a whole machine to itself. What one run is given, the last one leaves out, so that each test is in
 exactly one of them.
 """
@@ -28,16 +28,13 @@ TOGETHER = (
 )
 """The longest first: a process that has nothing left takes tests from another."""
 _TWO_AT_ONCE = {
-    "conformance": (
-        "container_engine", "docker_base", "image_manager", "metadata_hook", "seal_leaks", "sources_built", "verifiers",
-    ),
     "faults": (
         "hostile_repository", "ledger_interrupt", "ledger_kills", "ledger_leases", "stage_kills", "store_crowds",
     ),
-    "integration": ("push_docker", "resolution", "resolution_sources", "supabase", "synthesizer", "verify_legacy"),
+    "integration": ("resolution", "resolution_sources", "supabase", "synthesizer"),
 }  # fmt: skip
 PAIRED = tuple(f"tests/{room}/test_{name}.py" for room, names in _TWO_AT_ONCE.items() for name in names)
-"""No clock is read in them, and none stops an engine that another one uses."""
+"""No clock is read in them, and none needs Docker, which others' mounts and load disturb."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
 """Exit codes of pytest."""
 _TOLD = {"failure": "failed", "error": "errors", "skipped": "skipped"}
@@ -46,7 +43,7 @@ _TOLD = {"failure": "failed", "error": "errors", "skipped": "skipped"}
 def runs(options: Sequence[str] = ()) -> list[list[str]]:
     """The three command lines, without the program."""
     side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER]
-    in_pairs = ["-n", "2", "--dist", "loadgroup", *PAIRED]
+    in_pairs = ["-n", "2", "--dist", "loadfile", *PAIRED]
     one_by_one = ["-n", "0", "tests", *(f"--ignore={path}" for path in (*TOGETHER, *PAIRED))]
     return [[*words, *options] for words in (side_by_side, in_pairs, one_by_one)]
 

@@ -25,12 +25,6 @@ class Demo:
     wall_s: float
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In two processes, tests that share Docker's images are in the same one, and others in that of their module."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("docker" if item.get_closest_marker("docker") else item.path.name))
-
-
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     """The demo, from a history to a report, in a directory of its own with an empty cache."""

@@ -52,7 +52,7 @@ def test_stages_4_and_5_end_as_they_do_here(ray_cluster: RayCluster, clone: Clon
     """
     embedded_engine(ray_cluster.cache)
     ours = command(tmp_path / "ours", ray_cluster)
-    words = (*WINDOW, "--repo", clone.path, "--max-rounds", "6", "--resume")
+    words = (*WINDOW, "--repo", clone.path, "--max-rounds", "8", "--resume")
     first = ours.run(*words, "--stage", "1", "--stage", "2", "--stage", "3")
     assert first.rc == 0, first.err
     shutil.copytree(ours.data, tmp_path / "local/data")

@@ -26,8 +26,6 @@ from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
 
 _log = logging.getLogger(__name__)
-_PROGRAMS = ("/usr", "/bin", "/lib", "/lib64")
-"""Where a system's own programs and their libraries lie, by whatever name."""
 _HELP = (
     "bubblewrap cannot make user namespaces here ({said}); allow them as root with "
     "`sysctl -w kernel.unprivileged_userns_clone=1` (on Ubuntu also "
@@ -85,9 +83,7 @@ class BubblewrapEngine:
         bwrap = shutil.which("bwrap")
         if bwrap is None:
             raise EngineUnavailable("bubblewrap is not installed (apt-get install bubblewrap, or use --engine docker)")
-        # Not all of "/": what others mount and unmount meanwhile below it, as Docker does, would make that fail.
-        shown = [word for path in _PROGRAMS if Path(path).exists() for word in ("--ro-bind", path, path)]
-        words = [bwrap, *NAMESPACES, *shown, "--proc", "/proc", "--dev", "/dev", "true"]
+        words = [bwrap, *NAMESPACES, *_programs(), "--proc", "/proc", "--dev", "/dev", "true"]
         tried = process.run(words, timeout=20)
         if not tried.ok:
             raise EngineUnavailable(_HELP.format(said=tried.error_text.strip() or f"exit code {tried.rc}"))
@@ -397,3 +393,9 @@ def _archive(data: bytes | Path, spare: Path) -> Path:
         return data
     spare.write_bytes(data)
     return spare
+
+
+def _programs() -> list[str]:
+    """Binds that are enough to start a program; of all of "/" others, as Docker, mount and unmount parts meanwhile."""
+    places = [path for path in ("/usr", "/bin", "/lib", "/lib64") if Path(path).exists()]
+    return [word for path in places for word in ("--ro-bind", path, path)]
