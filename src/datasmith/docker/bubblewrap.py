@@ -397,5 +397,4 @@ def _archive(data: bytes | Path, spare: Path) -> Path:
 
 def _programs() -> list[str]:
     """Binds that are enough to start a program; of all of "/" others, as Docker, mount and unmount parts meanwhile."""
-    places = [path for path in ("/usr", "/bin", "/lib", "/lib64") if Path(path).exists()]
-    return [word for path in places for word in ("--ro-bind", path, path)]
+    return [word for path in ("/usr", "/bin", "/lib", "/lib64") for word in ("--ro-bind-try", path, path)]
