@@ -20,7 +20,7 @@ from datasmith.workloads.measure import MeasurePlan
 from tests.clones import Clone
 from tests.sandboxes import embedded_engine
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
 SLOW = "def total(n):\n    result = 0\n    for i in range(n):\n        result += i\n    return result\n"
 FAST = "def total(n):\n    return n * (n - 1) // 2\n"
