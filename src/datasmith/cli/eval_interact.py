@@ -35,8 +35,8 @@ def interact(
 
     The exit code is that of the shell or of --command.
     """
-    from datasmith.docker.engine import Joinable, Limits
-    from datasmith.docker.engines import open_engine
+    from datasmith.docker.engine import Joinable
+    from datasmith.docker.engines import limits_of, open_engine
     from datasmith.evaluation.images import image_of
     from datasmith.evaluation.suite import show_suite
     from datasmith.settings import load_settings
@@ -53,7 +53,7 @@ def interact(
     sandboxes = open_engine(settings)
     log = settings.data_dir / "logs" / f"{one.task_id}.build.log"
     image = image_of(sandboxes, settings, one, opened.folders[one.task_id], log=log)
-    limits = Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb)
+    limits = limits_of(settings)
     with sandboxes.start(image, limits=limits, writable_env=True) as container:
         show_suite(container, one)
         _apply(container, patch)

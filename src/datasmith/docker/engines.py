@@ -17,9 +17,9 @@ ENGINES = {
 """Engines in the order "auto" tries them; `module:function` takes Settings and returns a ContainerEngine."""
 
 
-def limits_of(settings: Settings) -> Limits:
-    """The limits of one sandbox that the settings give."""
-    return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb)
+def limits_of(settings: Settings, cpus: tuple[int, ...] = ()) -> Limits:
+    """The limits of one sandbox that the settings give, pinned to `cpus` (none: on all)."""
+    return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb, cpus=cpus)
 
 
 def open_bubblewrap(settings: Settings) -> ContainerEngine:

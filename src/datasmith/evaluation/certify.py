@@ -8,6 +8,7 @@ from pathlib import Path
 
 from datasmith.docker import seal
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
+from datasmith.docker.engines import limits_of
 from datasmith.docker.verifiers import run_tests
 from datasmith.errors import MeasurementFailed
 from datasmith.evaluation.grading import REBUILD_TIMEOUT_S
@@ -81,8 +82,7 @@ class Certifier:
 
     @property
     def _limits(self) -> Limits:
-        settings = self.settings
-        return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb, cpus=(self.core,))
+        return limits_of(self.settings, (self.core,))
 
     def _passed(self, task: Task, container: Container) -> frozenset[str]:
         report = run_tests(container, task.test_command, timeout=TEST_TIMEOUT_S)

@@ -204,7 +204,6 @@ def open_environment(
     if image is None:
         log.parent.mkdir(parents=True, exist_ok=True)
         image = build_again(engine, known, task, folder, log=log)
-    own = limits_of(known)
     cpus = usable_cores()[-1:] if cores is None else tuple(cores)
-    limits = Limits(memory_mb=own.memory_mb, pids=own.pids, disk_mb=own.disk_mb, cpus=cpus)
+    limits = limits_of(known, cpus)
     return TaskEnvironment(task, image, engine, limits, max_rounds=max_rounds, shape=shape, seed=seed)

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from datasmith.agents.coding.base import Agent, AgentResult, Usage, equipped
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
+from datasmith.docker.engines import limits_of
 from datasmith.errors import AgentFailed, ContainerError, ModelUnavailable, TrialError
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import RunConfig
@@ -85,8 +86,7 @@ class Surroundings:
 
     def limits(self, cores: CoreSet) -> Limits:
         """The limits of one sandbox, pinned to these cores."""
-        settings = self.settings
-        return Limits(memory_mb=settings.memory_mb, pids=settings.pids, disk_mb=settings.disk_mb, cpus=cores)
+        return limits_of(self.settings, cores)
 
 
 class TaskRun:
