@@ -1,6 +1,8 @@
 """Verdicts on an image or a patched tree, taken by the host: does it import, do its tests and benchmarks run."""
 
 import importlib.util
+import json
+import secrets
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +22,8 @@ PYTEST = ("python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml
 _ASV_PATH = "/opt/fc/asv"
 _GZIP = 31
 """zlib's code for a gzip stream."""
-_IMPORT = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
+_TOKEN_BYTES = 16
+_UNPROVEN = "\nthe interpreter ended before all of it was done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +131,8 @@ class SmokeVerifier:
         if not self.import_names:
             return VerifyResult(False, -1, "", "no module was named", 0.0, "smoke")
         with _sandbox(where) as container, _Asked("smoke", self.timeout) as asked:
-            done = container.exec(["python3", "-c", _IMPORT, *self.import_names], timeout=self.timeout, cwd="/")
-            asked.verdict = asked.of(done)
+            argv = ["python3", "-c", _template("smoke.py"), *self.import_names]
+            asked.verdict = asked.of_told(_told(container, argv, timeout=self.timeout, cwd="/"))
         return asked.verdict
 
 
@@ -165,11 +168,10 @@ class ProfileVerifier:
         """See Verifier; a given container must have been started with asv_runner below /opt/fc/asv or in its Python."""
         with _sandbox(where) as container, _Asked("profile", self.timeout) as asked:
             listed = self._run(container, self.timeout)
-            names = listed.text.split()
-            if listed.ok and names:
-                asked.verdict = self._called(container, names, asked, listed.wall_s)
+            if listed.names:
+                asked.verdict = self._called(container, listed.names, asked, listed.done.wall_s)
             else:
-                asked.verdict = replace(asked.of(listed), ok=False)
+                asked.verdict = replace(asked.of_told(listed), ok=False)
         return asked.verdict
 
     def _called(self, container: Container, names: Sequence[str], asked: "_Asked", spent: float) -> VerifyResult:
@@ -178,18 +180,18 @@ class ProfileVerifier:
         for name in names:
             if spent >= self.timeout:
                 break
-            done = self._run(container, self.timeout - spent, name)
-            spent += done.wall_s
-            verdict = asked.of(done)
-            if done.ok:
+            called = self._run(container, self.timeout - spent, name)
+            spent += called.done.wall_s
+            verdict = asked.of_told(called)
+            if verdict.ok:
                 break
         said = f"{len(names)} benchmarks found\n{verdict.stdout}"
         return replace(verdict, stdout=said, duration_s=spent)
 
-    def _run(self, container: Container, timeout: float, *name: str) -> ExecResult:
+    def _run(self, container: Container, timeout: float, *name: str) -> "_Told":
         argv = ["python3", "-c", _template("profile.py"), WORKDIR, self.benchmark_dir, *name]
         environment = {"PYTHONPATH": _ASV_PATH, "PYTHONDONTWRITEBYTECODE": "1"}
-        return container.exec(argv, timeout=timeout, env=environment)
+        return _told(container, argv, timeout=timeout, env=environment)
 
 
 @dataclass(frozen=True)
@@ -225,6 +227,13 @@ class _Asked:
         rc = done.rc or -int(done.timed_out)
         return VerifyResult(done.ok, rc, done.text[-TAIL:], said, done.wall_s, self._stage)
 
+    def of_told(self, told: "_Told") -> VerifyResult:
+        """The verdict that such an answer is; an end without one is a no, whatever its exit code."""
+        found = replace(self.of(told.done), stdout="")
+        if not found.ok or told.names is not None:
+            return found
+        return replace(found, ok=False, rc=-1, stderr=found.stderr + _UNPROVEN)
+
     def __enter__(self) -> Self:
         return self
 
@@ -235,6 +244,41 @@ class _Asked:
             return False
         self.verdict = replace(self.verdict, stderr=str(error))
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """How one of our scripts ended in a sandbox, and the names that it told; None where it did not come to that."""
+
+    done: ExecResult
+    names: tuple[str, ...] | None
+
+
+def _told(
+    container: Container,
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    cwd: str = WORKDIR,
+    env: Mapping[str, str] | None = None,
+) -> _Told:
+    """Run a script that gets a token of this run before any code of the image is there, and says it last."""
+    token = secrets.token_hex(_TOKEN_BYTES)
+    done = container.exec(argv, timeout=timeout, cwd=cwd, env=env, stdin=f"{token}\n".encode())
+    return _Told(done, read_told(done.stdout, token) if done.ok else None)
+
+
+def read_told(stdout: bytes, token: str) -> tuple[str, ...] | None:
+    """The names that the last line tells; None where it is not one with this token."""
+    lines = stdout.splitlines()
+    try:
+        said = json.loads(lines[-1]) if lines else None
+    except (ValueError, RecursionError):
+        return None
+    names = said.get("names") if isinstance(said, dict) and said.get("token") == token else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return None
+    return tuple(names)
 
 
 def _limit_note(timeout: float) -> str:

@@ -1,11 +1,15 @@
 """Inside a sandbox: list the benchmarks of an asv suite, or call one of them.
 
 Arguments: the tree, the suite's directory in it (empty: as the tree's asv configuration says), and the benchmark to
-call; without one, the names of all are printed. Exit code 3: the benchmark's own setup refuses to run it.
+call; without one, the names of all are told. Exit code 3: the benchmark's own setup refuses to run it.
+The answer is a line of JSON, with the token that stood on standard input, written last; what the suite prints goes to
+standard error.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -46,15 +50,20 @@ def call(benchmark: Benchmark) -> int:
 
 def main(tree: Path, directory: str, name: str | None = None) -> int:
     """See the module."""
+    token, answer = sys.stdin.readline().strip(), os.dup(1)
+    os.dup2(2, 1)
     from asv_runner.discovery import disc_benchmarks, update_sys_path
 
     root = str(suite(tree, directory).resolve())
     update_sys_path(root)
     found = {benchmark.name: benchmark for benchmark in disc_benchmarks(root, ignore_import_errors=True)}
-    if name is not None:
-        return call(found[name])
-    sys.stdout.write("".join(f"{name}\n" for name in sorted(found)))
-    return 0
+    code = 0 if name is None else call(found[name])
+    if code == 0:
+        said = {"token": token, "names": sorted(found) if name is None else [name]}
+        rest = memoryview(json.dumps(said).encode() + b"\n")
+        while rest:
+            rest = rest[os.write(answer, rest) :]
+    return code
 
 
 if __name__ == "__main__":
