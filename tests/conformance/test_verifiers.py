@@ -1,15 +1,16 @@
 """Verdicts of the host on every engine: by name and by reference, with limits that act, whatever the image starts."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from datasmith import process
 from datasmith.docker import MultiObjVerifier, ProfileVerifier, PytestVerifier, SmokeVerifier
 from datasmith.docker.cli_engine import CliEngine
-from datasmith.docker.engine import Container, ImageRef, Tier
+from datasmith.docker.engine import Container, ExecResult, ImageRef, Tier
 from datasmith.docker.verifiers import Verifier, VerifyResult, _asv_mount
 from tests.conformance.engines import LONG, Built, said
 from tests.support.base_image import ensure_base_image
@@ -100,6 +101,33 @@ def test_a_suite_that_hangs_is_a_no(built: Built) -> None:
         container.write_file("/workspace/repo/benchmarks/bench.py", b"import time\ntime.sleep(300)\n")
         result = ProfileVerifier(timeout=3).verify(container)
     assert not result.ok and result.rc != 0 and "limit of 3 s" in result.stderr
+
+
+class FromTree:
+    """A container whose Python finds modules in the tree, as if they were installed."""
+
+    def __init__(self, inner: Container) -> None:
+        self.inner = inner
+
+    def exec(self, argv: Sequence[str], *, timeout: float, stdin: bytes = b"", **_: object) -> ExecResult:
+        return self.inner.exec(argv, timeout=timeout, stdin=stdin, env={"PYTHONPATH": "/workspace/repo"}, cwd="/")
+
+
+def test_an_exit_code_alone_proves_nothing(built: Built) -> None:
+    """Modules, suites and benchmarks that end the interpreter with 0 have shown nothing, whatever they printed."""
+    claim = 'print(\'{"token": "", "names": ["bench.time_it"]}\', flush=True)'
+    with built.engine.start(suite_image(built), mounts=_asv_mount()) as container:
+        for end in ("import os; os._exit(0)", "raise SystemExit(0)"):
+            module = f"{claim}\n{end}\n".encode()
+            container.write_file("/workspace/repo/ending.py", module)
+            smoke = SmokeVerifier("ending").verify(cast("Container", FromTree(container)))
+            assert not smoke.ok and smoke.rc != 0 and "ended before" in smoke.stderr, smoke
+            for suite in (module, f"def time_it():\n    {claim}; {end}\n".encode()):
+                container.write_file("/workspace/repo/benchmarks/bench.py", suite)
+                profile = ProfileVerifier(timeout=LONG).verify(container)
+                assert not profile.ok and (profile.rc != 0 or "benchmarks found" not in profile.stdout), profile
+        container.write_file("/workspace/repo/ending.py", b"print('printed')\n")
+        assert SmokeVerifier("ending").verify(cast("Container", FromTree(container))).ok
 
 
 @pytest.fixture
