@@ -87,6 +87,15 @@ def has_credentials(url: str) -> bool:
         return "@" in url
 
 
+def without_credentials(url: str) -> str:
+    """A URL without the user and password that it names; empty where it cannot be read."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 def _mask(found: re.Match[str]) -> str:
     keep = found.groupdict().get("keep") or ""
     return f"{keep}{MASK}@" if found[0].endswith("@") and not keep else f"{keep}{MASK}"

@@ -91,11 +91,11 @@ def test_cold_and_warm_builds_are_the_same(name: str, lock: str, tree: Path, tmp
     engine = ENGINES[name](tmp_path)
     images = ImageManager(engine, namespace="fc-conformance")
     own = DockerContext.default(lock=lock)
-    script = own.texts["docker_build_env.sh"]
+    lock_text = own.texts["lock.txt"]
     seen = []
     for number in range(2):
         # A comment makes it another tier: nothing is taken from an image that is there.
-        texts = {**own.texts, "docker_build_env.sh": f"{script}# {tmp_path} {number}\n"}
+        texts = {**own.texts, "lock.txt": f"{lock_text}# {tmp_path} {number}\n"}
         image = images.build(plan_of(DockerContext(texts), tree), log=tmp_path / "log")
         seen.append(content(engine, image, tmp_path / f"built-{number}"))
     assert "pytest==8.4.2" in seen[0]["freeze"]

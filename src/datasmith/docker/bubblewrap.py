@@ -19,8 +19,9 @@ from datasmith.docker.bubblewrap_root import Root, debian_root, host_identity, m
 from datasmith.docker.bubblewrap_slots import Slot, Slots
 from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.debian import package_names
+from datasmith.docker.downloads import UV_CACHE, Downloads, downloads
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
-from datasmith.docker.environment import CERTIFICATES, OFFLINE, TOOLS
+from datasmith.docker.environment import TOOLS
 from datasmith.docker.layers import Layer, LayerStore, Origin, content, digest_of, tier_key
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
@@ -32,7 +33,6 @@ _HELP = (
     "`sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`; inside a container, start that one with "
     "`--security-opt seccomp=unconfined --cap-add SYS_ADMIN`), or use --engine docker"
 )
-_UV_CACHE = "/tmp/uv-cache"
 _LEFT_ON_ROOT = "host"
 
 
@@ -215,25 +215,28 @@ class BubblewrapEngine:
         return Root(top, base.path / "etc")
 
     def _run_scripts(self, tier: Tier, layout: Layout, args: Mapping[str, str], log: Path, limits: Limits) -> None:
-        places = {"FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX}
-        environment = {**tier.args, **places, **args, **self._download_settings(tier)}
-        network = tier.network == "build"
-        if network:
-            (self._cache / "uv").mkdir(parents=True, exist_ok=True)
-            layout = layout.also(_UV_CACHE, self._cache / "uv")
+        # Not the cache of the resolver, who reads on the host what lies there.
+        shared = self._cache / "wheels"
+        given = {**tier.args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, **args}
+        with (
+            downloads(tier, shared=shared, index_url=self._index_url, ca_bundle=self._ca_bundle) as way,
+            self._builder(tier, layout, limits, way) as container,
+        ):
+            _run_all(container, tier, {**given, **way.environment}, way.before, log)
+
+    def _builder(self, tier: Tier, layout: Layout, limits: Limits, way: Downloads) -> BubblewrapContainer:
         slot = self._slots.take()
         try:
-            mounts = (Mount(_write_files(tier, slot), "/build"), *self._tools())
-            container = self._container(
-                ImageRef(self.name, tier.name, ""), layout, limits, mounts, slot, network=network
-            )
+            if tier.network == "build":
+                own = slot.path / "uv"
+                own.mkdir()
+                layout = layout.also(UV_CACHE, way.cache or own)
+            mounts = (Mount(_write_files(tier, slot), "/build"), *self._tools(), *way.mounts)
+            image = ImageRef(self.name, tier.name, "")
+            return self._container(image, layout, limits, mounts, slot, network=way.network)
         except BaseException:
             slot.release()
             raise
-        deadline = time.monotonic() + tier.timeout_s
-        with container:
-            for script in tier.scripts:
-                _run_script(container, script, deadline - time.monotonic(), tier.timeout_s, environment, log)
 
     def _container(
         self,
@@ -256,14 +259,6 @@ class BubblewrapEngine:
             data_limit=groups.kept_by()["memory"] is None,
         )
         return BubblewrapContainer(image, sandbox, groups, slot)
-
-    def _download_settings(self, tier: Tier) -> Mapping[str, str]:
-        if tier.network == "none":
-            return OFFLINE
-        found = {"UV_CACHE_DIR": _UV_CACHE, "UV_LINK_MODE": "copy", "SSL_CERT_FILE": CERTIFICATES}
-        if self._index_url:
-            found["UV_DEFAULT_INDEX"] = self._index_url
-        return found
 
     def _tools(self) -> tuple[Mount, ...]:
         return (Mount(self._uv_path, f"{TOOLS}/uv"),)
@@ -356,15 +351,16 @@ def _python_of(layer: Layer | None) -> Path | None:
     return Path(layer.facts["python"]) if layer and "python" in layer.facts else None
 
 
-def _run_script(
-    sandbox: BubblewrapContainer, script: str, left_s: float, limit_s: float, environment: Mapping[str, str], log: Path
+def _run_all(
+    sandbox: BubblewrapContainer, tier: Tier, environment: Mapping[str, str], before: Sequence[str], log: Path
 ) -> None:
-    done = sandbox.exec(["bash", f"/build/{script}"], timeout=left_s, env=environment, cwd="/build", log=log)
-    if done.timed_out:
-        said = f"ran into the limit of {limit_s:g} s\n"
-        raise BuildFailed(script, done.rc, said + done.text[-4000:] + done.error_text[-4000:])
-    if done.rc != 0:
-        raise BuildFailed(script, done.rc, done.text[-4000:] + done.error_text[-4000:])
+    deadline = time.monotonic() + tier.timeout_s
+    for script in tier.scripts:
+        words, left_s = [*before, "bash", f"/build/{script}"], deadline - time.monotonic()
+        done = sandbox.exec(words, timeout=left_s, env=environment, cwd="/build", log=log)
+        if not done.ok:
+            said = f"ran into the limit of {tier.timeout_s:g} s\n" if done.timed_out else ""
+            raise BuildFailed(script, done.rc, said + done.text[-4000:] + done.error_text[-4000:])
 
 
 def _write_files(tier: Tier, slot: Slot) -> Path:

@@ -45,7 +45,7 @@ def dockerfile(tier: Tier, *, cache: bool) -> str:
     """The Dockerfile to build a tier with: its own, or ours; each stage starts without the key of what it is made from.
 
     A tier's key is taken off its children first: what a broken build leaves must not be found in the parent's place.
-    `cache`: the builder can mount, and what our own Dockerfile downloads is kept for the next build, outside the image.
+    `cache`: the builder can mount, and what our own programs download is kept for the next build, outside the image.
     """
     text = tier.dockerfile or template(TIER_DOCKERFILES[tier.kind])
     if cache and tier.network == "build" and not tier.dockerfile:

@@ -27,6 +27,7 @@ from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import HOME
 from datasmith.docker.layers import tier_key
+from datasmith.docker.origin import runs_only_ours
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
 from datasmith.process import find_uv
 from datasmith.redact import has_credentials
@@ -174,7 +175,7 @@ class CliEngine:
                 "FC_INDEX_URL holds a user, token or password, which would stay in the image"
                 " (example: FC_INDEX_URL=https://pypi.org/simple, or use --engine bubblewrap)"
             )
-        cache = self.has_buildkit
+        cache = self.has_buildkit and runs_only_ours(tier)
         environment = tier_environment(
             tier, index_url=self._index_url, ca_bundle=self._ca_bundle is not None, cache=cache
         )

@@ -14,6 +14,8 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+from datasmith.errors import ConfigError
+
 SOCKET = "egress.sock"
 MOST_HEAD = 65_536
 MOST_CONNECTIONS = 64
@@ -23,6 +25,8 @@ _CHUNK = 65_536
 _REQUEST = re.compile(rb"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01]")
 _NOT_PASSED = (b"proxy-", b"connection:", b"keep-alive:", b"host:")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_PYPI = ("https://pypi.org", "https://files.pythonhosted.org")
+"""An index, and where its files lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,22 @@ class Destination:
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
+
+
+def index_destinations(index_url: str) -> tuple[Destination, ...]:
+    """Where packages come from: the host of the index, and that of PyPI's files where PyPI is the index.
+
+    Raises:
+        ConfigError: the URL names no host.
+    """
+    try:
+        pypi = tuple(map(Destination.of_url, _PYPI))
+        index = Destination.of_url(index_url) if index_url else pypi[0]
+    except ValueError as error:
+        raise ConfigError(
+            "FC_INDEX_URL is no address of an index (example: FC_INDEX_URL=https://pypi.org/simple)"
+        ) from error
+    return pypi if index == pypi[0] else (index,)
 
 
 class Egress:

@@ -9,7 +9,7 @@ from datasmith.agents.coding.prices import price_of, read_prices
 from datasmith.agents.coding.sandboxed import SandboxedWriter
 from datasmith.agents.coding.work import CodingCli, Terms
 from datasmith.agents.scripting import ScriptWriter
-from datasmith.docker.egress import Destination
+from datasmith.docker.egress import index_destinations
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.environment import CERTIFICATES
 from datasmith.errors import ConfigError
@@ -17,8 +17,6 @@ from datasmith.redact import has_credentials
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
-
-PYPI = ("https://pypi.org", "https://files.pythonhosted.org")
 
 
 def open_writer(name: str, settings: "Settings", engine: ContainerEngine) -> ScriptWriter | None:
@@ -57,14 +55,8 @@ def terms_of(settings: "Settings") -> Terms:
     """What one turn may use, as the settings say."""
     from datasmith.docker.engines import limits_of
 
-    urls = (settings.index_url,) if settings.index_url else PYPI
-    try:
-        index = tuple(Destination.of_url(url) for url in urls)
-        shown = settings.index_url if not has_credentials(settings.index_url) else ""
-    except ValueError as error:
-        raise ConfigError(
-            "FC_INDEX_URL is no address of an index (example: FC_INDEX_URL=https://pypi.org/simple)"
-        ) from error
+    index = index_destinations(settings.index_url)
+    shown = settings.index_url if not has_credentials(settings.index_url) else ""
     bundle = settings.ca_bundle or Path(CERTIFICATES)
     return Terms(
         timeout_s=settings.agent_timeout_s,

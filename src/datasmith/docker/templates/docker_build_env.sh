@@ -4,8 +4,6 @@
 set -euo pipefail
 python=${UV_PYTHON:-$FC_PYTHON}
 uv venv --quiet --clear --no-config --python "$python" "$FC_ENV"
-# Byte code that is checked by hash, not by time, is the same in every build; launches see the layer read-only.
-export PYC_INVALIDATION_MODE=CHECKED_HASH
 lock=/build/lock.txt
 if grep -q '^--no-binary ' "$lock"; then
   # What was never a wheel is downloaded, no more; docker_build_sources.sh builds it, without network.
@@ -16,6 +14,9 @@ if grep -q '^--no-binary ' "$lock"; then
     --require-hashes --only-binary :all: --no-deps -r "$box/build.txt"
   lock=$box/wheels.txt
 fi
-uv pip install --quiet --no-config --compile-bytecode --python "$FC_ENV/bin/python" \
+uv pip install --quiet --no-config --python "$FC_ENV/bin/python" \
   --require-hashes --only-binary :all: --no-deps -r "$lock"
+# Byte code that is checked by hash, not by time, is the same in every build; launches see the layer read-only. Without
+# -S the interpreter would run what the *.pth files of the packages say. Files that no Python of today can read stay.
+(cd / && "$FC_ENV/bin/python" -s -S -m compileall -qq -j 0 --invalidation-mode checked-hash "$FC_ENV/lib") || true
 if [ "$(id -u)" = 0 ]; then chown -R 1000:1000 "$FC_ENV"; fi
