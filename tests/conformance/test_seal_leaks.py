@@ -1,9 +1,12 @@
 """Images that leak the fix in every way we know of, built on each engine: the seal finds all of them."""
 
+import io
 import tarfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -72,6 +75,34 @@ def packed(tree: Path) -> None:
     git(tree, "prune", "--expire=now")
 
 
+def repositories(tree: Path) -> None:
+    """A clone below the tree, a bare one under another name, one in a file, and an object store without a HEAD."""
+    git(tree, "clone", "-q", ".", "build/clone")
+    git(tree, "clone", "-q", "--bare", ".", "build/cache")
+    git(tree, "clone", "-q", "--bare", ".", "build/store")
+    git(tree / "build/store", "hash-object", "-w", "--stdin", stdin=FIXED)
+    (tree / "build/store/HEAD").unlink()
+    git(tree, "bundle", "create", "-q", "fix.bundle", "--all")
+
+
+def zipped() -> bytes:
+    """A zip with the fixed file."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("pkg-2.0/a.py", FIXED)
+    return target.getvalue()
+
+
+def tarred(mode: Literal["w", "w:gz", "w:bz2", "w:xz"], name: str = "pkg-2.0/a.py", content: bytes = FIXED) -> bytes:
+    """A tar with one file, packed or not."""
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode=mode) as archive:
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        archive.addfile(member, io.BytesIO(content))
+    return target.getvalue()
+
+
 def nothing(_: Path) -> None:
     """The tree is as it should be; the build leaks."""
 
@@ -122,6 +153,10 @@ LEAKS = {
     "a compiled module in the tree": Leak(
         "names that the fix brings", path=f"{WORKDIR}/pkg/core.cpython-311-x86_64-linux-gnu.so", content=STRINGS
     ),
+    "a later sdist": Leak("cached package", path="/workspace/cache/pkg-2.0.zip", content=zipped()),
+    "another distribution": Leak(
+        "another distribution brings", path=f"{SITE}/pkg_nightly-2.0.dist-info/RECORD", content=b"pkg/__init__.py,,\n"
+    ),
 }  # fmt: skip
 
 
@@ -163,6 +198,41 @@ def test_every_leak_is_found(built: Built, tmp_path: Path, name: str) -> None:
     with built.engine.start(made) as container:
         report = seal.check(container, fix=known, import_names=["pkg"])
     assert any(LEAKS[name].says in problem for problem in report.problems), report.problems
+
+
+ARCHIVES = {
+    f"{WORKDIR}/build/pkg.zip": zipped(),
+    f"{WORKDIR}/build/pkg.tar": tarred("w"),
+    f"{WORKDIR}/build/pkg.tgz": tarred("w:gz"),
+    f"{WORKDIR}/pkg.tar.bz2": tarred("w:bz2"),
+    f"{WORKDIR}/pkg.tar.xz": tarred("w:xz"),
+    f"{SITE}/other/no-name": tarred("w:gz", "inner", tarred("w:xz", "deeper", zipped())),
+    f"{WORKDIR}/build/lib.tgz": tarred("w:gz", "pkg/core.so", STRINGS),
+}
+"""Places in an image, and archives that hold the fix; the last one its machine code."""
+
+
+def test_no_archive_and_no_other_repository_hides_the_fix(built: Built, tmp_path: Path) -> None:
+    """Archives of every kind are opened, whatever they are called; a repository beside the tree's own is none to have.
+
+    Those that base's own commit has are base's.
+    """
+    tree = committed(tmp_path / "tree", {**FILES, "tests/data.zip": zipped(), "tests/dot_git/HEAD": b"ref: x\n"})
+    repositories(tree)
+    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
+        archive.add(tree, arcname=".")
+    leaks = [Leak("", path=path, content=content).script for path, content in ARCHIVES.items()]
+    files: dict[str, bytes | Path] = {"leak.sh": b"".join(leaks), "repo.tar": tmp_path / "repo.tar"}
+    made = built.engine.build(built.env, Tier("pr", "fc-conformance/archives:1", ("leak.sh",), files), log=built.log)
+    with built.engine.start(made) as container:
+        problems = seal.check(container, fix=fix(tree), import_names=["pkg"]).problems
+    for path in ARCHIVES:
+        kind = "names that the fix brings" if path.endswith("lib.tgz") else "lines that the fix adds"
+        assert any(problem.startswith(f"{path} holds") and kind in problem for problem in problems), (path, problems)
+    found = {problem.partition(": ")[2] for problem in problems if problem.startswith("another repository")}
+    below = ("build/clone/.git", "build/cache", "build/store/objects", "fix.bundle")
+    assert found == {f"{WORKDIR}/{path}" for path in below}
+    assert not any(f"{WORKDIR}/tests/" in problem for problem in problems), problems
 
 
 def test_the_command_looks_into_images_of_every_engine(

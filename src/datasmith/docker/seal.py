@@ -32,6 +32,9 @@ _SETTINGS = {
     "core.logallrefupdates": {"true"}, "extensions.objectformat": {"sha1", "sha256"},
 }  # fmt: skip
 """What our own sealing and `git init` write into .git/config."""
+_ARCHIVES = "seal_archives.py"
+_NO_LINES = "lines and names of the fix, in files, machine code and archives: the fix is not known"
+_NO_NAMES = "copies and other distributions of the package: its modules are not known"
 _GIT_ENV = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
 _LEFTOVERS = (
     *("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "packed-refs", "logs", "hooks", "shallow"),
@@ -46,14 +49,16 @@ _FIND_LEFTOVERS = (
 
 @dataclass(frozen=True, slots=True)
 class SealReport:
-    """What was looked at, and what was found against the seal; sealed where nothing was found."""
+    """What was looked at, what was found against the seal, and what could not be looked for."""
 
     looked_at: tuple[str, ...]
     problems: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+    """What nobody told: such a report cannot say that the solution is absent."""
 
     @property
     def ok(self) -> bool:
-        """True where nothing was found."""
+        """True where nothing was found of what was looked for, which need not be all: see `unknown`."""
         return not self.problems
 
 
@@ -98,22 +103,35 @@ def check(
         *seal_search.problems(search, lines, names),
         *seal_names.problems(compiled, brought),
     ]
-    looked_at = (
+    everywhere = (
         "settings of the repository",
         "commits and their trees",
-        f"every git object: reachable, and none of {len(known.objects)} of the fix",
+        "every git object: reachable" + (f", and none of {len(known.objects)} of the fix" if known.objects else ""),
         "refs, remotes, logs, hooks, alternates and heads of earlier operations",
         "files that differ from the commit",
         f"{search.looked_at} files: wheels, source archives and caches of downloads",
-        f"copies of {', '.join(names) or 'no named module'} beside the tree",
+        "repositories, packs and object stores beside the tree's own",
+    )
+    copies = f"copies of {', '.join(names)} beside the tree, and distributions that bring it"
+    texts = (
         f"{len(search.lines)} lines that the fix adds and base does not have",
         f"compiled code beside the tree's sources: {len(compiled.names)} names that the fix brings",
+        "archives (zip, tar, gzip, bzip2, xz) that base does not have: the same lines and names",
     )
-    return SealReport(looked_at, tuple(problems))
+    unknown = (*([] if names else [_NO_NAMES]), *([] if known.lines else [_NO_LINES]))
+    looked_at = (*everywhere, *([copies] if names else []), *(texts if known.lines else []))
+    return SealReport(looked_at, tuple(dict.fromkeys(problems)), unknown)
 
 
 def _search(container: Container, lines: Mapping[str, frozenset[str]], names: Sequence[str]) -> Search:
-    words = ["bash", "-c", _script("seal_search.sh"), "seal_search", "|".join(map(re.escape, names))]
+    words = [
+        "bash",
+        "-c",
+        _script("seal_search.sh"),
+        "seal_search",
+        "|".join(map(re.escape, names)),
+        template(_ARCHIVES),
+    ]
     done = _asked(container, words, stdin=asked(lines).encode("utf-8", "surrogateescape"), cwd=WORKDIR)
     try:
         return Search.read(done.stdout.decode("utf-8", "surrogateescape"))
@@ -122,7 +140,7 @@ def _search(container: Container, lines: Mapping[str, frozenset[str]], names: Se
 
 
 def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Names:
-    words = ["bash", "-c", _script("seal_names.sh")]
+    words = ["bash", "-c", _script("seal_names.sh"), "seal_names", template(_ARCHIVES)]
     done = _asked(container, words, stdin=asked(brought).encode(), cwd=WORKDIR)
     try:
         return Names.read(done.stdout.decode("utf-8", "surrogateescape"))

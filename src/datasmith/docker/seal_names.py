@@ -53,6 +53,7 @@ class Names:
 
     names: frozenset[str]
     files: Mapping[str, frozenset[str]]
+    unread: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, answer: str) -> "Names":
@@ -62,6 +63,7 @@ class Names:
             ValueError, KeyError: that is something else.
         """
         names: set[str] = set()
+        unread: list[str] = []
         files: dict[str, set[str]] = {}
         path = ""
         for line in answer.split("\n")[:-1]:
@@ -73,13 +75,16 @@ class Names:
                 files[path] = set()
             elif word == "has":
                 files[path].add(text)
+            elif word == "unread":
+                unread.append(text)
             else:
                 raise ValueError(f"unknown answer {line[:80]!r}")
-        return cls(frozenset(names), {path: frozenset(found) for path, found in files.items()})
+        return cls(frozenset(names), {path: frozenset(found) for path, found in files.items()}, tuple(unread))
 
 
 def problems(search: Names, wanted: Mapping[str, frozenset[str]]) -> Iterator[str]:
     """What speaks against the seal; `wanted` is what `brought` gave."""
+    yield from (f"an archive that is too large to be read: {path}" for path in search.unread)
     for path, found in search.files.items():
         for source, names in wanted.items():
             new = names & search.names

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from datasmith.docker.engine import WORKDIR
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR
 
 SHORTEST_LINE = 25
 """Characters; a shorter line is found anywhere by chance."""
@@ -16,6 +16,10 @@ TELLING_SHARE = 0.2
 them, has them from it."""
 MOST_LINES = 500
 _IMPORT = re.compile(r"(import|from|using|use|#\s*include)\b")
+_WORDS = ("looked", "cache", "copy", "line", "repo", "own", "dist", "unread")
+"""What seal_search.sh begins its lines with, beside `file` and `has`."""
+_PLAIN_ARCHIVE = re.compile(r"\.(zip|tgz|tbz2|txz|tar|tar\.(xz|zst))$")
+"""Ends of names that data has as well as packages."""
 _INSTALLED = re.compile(r"/usr/|.*/lib/python3\.\d+t?/")
 """The system, and what belongs to an interpreter or an environment."""
 
@@ -30,7 +34,15 @@ class Search:
     lines: frozenset[str]
     """Lines of the fix that base does not have."""
     files: Mapping[str, frozenset[str]]
-    """Files that hold some of them."""
+    """Files and archives that hold some of them."""
+    repositories: tuple[str, ...] = ()
+    """Repositories, packs and object stores beside the tree's own."""
+    own: tuple[str, ...] = ()
+    """Names of distributions that were installed from the tree."""
+    others: tuple[str, ...] = ()
+    """Metadata of other distributions that bring the package's modules."""
+    unread: tuple[str, ...] = ()
+    """Archives that are too large to be read."""
 
     @classmethod
     def read(cls, answer: str) -> "Search":
@@ -39,7 +51,7 @@ class Search:
         Raises:
             ValueError: that is something else.
         """
-        found: dict[str, list[str]] = {"looked": [], "cache": [], "copy": [], "line": []}
+        found: dict[str, list[str]] = {word: [] for word in _WORDS}
         files: dict[str, set[str]] = {}
         path = ""
         for line in answer.split("\n")[:-1]:
@@ -60,6 +72,7 @@ class Search:
             tuple(found["copy"]),
             frozenset(found["line"]),
             {path: frozenset(lines) for path, lines in files.items()},
+            *(tuple(found[word]) for word in ("repo", "own", "dist", "unread")),
         )
 
 
@@ -86,10 +99,13 @@ def asked(wanted: Mapping[str, frozenset[str]]) -> str:
 
 
 def problems(search: Search, wanted: Mapping[str, frozenset[str]], names: Sequence[str]) -> Iterator[str]:
-    """What speaks against the seal; `wanted` is what `telling` gave, `names` those of the package."""
+    """What speaks against the seal; `wanted` is what `telling` gave, `names` the modules of the package."""
     for path in search.caches:
-        if not _is_harmless(path, names):
+        if not _is_harmless(path, (*names, *search.own)):
             yield f"cached package {path}"
+    yield from (f"another repository: {path}" for path in search.repositories)
+    yield from (f"another distribution brings the package: {path}" for path in search.others)
+    yield from (f"an archive that is too large to be read: {path}" for path in search.unread)
     for path in search.copies:
         if not path.startswith(f"{WORKDIR}/"):
             yield f"a second copy of the package: {path}"
@@ -113,4 +129,5 @@ def _is_harmless(path: str, names: Sequence[str]) -> bool:
         return True
     plain = [re.sub(r"[-_.]+", "-", name).lower() for name in names]
     file = re.sub(r"[-_.]+", "-", path.rpartition("/")[2]).lower()
-    return bool(_INSTALLED.match(path)) and not any(file.startswith(f"{name}-") for name in plain)
+    installed = _INSTALLED.match(path) or (_PLAIN_ARCHIVE.search(path) and path.startswith(f"{ENV_PREFIX}/"))
+    return bool(installed) and not any(file.startswith(f"{name}-") for name in plain)

@@ -9,10 +9,13 @@ LONG = "the quick brown fox jumps over the lazy dog and back"
 
 def test_an_answer_is_read_back() -> None:
     """Each word of the script lands in its field; text may hold tabs."""
-    answer = "looked\t7\ncache\t/a.whl\ncopy\t/b/c.py\nline\tx\ty\nfile\t/d\nhas\tx\ty\nfile\t/e\n"
+    answer = "repo\t/r\nown\tPkg\ndist\t/x.dist-info\nunread\t/big.zip\n"
+    answer += "looked\t7\ncache\t/a.whl\ncopy\t/b/c.py\nline\tx\ty\nfile\t/d\nhas\tx\ty\nfile\t/e\n"
     found = Search.read(answer)
     assert (found.looked_at, found.caches, found.copies) == (7, ("/a.whl",), ("/b/c.py",))
     assert found.lines == {"x\ty"}
+    assert (found.repositories, found.own, found.others) == (("/r",), ("Pkg",), ("/x.dist-info",))
+    assert "an archive that is too large to be read: /big.zip" in list(problems(found, {}, []))
     assert found.files == {"/d": frozenset({"x\ty"}), "/e": frozenset()}
 
 
@@ -67,6 +70,17 @@ def test_a_kept_package_is_a_problem_where_a_download_left_it(path: str) -> None
     """What the system and other packages bring is theirs, unless it is named as this package."""
     found = list(problems(Search(1, (path,), (), frozenset(), {}), {}, ["my_pkg"]))
     assert bool(found) is CACHES[path]
+
+
+def test_a_package_is_known_by_the_name_of_its_distribution_too() -> None:
+    """A later wheel is called as the distribution is, which the tree was installed as, and not as its modules are."""
+    place = "/opt/env/lib/python3.11/site-packages"
+    caches = (f"{place}/scikit_learn-9.0-py3-none-any.whl", f"{place}/other/data.zip", "/opt/env/share/x.tar.xz")
+    found = Search(1, caches, (), frozenset(), {}, own=("scikit-learn",), others=(f"{place}/sklearn_x.dist-info",))
+    assert list(problems(found, {}, ["sklearn"])) == [
+        f"cached package {caches[0]}",
+        f"another distribution brings the package: {place}/sklearn_x.dist-info",
+    ]
 
 
 def test_a_copy_in_the_tree_is_the_tree() -> None:

@@ -14,6 +14,15 @@ only_new() {
   done
 }
 
+# archived TEXTS PROGRAM WHAT: the same as `holders` prints, for the archives among the files named on standard input (with
+# NUL) that the tree's commit does not have; WHAT is "names" where only machine code in them counts.
+archived() {
+  git --git-dir=.git -c 'safe.directory=*' ls-tree -rz --name-only HEAD >"$1.tracked"
+  reader=/usr/bin/python3
+  [ -x "$reader" ] || reader=python3
+  "$reader" -I -S -c "$2" "$1" "$1.tracked" "$3"
+}
+
 # holders TEXTS FILES: print `file<tab>PATH`, quoted as bash does, of each file (named with NUL) that holds some of the
 # texts, followed by `has<tab>TEXT` for each.
 holders() {

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Inside a sandbox, after seal_common.sh: what of all its files could lead to the fix. Reads lines of the fix. Prints,
 # each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left; `copy PATH`, an
-# installed module of the given names; `line TEXT`, a line of the fix that the tree's commit does not have anyway; and the
-# files that hold some of those. Arguments: module names for a regular expression, as in "a|b".
+# installed module of the given names; `own NAME`, a distribution that was installed from the tree; `dist PATH`, the
+# metadata of another one that brings those modules; `repo PATH`, a repository, pack or object store beside the tree's
+# own; `line TEXT`, a line of the fix that the tree's commit does not have anyway; and the files and archives that hold
+# some of those. Arguments: module names for a regular expression, as in "a|b", and the program that reads archives.
 set -euo pipefail
 names=$1
+archives=$2
 place=$(mktemp -d)
 python=$(readlink -f /opt/env/bin/python || echo /opt/env)
 # Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
@@ -19,7 +22,47 @@ matching() {
   grep -zE "$1" "$place/all" || [ $? = 1 ]
 }
 printf 'looked\t%s\n' "$(tr -cd '\0' <"$place/all" | wc -c)"
-matching '\.(whl|crate|conda|egg|tar\.gz|tar\.bz2)$|/\.cache/(pip|uv)/' | show cache
+# tracked PATH: whether the tree's commit has this very path.
+tracked() {
+  [[ $1 == /workspace/repo/* ]] &&
+    git --git-dir=.git -c 'safe.directory=*' cat-file -e "HEAD:${1#/workspace/repo/}" 2>/dev/null
+}
+# untracked DIRECTORY: whether something lies in it that the tree's commit does not have.
+untracked() {
+  [ -n "$(git --git-dir=.git --work-tree=. -c 'safe.directory=*' ls-files --others -- "$1" | head -n 1)" ]
+}
+matching '\.(whl|crate|conda|egg|zip|tgz|tbz2|txz|tar|tar\.(gz|bz2|xz|zst))$|/\.cache/(pip|uv)/' | show cache
+matching '/HEAD$' | while IFS= read -r -d '' path; do
+  there=${path%/HEAD}
+  if [ "$there" = /workspace/repo/.git ] || [ ! -d "$there/objects" ] || [ ! -d "$there/refs" ]; then continue; fi
+  if ! tracked "$path" || untracked "$there"; then printf '%s\0' "$there" | show repo; fi
+done
+matching '\.(pack|bundle)$' | while IFS= read -r -d '' path; do
+  if [[ $path == /workspace/repo/.git/objects/pack/* ]] || tracked "$path"; then continue; fi
+  case $(head -c 16 -- "$path" | tr '\0' ' ') in PACK* | '# v2 git bundle'* | '# v3 git bundle'*)
+    printf '%s\0' "$path" | show repo ;;
+  esac
+done
+# What git calls its loose objects, below another directory: stores that no HEAD lies beside.
+matching '/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?$' | while IFS= read -r -d '' path; do
+  if [[ $path == /workspace/repo/.git/objects/* ]] || tracked "$path"; then continue; fi
+  if [ "$(head -c 1 -- "$path")" = x ]; then printf '%s\0' "${path%/*/*}"; fi
+done | sort -zu | show repo
+matching '/direct_url\.json$' | while IFS= read -r -d '' path; do
+  if grep -q '"file:///workspace/' "$path"; then
+    printf '%s\0' "${path%/*}" >>"$place/own"
+    { sed -n 's/^Name: */own\t/p' "${path%/*}/METADATA" 2>/dev/null || true; } | head -n 1
+  fi
+done
+touch "$place/own"
+if [ -n "$names" ]; then
+  { matching '/(site|dist)-packages/[^/]*\.dist-info/RECORD$' |
+    xargs -0 -r grep -lZE -e "^($names)(/__init__\.py|\.py|(\.[^/,]*)?\.so)," -- || true
+    matching '/(site|dist)-packages/[^/]*\.(dist|egg)-info/top_level\.txt$' | xargs -0 -r grep -lZxE -e "($names)" -- ||
+      true; } | while IFS= read -r -d '' path; do
+    if ! grep -qzxF -e "${path%/*}" "$place/own"; then printf '%s\0' "${path%/*}"; fi
+  done | sort -zu | show dist
+fi
 if [ -n "$names" ]; then
   matching "/(site|dist)-packages/($names)(/__init__\.py|\.py|(\.[^/]*)?\.so)$" | show copy
 fi
@@ -31,5 +74,6 @@ if [ -s "$place/lines" ]; then
   { grep -zvE "^(/usr|${python%/bin/*})/" "$place/all" || [ $? = 1 ]; } >"$place/built"
   { grep -zE "^(/usr|${python%/bin/*})/.*/(site|dist)-packages/" "$place/all" || [ $? = 1 ]; } >>"$place/built"
   holders "$place/lines" "$place/built"
+  archived "$place/lines" "$archives" lines <"$place/built"
 fi
 rm -r "$place"
