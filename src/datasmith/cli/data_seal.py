@@ -23,28 +23,51 @@ def seal_check(
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:
-    """Look in an image for every way to the fix; exits with 1 where there is one."""
+    """Look in an image for every way to the fix; exits with 1 where there is one.
+
+    Of an image alone the fix is not known: a full check needs the task folder.
+    """
     from datasmith.docker.engines import open_engine
     from datasmith.settings import load_settings
 
     settings = load_settings(data_dir=data_dir, engine=engine)
     opened = open_engine(settings)
     if Path(what, "task.toml").is_file():
+        fix_known = True
         image, report = _task(opened, settings, Path(what))
     else:
+        fix_known = False
         image, report = _image(opened, what)
     if as_json:
-        found = {"image": image.name, "digest": image.digest, "sealed": report.ok}
-        print(json.dumps({**found, "looked_at": report.looked_at, "problems": report.problems}))
+        known = {"solution": "known" if fix_known else "not known", "not_looked_for": report.unknown}
+        found = {"image": image.name, "digest": image.digest, "sealed": _verdict(report, fix_known=fix_known)}
+        print(json.dumps({**found, **known, "looked_at": report.looked_at, "problems": report.problems}))
     else:
         print(f"{image.name} ({image.digest})")
         for line in report.looked_at:
             print(f"  looked at {line}")
         for line in report.problems:
             print(f"  LEAK {one_line(line)}")
-        print("not sealed" if report.problems else "sealed: nothing found")
+        for line in report.unknown:
+            print(f"  not looked for: {line}")
+        print(_LAST_LINE[_verdict(report, fix_known=fix_known)])
     if report.problems:
         raise typer.Exit(1)
+
+
+_LAST_LINE = {
+    True: "sealed: nothing found",
+    False: "not sealed",
+    None: (
+        "nothing found of what can be recognised without the fix; this does not say that the solution is absent"
+        " (example: fc-data seal-check work/dataset/tasks/shapely_shapely_2283)"
+    ),
+}
+
+
+def _verdict(report: "SealReport", *, fix_known: bool) -> bool | None:
+    """Whether it is sealed; None where nothing was found, and the solution could not be looked for."""
+    return False if report.problems else fix_known or None
 
 
 def _task(engine: "ContainerEngine", settings: "Settings", folder: Path) -> "tuple[ImageRef, SealReport]":

@@ -1,6 +1,7 @@
 """fc-data seal-check from the outside."""
 
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,10 @@ from datasmith.cli.common import run_app
 from datasmith.cli.data import app
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import ImageRef
+from datasmith.docker.engine import ImageRef, Tier
 from datasmith.settings import known_variables
 from datasmith.tasks.folder import write_task
-from tests.sandboxes import embedded_engine, tree_image, tree_task
+from tests.sandboxes import committed, embedded_engine, tree_image, tree_task
 from tests.unit.tasks.samples import source_tar
 
 pytestmark = pytest.mark.engine
@@ -65,7 +66,7 @@ def test_a_task_is_searched_for_its_own_fix(
     code, out, err = asked(capsys, leaking, "--json")
     assert not err
     found = json.loads(out)
-    assert (code, found["sealed"]) == (1, False)
+    assert (code, found["sealed"], found["solution"]) == (1, False, "known")
     leak = "/workspace/repo/notes holds 1 of 1 lines that the fix adds to a.py"
     assert leak in found["problems"]
     assert "1 lines that the fix adds and base does not have" in found["looked_at"]
@@ -84,6 +85,27 @@ def test_an_image_is_searched_without_a_fix(
     assert "  looked at commits and their trees\n" in out
     assert "  LEAK .git/logs is there\n" in out
     assert out.endswith("not sealed\n")
+    assert "  not looked for: lines and names of the fix" in out and "of the fix are" not in out
     code, out, err = asked(capsys, "no/such:image")
     assert (code, out) == (2, "")
     assert "no/such:image is no task folder, and bubblewrap holds no such image (example: " in err
+
+
+def test_without_the_fix_nothing_is_said_about_the_solution(
+    capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path
+) -> None:
+    """An image in which nothing was found is not called sealed: its fix, which lies open in it, was not looked for."""
+    tree = committed(tmp_path / "tree", {"a.py": b"x = 1\n", ".gitignore": b"notes\n"}, {"notes": NEW.encode()})
+    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
+        archive.add(tree, arcname=".")
+    final = "docker_build_final.sh"
+    files: dict[str, bytes | Path] = {final: DockerContext.default(lock="").texts[final].encode()}
+    base = engine.build(None, Tier("base", "test-base", (), {}), log=tmp_path / "log")
+    tier = Tier("pr", "test-sealed", (final,), {**files, "repo.tar": tmp_path / "repo.tar"})
+    image = engine.build(base, tier, log=tmp_path / "log")
+    code, out, _ = asked(capsys, image.name)
+    assert code == 0 and "this does not say that the solution is absent" in out.splitlines()[-1]
+    assert "sealed: nothing found" not in out
+    found = json.loads(asked(capsys, image.name, "--json")[1])
+    assert (found["sealed"], found["solution"], found["problems"]) == (None, "not known", [])
+    assert len(found["not_looked_for"]) == 2
