@@ -191,6 +191,7 @@ def test_a_patch_that_does_not_build_is_told(planted: Planted, script: str, said
         ("rm $FC_ENV/bin/python && cp /bin/true $FC_ENV/bin/python", "bin/python"),
         ("touch $(echo $FC_ENV/lib/python3*/site-packages)/evil.pth", "evil.pth"),
         ("mkdir -p $FC_WORKDIR/tests; echo 'def test_it(): pass' > $FC_WORKDIR/tests/test_it.py", "the tests"),
+        ("printf '[pytest]\\naddopts = --co\\n' > $FC_WORKDIR/pytest.ini", "the tests or their configuration"),
     ],
 )
 def test_a_build_that_changes_more_than_its_package_is_told(planted: Planted, script: str, said: str) -> None:

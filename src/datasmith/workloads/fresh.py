@@ -12,7 +12,7 @@ from statistics import median, stdev
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 
 FRESH_ROUND = -4
-"""Round of a launch on other inputs than the suite's."""
+"""Round of the first launches on other inputs than the suite's; the next inputs have the next lower number."""
 FRESH_LAUNCHES = 6
 """Launches of an arm whose first one does not show its speed-up; as many as a ratio needs, and one."""
 KEPT = 0.5
@@ -22,14 +22,14 @@ ALLOWANCE_S = 2e-5
 
 Calls that take base less than this are not judged at all.
 """
-MOST_TELLING = 0.5
-"""Telling may take this share of base's call; beyond it the scatter of telling would hide the call."""
+SLOW_TELLING = 1.25
+"""Telling may take an arm so much longer than base with nothing put off: values lie elsewhere in memory."""
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
 
 
 def fresh_ratios(measurements: Iterable[Measurement], arm: str) -> list[float]:
-    """ln(t_base / t_arm) of each pair of launches on fresh inputs, in the order in which they were made."""
+    """ln(t_base / t_arm) of each pair of launches on the same fresh inputs, in the order in which they were made."""
     return [math.log(base / other) for base, other in zip(*_both(measurements, arm), strict=False)]
 
 
@@ -40,11 +40,14 @@ def _lenient(measurements: Iterable[Measurement], arm: str) -> list[float]:
 
 
 def _both(measurements: Iterable[Measurement], arm: str) -> tuple[list[float], list[float]]:
-    times: Mapping[str, list[float]] = {BASE: [], arm: []}
+    """Seconds of base and of the arm, pair by pair on the same inputs."""
+    times: Mapping[str, dict[int, list[float]]] = {BASE: {}, arm: {}}
     for launch in measurements:
-        if launch.round == FRESH_ROUND and launch.arm in times and launch.samples:
-            times[launch.arm].append(median(launch.samples))
-    return times[BASE], times[arm]
+        if launch.round <= FRESH_ROUND and launch.arm in times and launch.samples:
+            times[launch.arm].setdefault(launch.round, []).append(median(launch.samples))
+    inputs = sorted(times[BASE].keys() & times[arm].keys(), reverse=True)
+    pairs = [pair for at in inputs for pair in zip(times[BASE][at], times[arm][at], strict=False)]
+    return [base for base, _ in pairs], [other for _, other in pairs]
 
 
 def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float) -> bool:
@@ -67,15 +70,20 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     return not (expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed))
 
 
-def telling_s(samples: Sequence[float], calls: Sequence[float]) -> float | None:
-    """Seconds that base needs to tell what a call computed; None where they are too many to be taken off another arm's.
+def telling_s(samples: Sequence[float], calls: Sequence[float]) -> float:
+    """Seconds that base needs to tell what a call computed.
 
     `samples`: calls with telling; `calls`: the same ones alone.
     """
-    told, alone = median(sample - call for sample, call in zip(samples, calls, strict=True)), median(calls)
-    return told if told <= MOST_TELLING * alone else None
+    return median(sample - call for sample, call in zip(samples, calls, strict=True))
 
 
 def fresh_samples(samples: Sequence[float], calls: Sequence[float], told_s: float | None) -> tuple[float, ...]:
-    """Seconds per call of an arm: with telling, less what base needs for that; alone where that is not known."""
-    return tuple(calls) if told_s is None else tuple(max(sample - told_s, 1e-9) for sample in samples)
+    """Seconds per call of an arm: the call, and what telling takes beyond all that base needs for it.
+
+    That is where work is done that was put off. `told_s`: None for base itself.
+    """
+    if told_s is None:
+        return tuple(calls)
+    usual_s = SLOW_TELLING * told_s
+    return tuple(call + max(0.0, sample - call - usual_s) for sample, call in zip(samples, calls, strict=True))

@@ -20,7 +20,7 @@ class Launcher(Protocol):
     """Makes one launch of an arm on fresh inputs; it is kept where it gave times."""
 
     def __call__(self, arm: str, fresh: Fresh, told_s: float | None) -> Launched:
-        """`told_s`: seconds that base takes to tell what it computes; None: the calls alone are timed."""
+        """`told_s`: seconds that base takes to tell what it computes; None: this is base."""
 
 
 class FreshCheck:
@@ -88,7 +88,7 @@ class _Base:
     """What base computes of fresh inputs, and how long it tells."""
 
     values: JsonValue
-    told_s: float | None
+    told_s: float
 
 
 def _told(launched: Launched) -> Capture | None:

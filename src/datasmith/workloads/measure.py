@@ -38,6 +38,7 @@ from datasmith.workloads.track import Track
 from datasmith.workloads.watch import OutputRow, OutputWatch
 
 WARM_UP_ROUND = -1
+MOST_SEED = 2**31
 OUR_ARMS = frozenset({BASE, CONTROL, EXPERT})
 """Merged code; every other arm is a submission."""
 
@@ -96,7 +97,7 @@ class MeasurePlan:
             )
 
 
-_STEPS = {WARM_UP_ROUND: "warm-up", FRESH_ROUND: "other inputs"}
+_STEPS = {WARM_UP_ROUND: "warm-up", audit.FULL_ROUND: "audit of the clocks", audit.EMPTY_ROUND: "audit of the clocks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Progress:
         """What the launch belongs to, in words; rounds count from 1."""
         if self.round >= 0:
             return f"round {self.round + 1}"
-        return _STEPS.get(self.round, "audit of the clocks")
+        return _STEPS.get(self.round, "other inputs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,8 @@ def measure(
 
     With `outputs`, the warm-up launches also say what a call computes. A submission that computes something else than
     base in some workload is not launched any more, in any. What claims a speed-up is launched on inputs that `lottery`
-    draws (default: nothing that can be known beforehand), see `fresh.py`.
+    draws (default: nothing that can be known beforehand), see `fresh.py`; it also draws which elements of long outputs
+    are compared.
 
     `trusted` names arms that are merged code like the expert's: neither their clocks nor their outputs are in doubt.
 
@@ -161,8 +163,8 @@ def measure(
         raise ConfigError(f"arms: needs {BASE!r} and at least one other, got {', '.join(arms) or 'none'}")
     started = time.monotonic()
     doubted = [arm for arm in arms if arm not in OUR_ARMS and arm not in trusted]
-    watch = OutputWatch() if outputs else None
-    bench = _Bench(arms, plan, benchmark_dir, sink, progress, watch=watch, doubted=doubted)
+    lottery = lottery or random.SystemRandom()
+    bench = _Bench(arms, plan, benchmark_dir, sink, progress, lottery=lottery if outputs else None, doubted=doubted)
     tracks = [Track(workload, tuple(arms)) for workload in workloads if workload.kind in SCORED_KINDS]
     bench.expect(tracks, plan.max_rounds + 1)
     for track in tracks:
@@ -180,7 +182,7 @@ def measure(
         bench.audit(track, claimed)
     if outputs:
         for track in tracks:
-            bench.check_fresh(track, claimed, lottery or random.SystemRandom())
+            bench.check_fresh(track, claimed, lottery)
     return bench.result(time.monotonic() - started)
 
 
@@ -195,10 +197,11 @@ class _Bench:
         sink: Callable[[Measurement], None],
         progress: Callable[[Progress], None] | None,
         *,
-        watch: OutputWatch | None,
+        lottery: random.Random | None,
         doubted: Sequence[str],
     ) -> None:
-        self._watch = watch
+        self._watch = OutputWatch() if lottery else None
+        self._capture_seed = lottery.randrange(MOST_SEED) if lottery else None
         self._doubted = doubted
         self._arms = arms
         self._plan = plan
@@ -304,8 +307,11 @@ class _Bench:
         if not claims or not {BASE, EXPERT} <= set(track.arms) or self._watch is None:
             return
 
+        rounds: dict[Fresh, int] = {}
+
         def made(arm: str, fresh: Fresh, told_s: float | None) -> Launched:
-            order = Order(self._benchmark_dir, arm, FRESH_ROUND, self._plan.cpu, fresh=fresh)
+            number = rounds.setdefault(fresh, FRESH_ROUND - len(rounds))
+            order = Order(self._benchmark_dir, arm, number, self._plan.cpu, fresh=fresh)
             launched = launch(self._arms[arm], track.workload, CALIBRATING, order)
             if launched.reply and launched.capture and launched.capture.calls:
                 samples = fresh_samples(launched.reply.samples, launched.capture.calls, told_s)
@@ -339,7 +345,7 @@ class _Bench:
     def _launch(
         self, track: Track, arm: str, size: LaunchSize, number: int, *, call: bool = True, capture: bool = False
     ) -> Launched:
-        seed = self._plan.seed if capture else None
+        seed = self._capture_seed if capture else None
         order = Order(self._benchmark_dir, arm, number, self._plan.cpu, call, seed)
         launched = launch(self._arms[arm], track.workload, size, order)
         if self._watch is not None:

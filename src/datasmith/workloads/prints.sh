@@ -1,6 +1,7 @@
 #!/bin/sh
-# Print a digest and a name for each entry of an environment (programs, packages) and for a tree's tests; or, where only
-# a directory is given, its digest. Only programs of the system are used: no arm can have changed them.
+# Print a digest and a name for each entry of an environment (programs, packages), and for a tree's tests and what
+# configures them; or, where only a directory is given, its digest. Only programs of the system are used: no arm can
+# have changed them.
 # Arguments: DIRECTORY, or ENVIRONMENT TREE.
 export LC_ALL=C
 print_of() {
@@ -21,7 +22,10 @@ for entry in pyvenv.cfg bin/* lib/*/site-packages/* lib/*/site-packages/.[!.]*; 
 done
 
 cd -- "$2" || exit 1
-tests=$(/usr/bin/find . -name '*.py' -type f ! -path './.git/*' \
-    \( -path '*/test/*' -o -path '*/tests/*' -o -name 'test_*' -o -name '*_test.py' -o -name conftest.py \) -print0 |
+tests=$(/usr/bin/find . -type f ! -path './.git/*' \( \
+    -name '*.py' \( -path '*/test/*' -o -path '*/tests/*' -o -name 'test_*' -o -name '*_test.py' -o -name conftest.py \) \
+    -o -name 'pytest.ini' -o -name '.pytest.ini' -o -name 'pytest.toml' -o -name '.pytest.toml' -o -name 'tox.ini' \
+    -o -name 'setup.cfg' -o -name 'pyproject.toml' -o -name 'sitecustomize*' -o -name 'usercustomize*' -o -name '*.pth' \
+    \) ! -path '*/__pycache__/*' -print0 |
     /usr/bin/sort -z | /usr/bin/xargs -0 -r /usr/bin/sha256sum | /usr/bin/sha256sum | /usr/bin/cut -c1-64)
-printf '%s the tests\n' "$tests"
+printf '%s the tests or their configuration\n' "$tests"

@@ -98,7 +98,7 @@ def _usual(launches: Launches, arm: str) -> list[float]:
 
 
 def _fresh_instead(launches: Launches, arm: str) -> list[float]:
-    if arm == EXPERT or not any(launch.round == FRESH_ROUND for launch in launches.by_arm.get(arm, ())):
+    if arm == EXPERT or not any(launch.round <= FRESH_ROUND for launch in launches.by_arm.get(arm, ())):
         return []
     usual, expert = _usual(launches, arm), _usual(launches, EXPERT)
     claimed = median(usual) if usual else 0.0

@@ -65,7 +65,7 @@ class Private:
 
 def captured(value: object) -> object:
     """What a sandbox sends of one value."""
-    return json.loads(json.dumps([["returned value", Describer().node(value)]]))
+    return json.loads(json.dumps([["returned value", Describer(7).node(value)]]))
 
 
 def differ(expected: object, found: object) -> bool:
@@ -229,7 +229,7 @@ def test_a_description_nested_without_end_equals_nothing() -> None:
 def test_a_description_is_bounded() -> None:
     """However large the value, what is sent fits the pipe's allowance."""
     many = {"arrays": [np.random.default_rng(0).random(10**4) for _ in range(100)], "text": ["x" * 300] * 5000}
-    assert len(json.dumps(Describer().node(many))) < 900_000
+    assert len(json.dumps(Describer(7).node(many))) < 900_000
 
 
 class FakeSeries:

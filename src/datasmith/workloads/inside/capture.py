@@ -2,6 +2,7 @@
 
 Most benchmarks drop what they compute. So the function's code is replaced, in this process alone, by a copy of itself
 in which each statement's value goes through `keep`; the file's other code, and every line number, stay as they are.
+`keep` is a constant of that code: the code under test sees no new name anywhere.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import random
 import sys
 import tokenize
 import types
+import warnings
 from time import perf_counter
 
 from .describe import Describer, attributes
@@ -20,9 +22,12 @@ from .foreign import Node
 from .report import TYPE_CHECKING, failure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .suite import Benchmark
 
-KEEP = "__kept__"
+KEEP = "\0keep"
+"""Stands in rewritten code where the recorder's `keep` is to be called."""
 MOST_RECORDS = 100
 """All values up to this many, then every 2^k-th: a loop of a million calls is not described a million times."""
 
@@ -30,8 +35,8 @@ MOST_RECORDS = 100
 class Recorder:
     """Takes the values that a call makes; `seconds` is how long describing them took."""
 
-    def __init__(self, describer: Describer | None = None) -> None:
-        self._describer = describer or Describer()
+    def __init__(self, describer: Describer) -> None:
+        self._describer = describer
         self._seen = 0
         self.records: Node = []
         self.seconds = 0.0
@@ -39,7 +44,9 @@ class Recorder:
     def watch(self, function: types.FunctionType | None) -> None:
         """Take the values of a function that was rewritten with `Keep`."""
         if function is not None:
-            function.__globals__[KEEP] = self.keep
+            code = function.__code__
+            constants = tuple(self.keep if constant == KEEP else constant for constant in code.co_consts)
+            function.__code__ = code.replace(co_consts=constants)
 
     def keep(self, line: int, value: object) -> object:
         """Describe a value now, before anything can change it, and give it back."""
@@ -52,6 +59,14 @@ class Recorder:
         """Describe a value under a name."""
         started = perf_counter()
         self.records.append([label, self._describer.node(value)])
+        self.seconds += perf_counter() - started
+
+    def changes(self, before: dict[str, str], after: Callable[[], list[tuple[str, object, str]]]) -> None:
+        """Describe what is named afterwards and was not the same before."""
+        started = perf_counter()
+        for name, value, text in after():
+            if before.get(name) != text:
+                self.records.append([name, self._describer.node(value)])
         self.seconds += perf_counter() - started
 
     def whole(self) -> Node:
@@ -71,7 +86,7 @@ class Keep(ast.NodeTransformer):
         if isinstance(value, (ast.Yield, ast.YieldFrom, ast.Await)):
             return value
         line = ast.copy_location(ast.parse(str(value.lineno), mode="eval").body, value)
-        call = ast.Call(func=ast.Name(id=KEEP, ctx=ast.Load()), args=[line, value], keywords=[])
+        call = ast.Call(func=ast.Constant(value=KEEP), args=[line, value], keywords=[])
         return ast.fix_missing_locations(ast.copy_location(call, value))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
@@ -132,7 +147,10 @@ def rewrite(function: types.FunctionType, *changes: ast.NodeTransformer) -> bool
             for change in changes:
                 node.body = [change.visit(statement) for statement in node.body]
             ast.fix_missing_locations(tree)
-            return _take_code(function, compile(tree, code.co_filename, "exec", dont_inherit=True))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a constant that is called
+                changed = compile(tree, code.co_filename, "exec", dont_inherit=True)
+            return _take_code(function, changed)
     return False
 
 
@@ -158,22 +176,18 @@ def plant_seed(seed: int) -> None:
 
 
 def watched_call(benchmark: Benchmark, recorder: Recorder) -> float:
-    """Call a benchmark that is set up, and rewritten, once; the seconds that it took with all that it told."""
+    """Call a benchmark that is set up, and rewritten, once; the seconds that it took with all that it told.
+
+    What it changes is told in that time, too: work that it put off is done when somebody looks.
+    """
     given = benchmark._build_params()  # type: ignore[attr-defined]
     instance = getattr(benchmark.func, "__self__", None)
-    before = _state(instance, given)
+    before = {name: text for name, _, text in _named(instance, given)}
     started = perf_counter()
     returned = benchmark.func(*given)
     recorder.add("returned value", returned)
-    seconds = perf_counter() - started
-    for name, value, text in _named(instance, given):
-        if before.get(name) != text:
-            recorder.add(name, value)
-    return seconds
-
-
-def _state(instance: object, given: tuple[object, ...]) -> dict[str, str]:
-    return {name: text for name, _, text in _named(instance, given)}
+    recorder.changes(before, lambda: _named(instance, given))
+    return perf_counter() - started
 
 
 def _named(instance: object, given: tuple[object, ...]) -> list[tuple[str, object, str]]:
@@ -181,12 +195,12 @@ def _named(instance: object, given: tuple[object, ...]) -> list[tuple[str, objec
     own = [] if isinstance(instance, type(sys)) else attributes(instance)
     parts = [("self." + name, value) for name, value in own]
     parts += [(f"argument {number}", value) for number, value in enumerate(given)]
-    return [(name, value, json.dumps(Describer().node(value))) for name, value in parts]
+    return [(name, value, json.dumps(Describer(0).node(value))) for name, value in parts]
 
 
 def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
     """Set a benchmark up anew, call it once, and say what came of it; a reason where that fails."""
-    recorder = Recorder()
+    recorder = Recorder(Describer(seed))
     try:
         if type(benchmark).__name__ == "TimerawBenchmark":
             return {"skipped": "its code runs in a process of its own"}

@@ -10,7 +10,7 @@ import math
 import sys
 from itertools import islice
 
-from .foreign import Node, as_array, positions, reader
+from .foreign import Node, as_array, class_name, positions, reader
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,15 +23,18 @@ MOST_BYTES = 200_000
 """Of one capture: descriptions, and bytes of arrays and texts. What is beyond is not described."""
 DEEPEST = 10
 FULL_SEQUENCE = 1000
-"""A longer sequence is described by its first elements, some in between, and the sum of its numbers."""
+"""A longer sequence is described by some of its elements, and the sum of its numbers."""
 SHOWN_TEXT = 200
+_ORDERED = frozenset((int, str, bytes, bool))
+"""Keys of these types give long mappings an order that does not depend on how they were made."""
 _PLAIN_MODULES = frozenset(("datetime", "decimal", "fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
 
 
 class Describer:
-    """Describes values within one budget; the same values give the same descriptions in every process."""
+    """Describes values within one budget; the same values and seed give the same descriptions in every process."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
         self._nodes = MOST_NODES
         self._bytes = MOST_BYTES
         self._path: list[int] = []
@@ -39,6 +42,10 @@ class Describer:
     def spend(self, size: int) -> None:
         """Count bytes against the budget."""
         self._bytes -= size
+
+    def positions(self, size: int, most: int) -> list[int]:
+        """Which elements of a sequence are described: all, or those that the seed draws."""
+        return positions(size, most, self._seed)
 
     def node(self, value: object) -> Node:
         """The description of any value; what raises while it is looked at is skipped with its reason."""
@@ -64,7 +71,7 @@ class Describer:
         foreign = reader(value)
         if foreign is not None:
             return foreign(self, value)  # type: ignore[arg-type]
-        name = type(value).__qualname__
+        name = class_name(value)
         if type(value) in (str, bytes, bytearray, memoryview):
             return self._text(value)  # type: ignore[arg-type]
         if isinstance(value, (list, tuple)):
@@ -87,7 +94,7 @@ class Describer:
         return [kind, len(data), hashlib.sha256(data).hexdigest()[:32], shown]
 
     def _sequence(self, name: str, value: Sequence[object]) -> Node:
-        at = positions(len(value), FULL_SEQUENCE)
+        at = self.positions(len(value), FULL_SEQUENCE)
         whole = len(at) == len(value)
         items = [self.node(value[i]) for i in at]
         return ["seq", name, len(value), None if whole else at, items, None if whole else _sums(value)]
@@ -100,9 +107,13 @@ class Describer:
         return ["set", len(value), [self._text("\0".join(sorted(repr(item) for item in value)))]]
 
     def _mapping(self, name: str, items: list[tuple[object, object]]) -> Node:
+        size = len(items)
+        if len(items) > FULL_SEQUENCE and all(type(key) in _ORDERED for key, _ in items):
+            items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
+            items = [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
         pairs = [(self.node(key), value) for key, value in items[: 10 * FULL_SEQUENCE]]
         pairs.sort(key=lambda pair: repr(pair[0]))
-        return ["map", name, len(items), [[key, self.node(value)] for key, value in pairs[:FULL_SEQUENCE]]]
+        return ["map", name, size, [[key, self.node(value)] for key, value in pairs[:FULL_SEQUENCE]]]
 
     def _other(self, name: str, value: object) -> Node:
         """Anything else: its items or attributes, or the text that its class has it show; no address, no id."""

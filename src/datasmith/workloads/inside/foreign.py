@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import sys
-from itertools import islice
+from random import Random
 
 from .report import TYPE_CHECKING
 
@@ -54,39 +54,53 @@ if TYPE_CHECKING:
         def spend(self, size: int) -> None:
             """Count bytes against the budget."""
 
+        def positions(self, size: int, most: int) -> list[int]:
+            """Which elements of a sequence are described."""
+
 else:
     Node = list
 
 FULL_ARRAY = 16_384
 """Bytes of an array that are sent as they are; of a larger one a sample, sums, and for exact kinds a digest."""
 SAMPLED = 512
-LONGEST = 10_000
 MOST_COLUMNS = 200
 SHOWN_TEXT = 200
 
 
-def positions(size: int, most: int) -> list[int]:
-    """All positions of a sequence that is not too long; of a longer one its first, some in between, and the last."""
+def positions(size: int, most: int, seed: int) -> list[int]:
+    """All positions of a sequence that is not too long; of a longer one the first, the last, and some that are drawn.
+
+    The host draws the seed for each session: which elements will be looked at is not known while they are computed.
+    """
     if size <= most:
         return list(range(size))
-    some = max(2, min(SAMPLED, most))
-    return sorted({*range(some // 2), *(i * (size - 1) // (some - 1) for i in range(some))})
+    drawn = Random(seed)
+    return sorted({0, size - 1, *(drawn.randrange(size) for _ in range(max(2, min(SAMPLED, most))))})
+
+
+def class_name(value: object) -> str:
+    """The library and the name of a value's class; one that only says that it is a library's is marked."""
+    kind = type(value)
+    found: object = sys.modules.get(str(kind.__module__))
+    for part in kind.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return str(kind.__module__).partition(".")[0] + "." + kind.__qualname__ + ("" if found is kind else "?")
 
 
 def array(describer: Describer, value: Foreign) -> Node:
     """["array", class, dtype, shape, positions, data as float64 or complex128, sums, digest]."""
     numpy = module("numpy")
     plain = numpy.ma.getdata(value) if hasattr(value, "mask") else numpy.asarray(value)
-    name, kind = type(value).__qualname__, str(value.dtype.kind)
+    name, kind = class_name(value), str(value.dtype.kind)
     shape = [int(size) for size in value.shape]
     if kind == "O":
-        items = list(islice(plain.reshape(-1).tolist(), LONGEST))
-        return ["object", name, [["shape", describer.node(shape)], ["items", describer.node(items)]], False]
+        items = describer.node(list(plain.reshape(-1).tolist()))
+        return ["object", name, [["shape", describer.node(shape)], ["items", items]], False]
     exact = kind not in "fc"
     wide = "<c16" if kind == "c" else "<f8"
     flat = plain.reshape(-1) if exact else plain.astype(wide).reshape(-1)
     size = int(flat.size)
-    at = positions(size, FULL_ARRAY // 8)
+    at = describer.positions(size, FULL_ARRAY // 8)
     whole = len(at) == size
     picked = flat if whole else flat[numpy.asarray(at)]
     data = bytes(picked.astype(wide).tobytes()) if kind in "biufc" else b""
@@ -121,7 +135,7 @@ def numpy_scalar(describer: Describer, value: Foreign) -> Node:
     """A scalar is compared as the plain number that it holds."""
     item = value.item()
     if type(item) is type(value) or str(value.dtype.kind) in "mM":
-        return ["text", type(value).__qualname__, str(value)[:SHOWN_TEXT]]
+        return ["text", class_name(value), str(value)[:SHOWN_TEXT]]
     return describer.node(item)
 
 
@@ -131,7 +145,7 @@ def frame(describer: Describer, value: Foreign) -> Node:
     parts: Node = [["columns", describer.node(columns)], ["index", describer.node(value.index)]]
     for number, column in enumerate(columns[:MOST_COLUMNS]):
         parts.append([ascii(column)[:80], data_of(describer, value.iloc[:, number])])
-    return ["object", type(value).__qualname__, parts, False]
+    return ["object", class_name(value), parts, False]
 
 
 def series(describer: Describer, value: Foreign) -> Node:
@@ -139,8 +153,8 @@ def series(describer: Describer, value: Foreign) -> Node:
     parts: Node = [["name", describer.node(value.name)], ["values", data_of(describer, value)]]
     if hasattr(value, "index"):
         parts.append(["index", describer.node(value.index)])
-    name = type(value).__qualname__
-    return ["object", "Index" if name.endswith("Index") else name, parts, False]
+    name = class_name(value)
+    return ["object", "pandas.Index" if name.endswith("Index") else name, parts, False]
 
 
 def data_of(describer: Describer, value: Foreign) -> Node:
@@ -156,7 +170,7 @@ def sparse(describer: Describer, value: Foreign) -> Node:
     rows.sort_indices()
     parts: Node = [["data", describer.node(rows.data)], ["indices", describer.node(rows.indices.astype("i8"))]]
     parts += [["indptr", describer.node(rows.indptr.astype("i8"))], ["shape", describer.node(list(rows.shape))]]
-    return ["object", type(value).__qualname__, parts, False]
+    return ["object", class_name(value), parts, False]
 
 
 def as_array(describer: Describer, name: str, value: object) -> Node:

@@ -187,7 +187,7 @@ def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[list
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
     inputs = Inputs(benchmark, seeds_only)
-    warming, describer = Recorder(), Describer()
+    warming, describer = Recorder(Describer(twist)), Describer(twist)
     inputs.make(twist, warming)
     started = perf_counter()
     for _ in range(WARM_CALLS):
