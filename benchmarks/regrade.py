@@ -14,13 +14,14 @@ from pathlib import Path
 
 from tests.unit.evaluation.sample_run import MACHINE, config_of
 
-from datasmith.evaluation.outcome import AgentFacts, TestFacts
+from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts
 from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.report import build_report
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record, write_text
 from datasmith.tasks.certificate import ArmSummary, Cost
 from datasmith.workloads.base import Measurement, agent_arm
+from datasmith.workloads.watch import OutputRow
 
 TASKS, AGENTS = 100, 5
 SAMPLES = 5
@@ -65,12 +66,14 @@ def task(
     write_measurements(folder.session(task_id, 1) / "measurements.jsonl", shared)
     facts = TaskFacts(task_id=task_id, benchmark_dir="benchmarks", expert_patch_sha256="", workloads=tuple(names))
     write_record(folder.task_facts(task_id), facts)
+    same = tuple(OutputRow(workload=name, state="equal") for name in names)
     for key in keys:
         where = folder.trial(key)
         write_measurements(where / "measurements.jsonl", arm_of(agent_arm(key.label), 1.3))
         write_text(where / "patch.diff", PATCH)
         write_record(where / "trajectory.json", AgentFacts(wall_s=1.0))
         write_record(where / "tests.json", TestFacts(built=True, expected=1))
+        write_record(where / "outputs.json", OutputFacts(workloads=same))
         record = TrialRecord(
             task_id=task_id, agent=key.agent, attempt=1, outcome="measured", reason=None, session=1,
             patch_sha256=patch_digest(PATCH), wall_s=1.0, cost_usd=None,

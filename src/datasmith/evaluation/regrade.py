@@ -88,13 +88,12 @@ def _ending(folder: RunFolder, key: TrialKey, ratios: ArmSummary | None, summari
     ending = before_timing(tests)
     if ending:
         return ending
-    outputs = folder.read_outputs(key)
-    ending = after_outputs(outputs) if outputs else None
-    if ending:
-        return ending
     if ratios is None:
         return Ending("invalid_measurement", "the patch passed its tests and was not timed: run it again")
-    return after_timing(ratios, summaries[EXPERT], summaries[CONTROL])
+    outputs = folder.read_outputs(key)
+    if outputs is None:
+        raise TrialError(f"{folder.trial(key)}: outputs.json is missing")
+    return after_outputs(outputs) or after_timing(ratios, summaries[EXPERT], summaries[CONTROL])
 
 
 def _key(record: TrialRecord) -> TrialKey:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from datasmith.evaluation.config import RunConfig
-from datasmith.evaluation.outcome import AgentFacts, Outcome, TestFacts
+from datasmith.evaluation.outcome import AgentFacts, Outcome, OutputFacts, TestFacts
 from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, TrialRecord, patch_digest
 from datasmith.evaluation.run_folder import (
     RunFolder,
@@ -20,6 +20,7 @@ from datasmith.metrics.score import score
 from datasmith.metrics.speedup import Pair
 from datasmith.tasks.certificate import ArmSummary, Cost, Machine, WorkloadRatio
 from datasmith.workloads.base import Measurement
+from datasmith.workloads.watch import OutputRow
 
 MACHINE = Machine(
     cpu_model="Example CPU", cpu_flags_sha256="0" * 64, cores=2, memory_mb=4096, kernel="6.1", virtualised=True
@@ -102,6 +103,8 @@ class SampleRun:
             mine = launches(f"agent:{key.label}", speeds, self.rng)
             write_measurements(self.folder.trial(key) / "measurements.jsonl", mine)
             ratios = summary(f"agent:{key.label}", self.base, mine)
+            same = OutputFacts(workloads=tuple(OutputRow(workload=name, state="equal") for name in speeds))
+            write_record(self.folder.trial(key) / "outputs.json", same)
         patch = f"diff --git a/{agent}.py b/{agent}.py\nnew file mode 100644\n"
         write_text(self.folder.trial(key) / "patch.diff", patch)
         write_record(self.folder.trial(key) / "trajectory.json", AgentFacts(wall_s=12.5))

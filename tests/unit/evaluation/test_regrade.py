@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.errors import TrialError
 from datasmith.evaluation.outcome import Outcome, OutputFacts, TestFacts
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
@@ -43,11 +44,16 @@ def outcome(folder: RunFolder) -> tuple[Outcome, str]:
 
 
 def test_a_graded_run_stays_as_it_is(folder: RunFolder) -> None:
-    """With outputs that are equal, and without outputs.json, as older runs are."""
+    """Every record of it."""
     assert outcome(folder) == ("measured", "")
-    facts = OutputFacts(workloads=tuple(OutputRow(workload=name, state="equal") for name in NAMES))
-    write_record(folder.trial(KEY) / "outputs.json", facts)
     assert regrade_run(folder) == ()
+
+
+def test_what_was_timed_and_has_no_outputs_is_not_graded(folder: RunFolder) -> None:
+    """The file may have been taken away because of what it said."""
+    (folder.trial(KEY) / "outputs.json").unlink()
+    with pytest.raises(TrialError, match=r"outputs\.json is missing"):
+        regrade_run(folder)
 
 
 def test_outputs_decide_before_times(folder: RunFolder) -> None:
