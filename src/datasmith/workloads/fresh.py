@@ -1,12 +1,14 @@
 """Is a speed-up one of the code, or of the suite's own inputs? Decided from launches on inputs that nobody knew.
 
 A submission can store what it computed in earlier calls, compute beforehand what the suite will ask for, write the
-answers down, or put its work off until somebody looks at the result. All of these are fast on the suite's inputs in the
-rounds, and none in launches that time each of several other inputs once, together with a look at the result.
+answers down, do its work while the benchmark is set up, or put it off until somebody looks at the result. All of these
+are fast on the suite's inputs in the rounds, and none in launches that time each of several other inputs once, with all
+that is done before the call and in a look at its result.
 """
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median, stdev
 
 from datasmith.workloads.base import BASE, EXPERT, Measurement
@@ -22,8 +24,8 @@ ALLOWANCE_S = 2e-5
 
 Calls that take base less than this are not judged at all.
 """
-SLOW_TELLING = 1.25
-"""Telling may take an arm so much longer than base with nothing put off: values lie elsewhere in memory."""
+SLOWER_BESIDE = 1.25
+"""Telling and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere."""
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
 
@@ -70,20 +72,41 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     return not (expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed))
 
 
-def telling_s(samples: Sequence[float], calls: Sequence[float]) -> float:
-    """Seconds that base needs to tell what a call computed.
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Seconds that base spends beside each call on fresh inputs: on setting it up, and on telling what it computed."""
 
-    `samples`: calls with telling; `calls`: the same ones alone.
-    """
-    return median(sample - call for sample, call in zip(samples, calls, strict=True))
+    setup_s: float
+    telling_s: float
 
 
-def fresh_samples(samples: Sequence[float], calls: Sequence[float], told_s: float | None) -> tuple[float, ...]:
-    """Seconds per call of an arm: the call, and what telling takes beyond all that base needs for it.
+@dataclass(frozen=True, slots=True)
+class FreshTimes:
+    """Seconds of a launch on fresh inputs, an entry for each: the call with telling, alone, and setting it up."""
 
-    That is where work is done that was put off. `told_s`: None for base itself.
-    """
-    if told_s is None:
-        return tuple(calls)
-    usual_s = SLOW_TELLING * told_s
-    return tuple(call + max(0.0, sample - call - usual_s) for sample, call in zip(samples, calls, strict=True))
+    told: Sequence[float]
+    calls: Sequence[float]
+    setups: Sequence[float]
+
+    @property
+    def is_whole(self) -> bool:
+        """True where the launch told all three of each input."""
+        return bool(self.calls) and len(self.told) == len(self.calls) == len(self.setups)
+
+    def beside(self) -> Beside:
+        """What a launch of base spends beside its calls."""
+        telling = [told - call for told, call in zip(self.told, self.calls, strict=True)]
+        return Beside(median(self.setups), median(telling))
+
+    def samples(self, base: Beside | None) -> tuple[float, ...]:
+        """Seconds per call: the call, and what telling and setting up take beyond all that base needs for them.
+
+        That is where work is done that was put off, or done beforehand. `base`: None for a launch of base itself.
+        """
+        if base is None:
+            return tuple(self.calls)
+        usual_s, set_up_s = SLOWER_BESIDE * base.telling_s, SLOWER_BESIDE * base.setup_s
+        return tuple(
+            call + max(0.0, told - call - usual_s) + max(0.0, setup - set_up_s)
+            for told, call, setup in zip(self.told, self.calls, self.setups, strict=True)
+        )

@@ -8,7 +8,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from datasmith.workloads.base import BASE, EXPERT, Measurement
-from datasmith.workloads.fresh import FRESH_LAUNCHES, looks_stored, telling_s
+from datasmith.workloads.fresh import FRESH_LAUNCHES, Beside, FreshTimes, looks_stored
 from datasmith.workloads.launch import Fresh, Launched
 from datasmith.workloads.outputs import Difference, difference
 from datasmith.workloads.watch import Capture
@@ -19,8 +19,8 @@ MOST_TWIST = 1_000_000
 class Launcher(Protocol):
     """Makes one launch of an arm on fresh inputs; it is kept where it gave times."""
 
-    def __call__(self, arm: str, fresh: Fresh, told_s: float | None) -> Launched:
-        """`told_s`: seconds that base takes to tell what it computes; None: this is base."""
+    def __call__(self, arm: str, fresh: Fresh, beside: Beside | None) -> Launched:
+        """`beside`: what base spends beside its calls on these inputs; None: this is base."""
 
 
 class FreshCheck:
@@ -45,7 +45,7 @@ class FreshCheck:
             return {}
         unlike = {}
         for arm in claimed:
-            found = self._launch(arm, fresh, base.told_s)
+            found = self._launch(arm, fresh, base.beside)
             differs = _unlike(base, found)
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
@@ -62,7 +62,7 @@ class FreshCheck:
                 continue
             agreed = expert is not None and difference(base.values, expert.values) is None
             for arm in suspects:
-                differs = _unlike(base, self._launch(arm, fresh, base.told_s))
+                differs = _unlike(base, self._launch(arm, fresh, base.beside))
                 if differs and agreed and arm not in unlike and self._is_stable(base, fresh):
                     unlike[arm] = differs
         return unlike
@@ -72,11 +72,11 @@ class FreshCheck:
 
     def _pair(self, fresh: Fresh) -> tuple["_Base | None", Capture | None]:
         launched = self._launch(BASE, fresh, None)
-        capture = _told(launched)
-        if capture is None or launched.reply is None:
+        capture, times = _told(launched), fresh_times(launched)
+        if capture is None or times is None:
             return None, None
-        base = _Base(capture.values, telling_s(launched.reply.samples, capture.calls))
-        return base, _told(self._launch(EXPERT, fresh, base.told_s))
+        base = _Base(capture.values, times.beside())
+        return base, _told(self._launch(EXPERT, fresh, base.beside))
 
     def _is_stable(self, base: "_Base", fresh: Fresh) -> bool:
         again = _told(self._launch(BASE, fresh, None))
@@ -85,17 +85,23 @@ class FreshCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """What base computes of fresh inputs, and how long it tells."""
+    """What base computes of fresh inputs, and what it spends beside its calls."""
 
     values: JsonValue
-    told_s: float
+    beside: Beside
+
+
+def fresh_times(launched: Launched) -> FreshTimes | None:
+    """The seconds of a launch on fresh inputs; None where it does not tell all of them."""
+    if launched.reply is None or launched.capture is None:
+        return None
+    times = FreshTimes(launched.reply.samples, launched.capture.calls, launched.capture.setups)
+    return times if times.is_whole else None
 
 
 def _told(launched: Launched) -> Capture | None:
     capture = launched.capture
-    if launched.reply is None or capture is None or capture.reason:
-        return None
-    return capture if len(capture.calls) == len(launched.reply.samples) else None
+    return capture if capture and not capture.reason and fresh_times(launched) else None
 
 
 def _unlike(base: _Base, launched: Launched) -> Difference | None:

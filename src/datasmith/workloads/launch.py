@@ -194,7 +194,8 @@ def parse_capture(line: bytes) -> Capture:
     for kind in ("failed", "skipped"):
         if kind in said:
             return Capture(reason=f"{kind}: {_line(said[kind])}", seconds=seconds)
-    return Capture(values=said.get("values"), seconds=seconds, calls=_samples(said.get("calls")) or ())
+    calls, setups = _samples(said.get("calls")) or (), _samples(said.get("setups")) or ()
+    return Capture(values=said.get("values"), seconds=seconds, calls=calls, setups=setups)
 
 
 def _object(text: bytes) -> dict[str, JsonValue] | None:

@@ -23,8 +23,8 @@ from datasmith.workloads.calibrate import (
     launch_size,
     slowed_down,
 )
-from datasmith.workloads.fresh import FRESH_ROUND, fresh_samples
-from datasmith.workloads.fresh_check import FreshCheck
+from datasmith.workloads.fresh import FRESH_ROUND, Beside
+from datasmith.workloads.fresh_check import FreshCheck, fresh_times
 from datasmith.workloads.guard import host_facts, read_host
 from datasmith.workloads.launch import Fresh, Launched, Order, launch
 from datasmith.workloads.summary import (
@@ -309,13 +309,13 @@ class _Bench:
 
         rounds: dict[Fresh, int] = {}
 
-        def made(arm: str, fresh: Fresh, told_s: float | None) -> Launched:
+        def made(arm: str, fresh: Fresh, beside: Beside | None) -> Launched:
             number = rounds.setdefault(fresh, FRESH_ROUND - len(rounds))
             order = Order(self._benchmark_dir, arm, number, self._plan.cpu, fresh=fresh)
             launched = launch(self._arms[arm], track.workload, CALIBRATING, order)
-            if launched.reply and launched.capture and launched.capture.calls:
-                samples = fresh_samples(launched.reply.samples, launched.capture.calls, told_s)
-                self._keep(track, replace(launched.measurement, samples=samples))
+            times = fresh_times(launched)
+            if times:
+                self._keep(track, replace(launched.measurement, samples=times.samples(beside)))
             return launched
 
         check = FreshCheck(made, track.launches.everything, lottery)

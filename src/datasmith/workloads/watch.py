@@ -16,13 +16,15 @@ OutputState = Literal["equal", "as_expert", "differs", "unstable", "nothing", "n
 class Capture:
     """What one launch said of its outputs: values, or a reason why there are none; seconds it took to say that.
 
-    `calls`: on fresh inputs, seconds of each call alone; the launch's samples are with telling what it computed.
+    On fresh inputs, seconds of each call alone (`calls`) and of setting it up (`setups`); the launch's samples are with
+    telling what it computed.
     """
 
     values: JsonValue = None
     reason: str = ""
     seconds: float = 0.0
     calls: tuple[float, ...] = ()
+    setups: tuple[float, ...] = ()
 
 
 class OutputRow(BaseModel):

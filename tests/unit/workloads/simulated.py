@@ -23,6 +23,8 @@ class SimulatedContainer:
     computes: Callable[[], object] = lambda: 1.0
     tells_s: float = 1e-4
     puts_off_s: float = 0.0
+    sets_up_s: float = 1e-4
+    prepares_s: float = 0.0
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
@@ -67,8 +69,11 @@ class SimulatedContainer:
         if isinstance(given, ExecResult):
             return given
         seconds = self.seconds(request) if given is None else given
-        said = {"samples": [seconds + self.tells_s], "number": 1, "run_s": seconds, "setup_s": 0.0, "own": {}}
-        told = {"values": [["input 1", ["float", repr(self.computes())]]], "calls": [seconds - self.puts_off_s]}
+        said: dict[str, object] = {"number": 1, "run_s": seconds, "setup_s": 0.0, "own": {}}
+        call_s = seconds - self.puts_off_s - self.prepares_s
+        said["samples"] = [seconds + self.tells_s - self.prepares_s]
+        told: dict[str, object] = {"values": [["input 1", ["float", repr(self.computes())]]], "calls": [call_s]}
+        told["setups"] = [self.sets_up_s + self.prepares_s]
         text = "\n".join(map(json.dumps, (said, told)))
         return ExecResult(0, text.encode(), b"", 0.15 + seconds, 0.14, timed_out=False)
 

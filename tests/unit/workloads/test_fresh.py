@@ -114,6 +114,16 @@ def test_work_is_counted_where_telling_takes_longer_than_the_call() -> None:
     assert row.repeated == pytest.approx(10, rel=0.05)
 
 
+def test_work_is_counted_where_it_is_done_beforehand() -> None:
+    """While the benchmark is set up; a little more than base takes there is no work that was moved."""
+    early = SimulatedContainer(about(1e-4, 4), fresh=about(1e-3, 5), prepares_s=9e-4)
+    (row,) = run(early).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1, rel=0.1)
+    honest = SimulatedContainer(about(1e-4, 4), sets_up_s=1.1e-4)
+    (row,) = run(honest).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
+
+
 def test_launches_are_paired_by_their_inputs() -> None:
     """Where the arm says nothing of one set of inputs, the next one's time is held against base's on the next."""
 

@@ -114,14 +114,15 @@ def test_no_answer_is_known_beforehand(
 ) -> None:
     """Parameters, literals, constants of the module and setup_cache: what was stored of them is never asked again."""
     library.work(*own)
-    samples, calls, values = time_fresh(made(name, owner, index), 12345, False)
-    timed = library.asked[-len(samples) :]
+    times, values = time_fresh(made(name, owner, index), 12345, False)
+    timed = library.asked[-len(times.told) :]
     assert own not in library.asked[1:]
     assert len(set(timed)) > 1
     assert all(len(given) == len(own) for given in timed)
     assert library.misses >= 1 + len(set(timed))
-    assert len(values) == len(samples)
-    assert all(0 < call <= sample for call, sample in zip(calls, samples, strict=True))
+    assert len(values) == len(times.told) == len(times.setups)
+    assert all(0 < call <= told for call, told in zip(times.calls, times.told, strict=True))
+    assert all(setup_s > 0 for setup_s in times.setups)
 
 
 def test_seeds_alone_can_be_moved(library: Library, made: Callable[..., TimeBenchmark]) -> None:

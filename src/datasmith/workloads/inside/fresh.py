@@ -105,8 +105,10 @@ class Inputs:
         self._values = self._plain_values()
         self._is_set_up = False
 
-    def make(self, twist: int, recorder: Recorder) -> None:
+    def make(self, twist: int, recorder: Recorder) -> float:
         """Set the benchmark up with numbers moved by `twist`, its values going to `recorder` when it is called.
+
+        Returns the seconds that setup_cache and setup took: work may be moved there.
 
         Raises:
             NothingToMove: its inputs would be the same ones.
@@ -125,14 +127,17 @@ class Inputs:
             self._benchmark.do_teardown()
         plant_seed(twist)
         before = drawn_so_far()
+        started = perf_counter()
         if self._cache is not None:
             fresh_directory()
             self._benchmark.set_cache(self._benchmark.do_setup_cache())
         if self._benchmark.do_setup():
             raise NothingToMove("setup refuses other parameters")
+        seconds = perf_counter() - started
         self._is_set_up = True
         if not changes and drawn_so_far() == before:
             raise NothingToMove("its code holds no number that could be moved")
+        return max(seconds, 1e-9)
 
     def _plain_values(self) -> list[tuple[object, str, object]]:
         """(owner, name, number) of what the code refers to: the module's and the class's constants."""
@@ -178,12 +183,27 @@ def fresh_directory() -> None:
     os.chdir(place)
 
 
-def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[list[float], list[float], Node]:
-    """Seconds per call on inputs that are new to the process, with telling and without; and what the calls computed.
+class Times:
+    """Of each input that is new to the process, seconds: setting up, the call with telling, the call alone.
 
-    Work that was put off until somebody looks is done in the telling. How long that takes for code that puts nothing
-    off is what base's own launches say.
+    Work that was put off until somebody looks is done in the telling, work that was done beforehand in setting up. How
+    long these take for code that does neither is what base's own launches say.
     """
+
+    def __init__(self) -> None:
+        self.setups: list[float] = []
+        self.told: list[float] = []
+        self.calls: list[float] = []
+
+    def add(self, setup_s: float, told_s: float, telling_s: float) -> None:
+        """One input."""
+        self.setups.append(setup_s)
+        self.told.append(told_s)
+        self.calls.append(max(told_s - telling_s, 1e-9))
+
+
+def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[Times, Node]:
+    """How long the benchmark takes on inputs that are new to the process, and what it computes of them."""
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
     inputs = Inputs(benchmark, seeds_only)
@@ -194,16 +214,14 @@ def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[list
         watched_call(benchmark, warming)
         if perf_counter() - started > WARM_S:
             break
-    taken: list[float] = []
-    calls: list[float] = []
+    times = Times()
     values: Node = []
     started = perf_counter()
     for number in range(1, TIMED_INPUTS + 1):
         recorder = Recorder(describer)
-        inputs.make(twist + number, recorder)
-        taken.append(watched_call(benchmark, recorder))
-        calls.append(max(taken[-1] - recorder.seconds, 1e-9))
+        setup_s = inputs.make(twist + number, recorder)
+        times.add(setup_s, watched_call(benchmark, recorder), recorder.seconds)
         values.append([f"input {number}", recorder.whole()])
         if perf_counter() - started > TIMED_S:
             break
-    return taken, calls, values
+    return times, values
