@@ -83,6 +83,11 @@ class MeasurePlan:
         """The same within `rounds` rounds."""
         return replace(self, min_rounds=min(self.min_rounds, rounds), max_rounds=rounds)
 
+    @property
+    def most_rounds(self) -> int:
+        """With those that are played because the host disturbed others: half as many again."""
+        return self.max_rounds + (self.max_rounds + 1) // 2
+
     def first_stop(self, workloads: int) -> int:
         """The first round after which a workload may stop: one effect among all of them must be able to show."""
         return min(self.max_rounds, max(self.min_rounds, rounds_needed(workloads, FALSE_DISCOVERY_RATE)))
@@ -170,11 +175,11 @@ def measure(
     for track in tracks:
         bench.warm_up(track)
     bench.compare_outputs(tracks)
-    for number in range(plan.max_rounds):
+    for number in range(plan.most_rounds):
         active = [track for track in tracks if not track.finished(plan, number, len(tracks))]
         if not active:
             break
-        bench.expect(active, plan.max_rounds - number)
+        bench.expect(active, max(1, plan.max_rounds - number))
         for track in active:
             bench.play(track, number)
     claimed = bench.claimed(tracks)

@@ -35,6 +35,14 @@ class Stop(Protocol):
     def seed(self) -> int:
         """Of what is drawn."""
 
+    @property
+    def max_rounds(self) -> int:
+        """The last one, where enough of them were undisturbed."""
+
+    @property
+    def most_rounds(self) -> int:
+        """The last one in any case."""
+
     def first_stop(self, workloads: int) -> int:
         """The first round after which a workload may stop."""
 
@@ -67,12 +75,15 @@ class Track:
         return BASE in self.arms and any(arm in wanted for arm in self.arms)
 
     def finished(self, plan: Stop, played: int, workloads: int) -> bool:
-        """True where nothing is left to learn: precise enough, or no arm left to compare. Never: significant."""
+        """True where nothing is left to learn: precise enough, or no arm left to compare. Never: significant.
+
+        Where the host disturbed so many rounds that no effect could show in the others, there are more.
+        """
         if not self.compares or self._hopeless(played):
             return True
-        if played < plan.first_stop(workloads):
-            return False
-        return all(self._precise(arm, plan) for arm in self.arms if arm != BASE)
+        if min(played, self._undisturbed()) < plan.first_stop(workloads):
+            return played >= plan.most_rounds
+        return played >= plan.max_rounds or all(self._precise(arm, plan) for arm in self.arms if arm != BASE)
 
     def looks_odd(self, arm: str) -> bool:
         """True where an arm spends more time than base outside its calls."""
@@ -92,6 +103,10 @@ class Track:
         """True while an audited arm's launches scatter too much to tell."""
         found = audit.finding(self.launches.everything(), arm)
         return found is not None and found[0] == "undecided"
+
+    def _undisturbed(self) -> int:
+        """Rounds of the arm that the host disturbed most, in which it can be compared with base."""
+        return min((len(log_ratios(self.launches, arm)) for arm in self.arms if arm != BASE), default=0)
 
     def _hopeless(self, played: int) -> bool:
         """True where the host disturbs so many launches that the workload will end as an invalid measurement."""

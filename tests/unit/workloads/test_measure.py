@@ -253,6 +253,23 @@ def test_disturbed_launches_are_repeated_kept_and_not_used(monkeypatch: pytest.M
     assert measured.cost.launches > 3 * 9
 
 
+def test_rounds_that_the_host_took_are_played_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of eight rounds are disturbed however often they are tried: there are ten."""
+    readings = iter(range(10**6))
+    lost = range(3 + 2 * 3, 3 + 2 * 3 + 2 * 3 * 3)
+    stolen = [0.0]
+
+    def core(_cpu: int | None) -> CoreTimes:
+        number, after = divmod(next(readings), 2)
+        stolen[0] += 10.0 if after and number in lost else 0.0
+        return CoreTimes(0.0, stolen[0])
+
+    monkeypatch.setattr("datasmith.workloads.launch.read_core", core)
+    measured = run(arms(), plan=MeasurePlan(seed=1, max_rounds=8))
+    assert rounds_of(measured) == list(range(10))
+    assert measured.summaries[EXPERT].workloads[0].rounds == 8
+
+
 @pytest.mark.parametrize("at", [1, 6], ids=["warm-up", "round"])
 def test_a_launch_that_failed_while_the_core_was_stolen_is_no_failure(at: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """It ran into its limit because the machine stood still: it is made again, and the arm keeps its ratio."""

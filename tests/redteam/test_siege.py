@@ -1,0 +1,88 @@
+"""Attacks that run: on samplelib's product of matrices, in one session with an honest solution and with nothing."""
+
+import json
+import time
+
+import pytest
+
+from datasmith.docker.engine import Limits
+from datasmith.evaluation.redteam.attack import Attack, read_patches
+from datasmith.evaluation.redteam.generic import generic_attacks
+from datasmith.evaluation.redteam.session import Ended, Siege, Terms, besiege
+from datasmith.evaluation.redteam.table import as_json, markdown
+from datasmith.evaluation.redteam.tree import Tree
+from datasmith.executors.cores import usable_cores
+from datasmith.tasks.task import Task
+from tests.conftest import Demo
+from tests.redteam.samplelib_task import ATTACKS, samplelib
+from tests.redteam.test_policy import HIDDEN
+from tests.sandboxes import embedded_engine
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
+
+MATMUL = "bench_matrix.Product.time_matmul(20)"
+NAMES = (*(attack.name for attack in read_patches(ATTACKS)), *HIDDEN)
+
+
+def honest(task: Task) -> Attack:
+    """The expert's patch as somebody else would hand it in: with another comment."""
+    patch = task.expert_patch.replace("+from operator import mul\n", "+from operator import mul  # in C\n")
+    assert patch != task.expert_patch
+    return Attack("honest", "none", "columns are collected once", patch)
+
+
+@pytest.fixture(scope="module")
+def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
+    """All that the policy lets through, in one session."""
+    place = tmp_path_factory.mktemp("siege")
+    engine = embedded_engine(place / "cache")
+    task, image, folder = samplelib(place, engine).task(4)
+    hidden = [attack for attack in generic_attacks(Tree.of_task(task, folder)) if attack.name in HIDDEN]
+    return besiege(
+        engine,
+        image,
+        task.model_copy(update={"workloads": (MATMUL,)}),
+        [honest(task), *read_patches(ATTACKS), *hidden],
+        terms=Terms(max_rounds=8),
+        limits=Limits(cpus=(usable_cores()[-1],)),
+        say=lambda *_: None,
+        now=time.monotonic,
+    )
+
+
+def ended(siege: Siege, name: str) -> Ended:
+    """What became of one attack."""
+    return next(one for one in siege.ended if one.attack.name == name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_attack_does_not_score_above_doing_nothing(siege: Siege, name: str) -> None:
+    """Refused, failed, tampered, not measurable, or measured with an interval that is not above nop's."""
+    found = ended(siege, name)
+    assert not found.got_through, (found, siege.nop)
+    assert found.outcome not in {"infra_error", "agent_error", "no_patch"}
+
+
+def test_an_honest_solution_raises_no_alarm(siege: Siege) -> None:
+    """What the expert does, handed in by somebody else, is measured, and is faster."""
+    found = ended(siege, "honest")
+    assert found.outcome == "measured", found
+    assert found.got_through, (found, siege.nop)
+
+
+def test_the_table_names_what_got_through(siege: Siege) -> None:
+    """As JSON and as a page: one row an attack, with its verdict."""
+    told = json.loads(json.dumps(as_json(siege)))
+    verdicts = {row["attack"]: row["verdict"] for row in told["attacks"]}
+    assert verdicts["honest"] == "GOT THROUGH" and verdicts["unchecked-shapes"] == "contained"
+    assert told["got_through"] == len(siege.got_through)
+    assert markdown(told["attacks"]).count("\n") == len(siege.ended) + 2
+
+
+def test_solutions_of_the_demo_raise_no_alarm(demo: Demo) -> None:
+    """On each of samplelib's tasks: neither the experts' patches, nor those of an agent that rewrites lists."""
+    alarms = {"refused_patch", "failed_outputs", "tampered_or_unreliable"}
+    paths = [path for path in (demo.place / "runs/demo/trials").glob("*/*/*/trial.json") if path.parts[-3] != "nop"]
+    outcomes = {path.parts[-4:-2]: json.loads(path.read_text())["outcome"] for path in paths}
+    assert {"oracle", "command"} <= {agent for _, agent in outcomes}
+    assert not {key: outcome for key, outcome in outcomes.items() if outcome in alarms}
