@@ -19,6 +19,8 @@ from datasmith.redact import redact
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE")
 """What a child sees of our environment unless the caller gives another one: never a secret."""
 
+TIMED_OUT = 124
+"""Exit code that stands for a command which ran into its time limit, as timeout(1) has it."""
 LOG_BYTES = 50_000_000
 """By default at most this much of one child's output goes to its log."""
 LINE_BYTES = 65_536

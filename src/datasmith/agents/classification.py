@@ -5,26 +5,13 @@ from typing import Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-Category = Literal[
-    "use_better_algorithm",
-    "use_better_data_structure_and_layout",
-    "use_lower_level_system",
-    "accept_less_precise_solution",
-    "use_parallelization",
-    "remove_or_reduce_work",
-    "cache_and_reuse",
-    "do_it_earlier_batch_throttle",
-    "scale_platform",
-    "database_and_storage_tuning",
-    "micro_optimizations",
-    "io_and_latency_hiding",
-    "use_higher_level_system",
-    "uncategorized",
-]
+from datasmith.metrics.strata import TAGS, Tag
+
+Category = Tag
 """Strategy tags; a pull request has one."""
 Difficulty = Literal["easy", "medium", "hard"]
 
-CATEGORIES: tuple[Category, ...] = get_args(Category)
+CATEGORIES = TAGS
 DIFFICULTIES: tuple[Difficulty, ...] = get_args(Difficulty)
 
 _WORD = re.compile(r"[a-z0-9]+(?:_[a-z0-9]+)*")

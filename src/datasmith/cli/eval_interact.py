@@ -17,8 +17,6 @@ _Command = Annotated[str, typer.Option("--command", help="Run this shell command
 _Patch = Annotated[Path | None, typer.Option("--patch", help="A git diff to apply first.")]
 _Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that --command may take.")]
 APPLY_TIMEOUT_S = 600.0
-TIMED_OUT = 124
-"""Exit code of a command that took too long, as timeout(1) has it."""
 
 
 def interact(
@@ -79,6 +77,8 @@ def _apply(container: "Container", patch: Path | None) -> None:
 
 
 def _run(container: "Container", command: str, timeout: float) -> int:
+    from datasmith.process import TIMED_OUT
+
     done = container.exec(["bash", "-c", command], timeout=timeout)
     sys.stdout.write(done.text)
     sys.stderr.write(done.error_text)

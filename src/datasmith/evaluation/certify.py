@@ -11,7 +11,6 @@ from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
 from datasmith.docker.engines import limits_of
 from datasmith.docker.verifiers import run_tests
 from datasmith.errors import MeasurementFailed
-from datasmith.evaluation.grading import REBUILD_TIMEOUT_S
 from datasmith.evaluation.images import image_of
 from datasmith.evaluation.outcome import named
 from datasmith.settings import Settings
@@ -19,14 +18,14 @@ from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import TEST_TIMEOUT_S
 from datasmith.tasks.task import Task
 from datasmith.tasks.telltale import fix_of
-from datasmith.workloads.arms import prepare, start_arm, suite_print
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Workload
+from datasmith.workloads.arms import prepare, suite_print
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload
 from datasmith.workloads.certify import certify
-from datasmith.workloads.discover import discover
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.mounts import inside_mounts
 from datasmith.workloads.summary import INVALID
+from datasmith.workloads.task_arm import scored_workloads, task_arm
 
 TRIES = 3
 """A measurement that a busy machine made invalid is taken this often."""
@@ -89,16 +88,7 @@ class Certifier:
         return frozenset(report.passed) & frozenset(task.passing_tests)
 
     def _arm(self, task: Task, image: ImageRef, patch: str, suite: str = "") -> Container:
-        return start_arm(
-            self.engine,
-            image,
-            patch=patch,
-            rebuild_script=task.build.files.get("docker_build_pkg.sh") if task.compiled else None,
-            build_args=task.build.build_args,
-            limits=self._limits,
-            timeout=REBUILD_TIMEOUT_S,
-            suite=suite,
-        )
+        return task_arm(self.engine, image, task, patch=patch, suite=suite, limits=self._limits)
 
     def _measured(self, task: Task, image: ImageRef) -> Measured:
         """Measure, and measure again where the machine was too busy to tell anything."""
@@ -120,7 +110,7 @@ class Certifier:
             suite: str | None = None
             for name, patch in {BASE: "", CONTROL: "", EXPERT: task.expert_patch}.items():
                 writable = stack.enter_context(self._arm(task, image, patch, task.suite_patch))
-                workloads = workloads or _workloads(task, writable)
+                workloads = workloads or scored_workloads(task, writable)
                 suite = suite or suite_print(writable, directory)
                 arms[name] = stack.enter_context(prepare(writable, workloads, directory, suite=suite))
             plan = replace(self.plan, cpu=self.core)
@@ -130,14 +120,6 @@ class Certifier:
 
     def _told(self, progress: Progress) -> None:
         self.say(f"measure, {progress.step}", progress.done, progress.expected)
-
-
-def _workloads(task: Task, base: Container) -> list[Workload]:
-    found = discover(base, task.benchmark_dir, default_timeout_s=task.benchmark_timeout_s).workloads
-    kept = [workload for workload in found if workload.id in task.workloads and workload.kind in SCORED_KINDS]
-    if not kept:
-        raise MeasurementFailed(f"{task.task_id}: none of its workloads is found at base")
-    return kept
 
 
 def _too_busy(measured: Measured) -> bool:

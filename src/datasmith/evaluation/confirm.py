@@ -8,15 +8,14 @@ from pathlib import Path
 from datasmith.docker.engine import Container, ContainerEngine
 from datasmith.docker.engines import limits_of
 from datasmith.errors import MeasurementFailed
-from datasmith.evaluation.grading import REBUILD_TIMEOUT_S
 from datasmith.evaluation.images import image_of
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import WorkloadRatio
 from datasmith.tasks.task import Task
-from datasmith.workloads.arms import prepare, start_arm
+from datasmith.workloads.arms import prepare
 from datasmith.workloads.base import BASE, EXPERT, Workload
-from datasmith.workloads.discover import discover
 from datasmith.workloads.instructions import Confirmation, Counter, confirm, counter_in
+from datasmith.workloads.task_arm import scored_workloads, task_arm
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +55,11 @@ def confirm_task(
         workloads: list[Workload] = []
         for name, patch in {BASE: "", EXPERT: task.expert_patch}.items():
             say(f"prepare {name}", 0, None)
-            writable = start_arm(
-                engine,
-                image,
-                patch=patch,
-                rebuild_script=task.build.files.get("docker_build_pkg.sh") if task.compiled else None,
-                build_args=task.build.build_args,
-                limits=limits_of(settings),
-                timeout=REBUILD_TIMEOUT_S,
-                suite=task.suite_patch,
-            )
+            limits = limits_of(settings)
+            writable = task_arm(engine, image, task, patch=patch, suite=task.suite_patch, limits=limits)
             with ExitStack() as unprepared:
                 unprepared.callback(writable.stop)
-                found = workloads or discover(writable, task.benchmark_dir).workloads
+                found = workloads or scored_workloads(task, writable)
                 workloads = [workload for workload in found if workload.id in timed]
                 arms[name] = stack.enter_context(prepare(writable, workloads, task.benchmark_dir))
                 unprepared.pop_all()

@@ -30,15 +30,13 @@ from datasmith.metrics.score import Score, score
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict, check_patch
 from datasmith.tasks.task import Task
-from datasmith.workloads.arms import prepare, start_arm, suite_print
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Workload, agent_arm
-from datasmith.workloads.discover import discover
+from datasmith.workloads.arms import prepare, suite_print
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload, agent_arm
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
+from datasmith.workloads.task_arm import scored_workloads, task_arm
 
 SHARED_ARMS = (BASE, CONTROL, EXPERT)
-REBUILD_TIMEOUT_S = 3600.0
-"""Limit for applying a patch and for building the patched tree, each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +168,7 @@ class Grader:
         return before_timing(facts)
 
     def _arm(self, patch: str, suite: str = "") -> Container:
-        task = self._task
-        return start_arm(
-            self._engine,
-            self._image,
-            patch=patch,
-            rebuild_script=task.build.files.get("docker_build_pkg.sh") if task.compiled else None,
-            build_args=task.build.build_args,
-            limits=self._limits,
-            timeout=REBUILD_TIMEOUT_S,
-            suite=suite,
-        )
+        return task_arm(self._engine, self._image, self._task, patch=patch, suite=suite, limits=self._limits)
 
     def _measure(self, timed: Sequence[Submission]) -> tuple[Measured, Mapping[str, str]]:
         """Time base, base2, expert and the submissions; also the submissions' arms that cannot be set up, and why."""
@@ -242,15 +230,8 @@ class Grader:
         self._say(f"measure, {progress.step}", progress.done, progress.expected)
 
     def _workloads(self, base: Container) -> list[Workload]:
-        """The task's workloads as base has them."""
-        task, wanted = self._task, set(self._task.workloads)
-        found = [
-            workload
-            for workload in discover(base, task.benchmark_dir, default_timeout_s=task.benchmark_timeout_s).workloads
-            if workload.id in wanted and workload.kind in SCORED_KINDS
-        ]
-        if not found:
-            raise MeasurementFailed(f"{task.task_id}: none of its workloads is found at base")
+        """The task's workloads as base has them, within the run's time limit."""
+        found = scored_workloads(self._task, base)
         limit = self._config.benchmark_timeout_s
         return found if limit is None else [replace(workload, timeout_s=limit) for workload in found]
 

@@ -16,6 +16,7 @@ from harbor.environments.tar_transfer import extract_dir_from_bytes, pack_dir_to
 from datasmith.docker.engine import WORKDIR, Container, ContainerEngine, Limits
 from datasmith.docker.engines import open_engine
 from datasmith.evaluation.images import build_again
+from datasmith.process import TIMED_OUT
 from datasmith.settings import load_settings
 from datasmith.tasks.folder import read_task
 
@@ -25,8 +26,6 @@ NO_LIMIT_S = 24 * 3600.0
 FILE_TIMEOUT_S = 600.0
 MOST_BYTES = 500_000_000
 """A larger file or directory does not leave a sandbox."""
-TIMED_OUT = 124
-"""Exit code of a command that ran into its time limit, as timeout(1) has it."""
 
 
 class SandboxEnvironment(BaseEnvironment):  # type: ignore[misc]  # Harbor is installed where this is used, and not here

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
-TAGS = (
+Tag = Literal[
     "use_better_algorithm",
     "use_better_data_structure_and_layout",
     "use_lower_level_system",
@@ -19,8 +19,9 @@ TAGS = (
     "io_and_latency_hiding",
     "use_higher_level_system",
     "uncategorized",
-)
+]
 """What the expert did, one per task."""
+TAGS: tuple[Tag, ...] = get_args(Tag)
 QUINTILES = 5
 THREE_MONTHS_DAYS = 3 * 365.2425 / 12
 SECONDS_PER_DAY = 86_400.0

@@ -27,6 +27,7 @@ from datasmith.runners.solution import fix_of_order, solution
 from datasmith.runners.suite_fit import Fitted, fitted
 from datasmith.runners.testing import TEST_COMMAND, TestRuns, compared, last_line, narrowed, no_tests
 from datasmith.tasks.certificate import Certificate
+from datasmith.tasks.folder import REBUILD_TIMEOUT_S
 from datasmith.tasks.task import BuildInputs, Task
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
@@ -36,7 +37,6 @@ from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.mounts import inside_mounts
 from datasmith.workloads.summary import INVALID
 
-REBUILD_TIMEOUT_S = 3600.0
 CALL_TIMEOUT_S = 900.0
 """Within this time one of the suite's benchmarks must have been called without an error."""
 MEASURE_ATTEMPTS = 3

@@ -33,6 +33,7 @@ SCHEMA_VERSION = "1.4"
 TEST_TIMEOUT_S = 1800.0
 AGENT_TIMEOUT_S = 3600.0
 REBUILD_TIMEOUT_S = 3600.0
+"""Limits in seconds: of a test run, of an agent, of applying a patch and building the patched tree (each)."""
 INSIDE_ROUNDS = 9
 """Rounds in which tests/speed.py times each workload, where the seconds below allow for as many."""
 INSIDE_MEASURE_S = 900.0

@@ -15,9 +15,9 @@ from datasmith.settings import Settings
 from datasmith.tasks.folder import check_task, read_task
 from datasmith.tasks.task import Task
 from datasmith.tasks.telltale import fix_of
-from datasmith.workloads.arms import start_arm
 from datasmith.workloads.discover import discover
 from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.task_arm import task_arm
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,16 +119,8 @@ class SealedFolders:
             return self._benchmarks(task, arm)
 
     def _arm(self, task: Task, image: ImageRef, *, patch: str = "", suite: str = "") -> Container:
-        return start_arm(
-            self.container_engine,
-            image,
-            patch=patch,
-            rebuild_script=task.build.files["docker_build_pkg.sh"] if task.compiled else None,
-            build_args=task.build.build_args,
-            limits=None,
-            timeout=self.times.build_s,
-            suite=suite,
-        )
+        engine, timeout = self.container_engine, self.times.build_s
+        return task_arm(engine, image, task, patch=patch, suite=suite, limits=None, timeout=timeout)
 
     def _with_patch(self, task: Task, image: ImageRef) -> Failed | None:
         try:
