@@ -10,10 +10,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.ray_cluster import RayCluster, two_nodes
 
 ROOT = Path(__file__).resolve().parents[1]
+
+settings.register_profile("no clocks", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no clocks")
 
 
 @dataclass(frozen=True)
