@@ -78,9 +78,18 @@ class SynthesisTools:
 
 def _relocking(settings: "Settings") -> Relocking:
     def relocked(lock: str, requirements: tuple[str, ...], python_version: str, cutoff: datetime) -> str | None:
+        from datasmith.resolution.index import SimpleIndex
         from datasmith.resolution.relock import relock
 
-        return relock(_compiler(settings), lock, requirements, python_version=python_version, cutoff=cutoff)
+        return relock(
+            _compiler(settings),
+            SimpleIndex(settings.index_url, ca_bundle=settings.ca_bundle),
+            lock,
+            requirements,
+            python_version=python_version,
+            cutoff=cutoff,
+            sdists=settings.cache_dir.absolute() / "uv" / "read-sdists",
+        )
 
     return relocked
 

@@ -4,9 +4,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from datasmith.process import find_uv
+from datasmith.resolution.index import SimpleIndex
+from datasmith.resolution.locker import Locker
 from datasmith.resolution.relock import relock
-from datasmith.resolution.uv import Compiled, UvCompiler
-from tests.integration.loopback_index import Release, serving
+from datasmith.resolution.requirements import Need
+from datasmith.resolution.sources import Sources
+from datasmith.resolution.uv import Compiled, UvCompiler, pins_of
+from tests.integration.loopback_index import Release, Sdist, serving
 
 RELEASES = [
     Release("setuptools", "80.0", "2025-01-01"),
@@ -16,6 +20,13 @@ RELEASES = [
     Release("calc", "2.0", "2026-01-01"),
     Release("needy", "1.0", "2025-01-01", requires=("setuptools>=81",)),
 ]
+PYPROJECT = """[build-system]
+requires = ["calc"]
+build-backend = "calc"
+[project]
+name = "homegrown"
+version = "1.0"
+"""
 CUTOFF = datetime(2025, 6, 1, tzinfo=UTC)
 
 
@@ -26,8 +37,23 @@ def test_one_pin_changes_and_the_others_stay(tmp_path: Path) -> None:
         first = uv.compile(["calc", "setuptools"], python_version="3.11", cutoff=CUTOFF)
         assert isinstance(first, Compiled) and first.pins == ("calc==1.0", "setuptools==82.0")
         asked = {"python_version": "3.11", "cutoff": CUTOFF}
-        changed = relock(uv, first.lock, ["setuptools<81"], **asked)  # type: ignore[arg-type]
+        pages = SimpleIndex(index.url)
+        changed = relock(uv, pages, first.lock, ["setuptools<81"], **asked)  # type: ignore[arg-type]
         assert changed and "setuptools==80.0" in changed and "calc==1.0" in changed and "--hash=sha256:" in changed
-        assert relock(uv, changed, ["setuptools<81"], **asked) is None  # type: ignore[arg-type]
+        assert relock(uv, pages, changed, ["setuptools<81"], **asked) is None  # type: ignore[arg-type]
         needy = uv.compile(["needy"], python_version="3.11", cutoff=CUTOFF)
-        assert isinstance(needy, Compiled) and relock(uv, needy.lock, ["setuptools<81"], **asked) is None  # type: ignore[arg-type]
+        assert isinstance(needy, Compiled) and relock(uv, pages, needy.lock, ["setuptools<81"], **asked) is None  # type: ignore[arg-type]
+
+
+def test_what_was_never_a_wheel_stays(tmp_path: Path) -> None:
+    """A pin beside it changes; the release from sources keeps its version and hash, and what builds it is locked."""
+    texts = {"pyproject.toml": PYPROJECT, "PKG-INFO": "Metadata-Version: 2.2\nName: homegrown\nVersion: 1.0\n"}
+    wheel = Release("wheel", "0.40", "2025-01-01")
+    with serving([*RELEASES, wheel, Sdist("homegrown", "1.0", "2025-01-01", texts)]) as index:
+        uv, pages = UvCompiler(find_uv(), index_url=index.url, cache_dir=tmp_path / "uv"), SimpleIndex(index.url)
+        locker = Locker(uv, Sources(pages, CUTOFF, ("3.11",)), CUTOFF, lambda _: None)
+        first = locker.lock([Need("homegrown", "runtime"), Need("setuptools", "runtime")], "3.11")
+        assert isinstance(first, Compiled) and first.pins == ("homegrown==1.0", "setuptools==82.0")
+        changed = relock(uv, pages, first.lock, ["setuptools<81"], python_version="3.11", cutoff=CUTOFF)
+    assert changed and pins_of(changed) == ("homegrown==1.0", "setuptools==80.0")
+    assert "--no-binary homegrown\n" in changed and "#build calc==1.0" in changed
