@@ -4,6 +4,7 @@ import ast
 import asyncio
 import hashlib
 import inspect
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -108,10 +109,11 @@ class Known:
 
 
 class Inside(StubContainer):
-    """A container in which every command works, and names a benchmark."""
+    """A container in which every command works, says the token that it got, and names a benchmark."""
 
-    def exec(self, argv: object, **_: object) -> ExecResult:
-        return ExecResult(0, b"bench.time_groupby\n", b"", 0.5, 0.5, False)
+    def exec(self, argv: object, *, stdin: bytes = b"", **_: object) -> ExecResult:
+        answer = {"token": stdin.decode().strip(), "names": ["bench.time_groupby"]}
+        return ExecResult(0, json.dumps(answer).encode(), b"", 0.5, 0.5, False)
 
 
 @dataclass

@@ -153,6 +153,15 @@ def similar_contexts(store: Store, commit: Commit) -> list[DockerContext]:
     return [context for context in found if context is not None][:MOST_SIMILAR]
 
 
+def day_of(store: Store, commit: Commit) -> datetime | None:
+    """As of when the packages of a commit are chosen: as they were resolved, else when its pull request was opened."""
+    resolved = store.select("packages", _key(commit))
+    asked: Row = {"owner": commit.owner, "repo": commit.repo, "issue_number": commit.issue_number}
+    opened = store.select("pull_requests", asked)
+    days = [*(row["cutoff"] for row in resolved), *(row["created_at"] or row["merged_at"] for row in opened)]
+    return next((day for day in days if isinstance(day, datetime)), None)
+
+
 def earlier_failures(store: Store, commit: Commit) -> list[str]:
     """What earlier tries for this commit said, in their order; for whoever tries next."""
     rows = store.select("build_attempts", _key(commit), order=("id",))

@@ -12,8 +12,8 @@ from datasmith.agents.scripting import ScriptWriter
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.engine import ContainerEngine, Limits, Mount
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImageManager, ImagePlan, read_build_args
-from datasmith.errors import ConfigError
-from datasmith.storage.base import Store, utc_now
+from datasmith.errors import ConfigError, NotFound
+from datasmith.storage.base import Store
 
 if TYPE_CHECKING:
     from datasmith.resolution.uv import UvCompiler
@@ -23,6 +23,8 @@ Relocking = Callable[[str, tuple[str, ...], str, datetime], str | None]
 """(lock, requirements, Python version, cutoff) -> the lock that meets them, or None."""
 SourceOf = Callable[[str, str, str, Path], Path]
 """(owner, repo, sha, directory) -> the tar of the sealed tree, which may be made in the directory."""
+DateOf = Callable[[str, str, str], datetime | None]
+"""(owner, repo, sha) -> when the commit was made, or None where nobody knows."""
 PAYLOAD_EXAMPLE = """(example: '{"dependencies": ["numpy==1.26.0"]}')"""
 
 
@@ -36,6 +38,7 @@ class SynthesisTools:
     relock: Relocking
     source: SourceOf
     limits: Limits
+    committed: DateOf = lambda _owner, _repo, _sha: None
     mounts: tuple[Mount, ...] = ()
     writer: ScriptWriter | None = None
 
@@ -70,6 +73,7 @@ class SynthesisTools:
             store=store,
             relock=_relocking(settings),
             source=_sealing(settings),
+            committed=_dating(settings),
             limits=limits_of(settings),
             mounts=inside_mounts(),
             writer=open_writer(agent or settings.agent, settings, engine),
@@ -123,18 +127,36 @@ def _sealing(settings: "Settings") -> SourceOf:
     return sealed
 
 
+def _dating(settings: "Settings") -> DateOf:
+    def committed(owner: str, repo: str, sha: str) -> datetime | None:
+        from datasmith.github.forges import open_clones
+        from datasmith.github.git import Git
+        from datasmith.github.models import Repository
+
+        clone = open_clones(settings).at_hand(Repository(owner=owner, repo=repo))
+        try:
+            return Git(clone).commit(sha).committed_at if clone else None
+        except NotFound:
+            return None
+
+    return committed
+
+
 def plan_from_payload(
     commit: Commit,
     base_context: DockerContext | None,
     env_payload: str,
     python_version: str,
     source: Path,
+    *,
     tools: SynthesisTools,
+    cutoff: datetime | None,
 ) -> ImagePlan:
-    """Where a search starts: our own scripts, those of `base_context` over them, and a lock.
+    """Where a search starts: our own scripts, those of `base_context` over them, and a lock as of `cutoff`.
 
     Raises:
-        ConfigError: the payload is not JSON with `dependencies`, or they cannot be locked together.
+        ConfigError: the payload is not JSON with `dependencies`, they cannot be locked together, or no date is known
+            as of which to do so.
     """
     given: Mapping[str, str] = base_context.texts if base_context else {}
     args = read_build_args(given.get(BUILD_ARGS, ""))
@@ -142,16 +164,23 @@ def plan_from_payload(
     packages = tuple(args.pop(APT_ARG, "").split())
     texts = {name: text for name, text in given.items() if name != BUILD_ARGS}
     if LOCK not in texts:
-        texts[LOCK] = _locked(env_payload, version, tools)
+        texts[LOCK] = _locked(commit, env_payload, version, tools, cutoff)
     context = DockerContext({**DockerContext.default(lock="").texts, **texts})
     return ImagePlan(commit.owner, commit.repo, str(commit.issue_number), version, packages, context, source, args)
 
 
-def _locked(env_payload: str, python_version: str, tools: SynthesisTools) -> str:
+def _locked(
+    commit: Commit, env_payload: str, python_version: str, tools: SynthesisTools, cutoff: datetime | None
+) -> str:
     wanted = _dependencies(env_payload)
     if not wanted:
         return ""
-    lock = tools.relock("", wanted, python_version, utc_now())
+    if cutoff is None:
+        raise ConfigError(
+            f"nothing says as of which day the packages of {commit.text} are locked: neither the store nor a clone"
+            " knows it (example: cutoff=datetime(2024, 5, 1, tzinfo=UTC), or run `fc-data --stage 2`)"
+        )
+    lock = tools.relock("", wanted, python_version, cutoff)
     if lock is None:
         raise ConfigError(f"env_payload: its dependencies cannot be installed together {PAYLOAD_EXAMPLE}")
     return lock

@@ -14,6 +14,7 @@ from datasmith.agents.attempts import (
     Commit,
     TierName,
     cached_context,
+    day_of,
     earlier_failures,
     note_attempt,
     save_context,
@@ -47,7 +48,8 @@ _LOG = logging.getLogger(__name__)
 class Wanted:
     """An environment that is asked for: a first plan, and the verifier that says whether an image will do.
 
-    `cutoff` bounds what recipes may change in the lock (None: now). `reuse` False: no cached context is looked at.
+    `cutoff` bounds what recipes may change in the lock (None: nothing, as nobody knows what there was at the time).
+    `reuse` False: no cached context is looked at.
     """
 
     commit: Commit
@@ -126,23 +128,28 @@ class Synthesizer:
         env_payload: str = "",
         python_version: str = "",
         source: Path | None = None,
+        cutoff: datetime | None = None,
     ) -> DockerContext | None:
         """The context that builds the commit `sha` and passes the verifier, or None.
 
         `base_context` is where the search starts; where it has no lock.txt, the `dependencies` of `env_payload`
         (JSON) are locked. `source` is the tar of the sealed tree; without it, it is made from the clone that the
-        settings know.
+        settings know. No package is newer than `cutoff`; without it, that is when the environment was resolved, the
+        pull request opened, or the commit made, by what the store and the clone know.
 
         Raises:
-            ConfigError: the payload cannot be read, or there is no tree.
+            ConfigError: the payload cannot be read, there is no tree, or nothing says as of when to lock.
             EngineUnavailable, ModelUnavailable, StoreUnavailable: an outage, which says nothing about the commit.
         """
         commit = Commit(owner, repo, issue_number, sha)
         with tempfile.TemporaryDirectory(prefix="synthesis-") as name:
             place = Path(name)
             tree = source or self.tools.source(owner, repo, sha, place)
-            plan = plan_from_payload(commit, base_context, env_payload, python_version, tree, self.tools)
-            wanted = Wanted(commit, plan, verifier, place / "build.log", pr_context)
+            day = cutoff or day_of(self.tools.store, commit) or self.tools.committed(owner, repo, sha)
+            plan = plan_from_payload(
+                commit, base_context, env_payload, python_version, tree, tools=self.tools, cutoff=day
+            )
+            wanted = Wanted(commit, plan, verifier, place / "build.log", pr_context, day)
             found = self.synthesize(wanted).found
         return whole_context(found.plan) if found else None
 
@@ -209,9 +216,10 @@ class _Search:
         return done if done.ok else None
 
     def _relock(self, lock: str, requirements: tuple[str, ...], python_version: str) -> str | None:
-        tools = self.synthesizer.tools
-        cutoff = self.wanted.cutoff or self.synthesizer.now()
-        return tools.relock(lock, requirements, python_version, cutoff)
+        if self.wanted.cutoff is None:
+            self.trace(f"Lock is left alone: no date is known of {self.wanted.commit.text}")
+            return None
+        return self.synthesizer.tools.relock(lock, requirements, python_version, self.wanted.cutoff)
 
     @property
     def _best(self) -> ImagePlan:

@@ -125,6 +125,7 @@ class Bench:
     engine: StubEngine = field(default_factory=StubEngine)
     verdict: Verdict = field(default_factory=Verdict)
     traces: list[str] = field(default_factory=list)
+    cutoffs: list[datetime] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.images = StubImages(self.end)
@@ -134,7 +135,7 @@ class Bench:
             engine=cast("ContainerEngine", self.engine),
             images=cast("ImageManager", self.images),
             store=self.store,
-            relock=lambda *_: self.relocked,
+            relock=self._relock,
             source=lambda *_: self.place / "repo.tar.gz",
             limits=Limits(),
             writer=cast("ScriptWriter | None", self.writer),
@@ -148,7 +149,11 @@ class Bench:
         """A search for a commit from our own scripts, or from others in their place."""
         context = DockerContext({**DockerContext.default(lock="numpy==1.0\n").texts, **(texts or {})})
         plan = ImagePlan(commit.owner, commit.repo, "12", "3.11", (), context, self.place / "repo.tar.gz")
-        return Wanted(commit, plan, self.verdict, self.place / "build.log", "It is slow.")
+        return Wanted(commit, plan, self.verdict, self.place / "build.log", "It is slow.", NOW)
+
+    def _relock(self, lock: str, requirements: tuple[str, ...], python_version: str, cutoff: datetime) -> str | None:
+        self.cutoffs.append(cutoff)
+        return self.relocked
 
     def rows(self) -> list[Mapping[str, object]]:
         """The rows of build_attempts, in order."""

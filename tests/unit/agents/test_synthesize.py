@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,9 +17,10 @@ from datasmith.agents.attempts import (
     unsolved,
 )
 from datasmith.agents.recipes import with_scripts
+from datasmith.agents.synthesize import Synthesizer
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.images import ImagePlan
-from datasmith.errors import AgentFailed, EngineUnavailable, ModelUnavailable
+from datasmith.errors import AgentFailed, ConfigError, EngineUnavailable, ModelUnavailable
 from datasmith.storage.base import Row
 from tests.unit.agents.synthesizing import (
     COMMIT,
@@ -36,6 +37,8 @@ from tests.unit.agents.synthesizing import (
 )
 
 Ends = Callable[[ImagePlan], str | None]
+DAY = datetime(2024, 2, 3, tzinfo=UTC)
+NO_PKG_RESOURCES = "ModuleNotFoundError: No module named 'pkg_resources'"
 
 
 def builds_with(text: str) -> Ends:
@@ -122,7 +125,7 @@ def test_the_log_decides_what_is_tried_next(tmp_path: Path) -> None:
         if "libgeos-dev" not in plan.apt_packages:
             return NO_HEADER
         done = "setuptools==80" in plan.context.texts[LOCK]
-        return None if done else "ModuleNotFoundError: No module named 'pkg_resources'"
+        return None if done else NO_PKG_RESOURCES
 
     bench = Bench(tmp_path, end, relocked="setuptools==80\n")
     done = bench.synthesizer.synthesize(bench.wanted())
@@ -257,6 +260,7 @@ def test_secrets_do_not_get_into_the_rows(tmp_path: Path) -> None:
 def test_the_public_call_gives_a_context_or_none(tmp_path: Path) -> None:
     """As the project page calls it: with a payload of pins, and scripts of one's own over ours."""
     bench = Bench(tmp_path, builds_with("mine"), relocked="numpy==1.26.0 --hash=sha256:0\n")
+    bench.store.upsert("pull_requests", [{"owner": "acme", "repo": "calc", "issue_number": 12, "created_at": DAY}])
     asked = {
         "owner": "acme", "repo": "calc", "issue_number": 12, "pr_context": "This PR optimizes sums",
         "env_payload": '{"dependencies": ["numpy==1.26.0"]}', "python_version": "3.11", "sha": "a" * 40,
@@ -265,6 +269,39 @@ def test_the_public_call_gives_a_context_or_none(tmp_path: Path) -> None:
     assert context is not None and context.texts[PKG] == "mine" and context.texts[LOCK].startswith("numpy==1.26.0")
     other = {**asked, "sha": "b" * 40}
     assert bench.synthesizer.run(**other, verifier=Verdict(False)) is None  # type: ignore[arg-type]
+
+
+def test_packages_are_locked_as_of_the_commits_day(tmp_path: Path) -> None:
+    """What was resolved goes before the pull request's day, that before the clone's; today is never taken for it."""
+    asked = {
+        "owner": "acme", "repo": "calc", "issue_number": 12, "pr_context": "", "sha": "a" * 40,
+        "env_payload": '{"dependencies": ["numpy"]}', "python_version": "3.11", "source": tmp_path / "repo.tar",
+    }  # fmt: skip
+    bench = Bench(tmp_path, lambda plan: None, relocked=None)
+    resolved, made, own = (DAY + timedelta(days=number) for number in (1, 2, 3))
+
+    def cutoff_of(**given: datetime) -> datetime:
+        with pytest.raises(ConfigError, match="cannot be installed together"):
+            bench.synthesizer.run(**asked, **given, verifier=Verdict())  # type: ignore[arg-type]
+        return bench.cutoffs[-1]
+
+    with pytest.raises(ConfigError, match=r"acme/calc@a+ are locked.*example: cutoff=datetime\(2024"):
+        bench.synthesizer.run(**asked, verifier=Verdict())  # type: ignore[arg-type]
+    bench.synthesizer = Synthesizer(tools=replace(bench.synthesizer.tools, committed=lambda *_: made))
+    assert cutoff_of() == made
+    bench.store.upsert("pull_requests", [{"owner": "acme", "repo": "calc", "issue_number": 12, "created_at": DAY}])
+    assert cutoff_of() == DAY
+    bench.store.upsert("packages", [{"owner": "acme", "repo": "calc", "sha": "a" * 40, "cutoff": resolved}])
+    assert cutoff_of() == resolved and cutoff_of(cutoff=own) == own
+
+
+def test_without_a_date_no_recipe_changes_the_lock(tmp_path: Path) -> None:
+    """Releases of today are none of that day: the lock stays, and the trace says why."""
+    bench = Bench(tmp_path, lambda plan: NO_PKG_RESOURCES, relocked="setuptools==80\n")
+    bench.synthesizer.synthesize(replace(bench.wanted(), cutoff=None))
+    assert bench.cutoffs == [] and any("no date is known" in line for line in bench.traces)
+    bench.synthesizer.synthesize(bench.wanted())
+    assert set(bench.cutoffs) == {NOW}
 
 
 def test_what_was_never_solved_is_counted_by_its_last_sign(tmp_path: Path) -> None:
