@@ -111,8 +111,10 @@ class Known:
 class Inside(StubContainer):
     """A container in which every command works, says the token that it got, and names a benchmark."""
 
-    def exec(self, argv: object, *, stdin: bytes = b"", **_: object) -> ExecResult:
-        answer = {"token": stdin.decode().strip(), "names": ["bench.time_groupby"]}
+    def exec(self, argv: object, **given: object) -> ExecResult:
+        token = given.get("stdin")
+        assert isinstance(token, bytes)
+        answer = {"token": token.decode().strip(), "names": ["bench.time_groupby"]}
         return ExecResult(0, json.dumps(answer).encode(), b"", 0.5, 0.5, False)
 
 

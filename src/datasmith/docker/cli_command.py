@@ -21,6 +21,15 @@ _GONE = (
     "is the docker daemon running",
     "unable to connect to podman",
 )
+_NOT_THERE = (
+    "no such image",
+    "no such object",
+    "no such container",
+    "image not known",
+    "invalid reference",
+    "must be lowercase",
+)
+"""What docker and podman say of a name that stands for nothing they hold, or that none can have."""
 _INSTALL = {"docker": "docker.io", "podman": "podman"}
 _SHORT_S = 120.0
 _FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN = 23
@@ -89,11 +98,16 @@ class Cli:
         return done.text.strip()
 
     def json(self, words: Sequence[str]) -> object:
-        """As `ask`, for a command that answers with one JSON value; None where the thing asked for is not there."""
+        """As `ask`, for a command that answers with one JSON value; None where it says that there is no such thing.
+
+        Raises:
+            EngineUnavailable, ContainerError: see `ask`; whatever else it says is no answer.
+        """
         done = self.run(words)
-        if not done.ok and not self.unreachable(done):
-            return None
         if not done.ok:
+            said = done.error_text.lower()
+            if not self.unreachable(done) and any(sign in said for sign in _NOT_THERE):
+                return None
             raise self.failure(done)
         found: object = json.loads(done.text)
         return found
