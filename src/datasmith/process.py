@@ -334,3 +334,9 @@ def find_uv() -> Path:
     if not found:
         raise ConfigError("uv is not installed (example: pip install uv)")
     return Path(found)
+
+
+def uv_version(uv: Path) -> str:
+    """What uv calls itself: "0.8.3"; "unknown" where it does not say."""
+    words = run([uv, "--version"], timeout=60).text.split()
+    return words[1] if len(words) > 1 else "unknown"

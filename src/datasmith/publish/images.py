@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -29,6 +29,14 @@ SBOM = "sbom.cdx.json"
 STATEMENT = "statement.intoto.json"
 ARTIFACT = "application/vnd.formulacode.origin.v1"
 """Kind of the manifest that holds SBOM and statement, and names the image as its subject."""
+
+
+class Index(TypedDict):
+    """What is used of an image index; what else it holds stays."""
+
+    schemaVersion: int
+    mediaType: str
+    manifests: list[dict[str, object]]
 
 
 class _Frozen(BaseModel):
@@ -126,7 +134,7 @@ class ImagePublisher:
             layout = OciLayout(Path(place, "layout"))
             image = self._image(task)
             manifest = save_image(self.settings, image, layout, self._references(task)[0].tag)
-            papers = write_papers(task, folder, layout, manifest, image)
+            papers = write_papers(task, folder, layout, manifest, image, self.engine().base_of(image))
             references = self._references(task)
             for target, reference in zip(self.places, references, strict=True):
                 self._push(target, reference, layout, manifest, papers)
@@ -225,14 +233,22 @@ def sealed_task(folder: Path) -> Task:
     return task
 
 
-def write_papers(task: Task, folder: Path, layout: OciLayout, manifest: Manifest, image: ImageRef) -> dict[str, bytes]:
+def write_papers(
+    task: Task, folder: Path, layout: OciLayout, manifest: Manifest, image: ImageRef, base_image: str
+) -> dict[str, bytes]:
     """SBOM and statement of an image by the names of their files; they are blobs of the layout, too."""
     digest, lock = manifest.descriptor.digest, task.build.files.get("lock.txt", "")
     dpkg = bill.dpkg_status(layout, manifest)
     documents = {
         SBOM: bill.sbom(task.image_name, digest, lock=lock, dpkg=dpkg, version=__version__),
         STATEMENT: origin.statement(
-            task, folder, name=task.image_name, digest=digest, engine=image.engine, version=__version__
+            task,
+            folder,
+            name=task.image_name,
+            digest=digest,
+            engine=image.engine,
+            base_image=base_image,
+            version=__version__,
         ),
     }
     return {name: json.dumps(said, indent=1, sort_keys=True).encode() + b"\n" for name, said in documents.items()}
@@ -244,6 +260,10 @@ def attach(
     """Put SBOM and statement beside an image: a manifest whose subject it is, in the index that tag `sha256-...` names.
 
     That tag is how registries without a list of referrers are asked for them (OCI distribution, referrers tag schema).
+    What others hung on the image stays in it; ours of an earlier push is replaced.
+
+    Raises:
+        PublishError: something did not arrive, or what is under that tag is no such index.
     """
     kinds = {SBOM: bill.MEDIA_TYPE, STATEMENT: origin.MEDIA_TYPE}
     empty = layout.add(b"{}", EMPTY)
@@ -261,9 +281,29 @@ def attach(
     data = json.dumps(document, sort_keys=True).encode()
     artifact = layout.add(data, MANIFEST)
     registry.put_manifest(repository, artifact.digest, data, artifact)
-    entries = [{**artifact.document(), "artifactType": ARTIFACT}]
-    listed = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": entries}, sort_keys=True).encode()
-    registry.put_manifest(repository, subject.digest.replace(":", "-"), listed, layout.add(listed, INDEX))
+    tag = subject.digest.replace(":", "-")
+    known = registry.manifest(repository, tag)
+    index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": []} if known is None else read_index(known, tag)
+    others = [entry for entry in index["manifests"] if entry.get("artifactType") != ARTIFACT]
+    listed = {**index, "manifests": [*others, {**artifact.document(), "artifactType": ARTIFACT}]}
+    text = json.dumps(listed, sort_keys=True).encode()
+    registry.put_manifest(repository, tag, text, layout.add(text, INDEX))
+
+
+def read_index(data: bytes, tag: str) -> "Index":
+    """An image index that lies in a registry.
+
+    Raises:
+        PublishError: it is none; it is nothing that may be written over.
+    """
+    try:
+        found = json.loads(data)
+    except ValueError:
+        found = None
+    entries = found.get("manifests") if isinstance(found, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise PublishError(f"{tag} is no index of referrers, and is left as it is (delete it in the registry)")
+    return cast("Index", found)
 
 
 def find_published(places: Sequence[Path]) -> tuple[Path, ...]:

@@ -81,6 +81,19 @@ class Registry:
             raise self._unexpected(answer, f"{repository}:{reference}")
         return found
 
+    def manifest(self, repository: str, reference: str) -> bytes | None:
+        """The manifest under a tag or digest as it was written; None where the registry has none.
+
+        Raises:
+            PublishError: the registry gave no usable answer; nothing is known then.
+        """
+        answer = self._ask("GET", f"/v2/{repository}/manifests/{reference}", headers={"Accept": _ACCEPT})
+        if answer.status_code == 404:
+            return None
+        if answer.status_code != 200:
+            raise self._unexpected(answer, f"{repository}:{reference}")
+        return answer.content
+
     def has(self, repository: str, blob: Descriptor) -> bool:
         """Whether a blob is there, whole."""
         answer = self._ask("HEAD", f"/v2/{repository}/blobs/{blob.digest}")

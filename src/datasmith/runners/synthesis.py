@@ -75,6 +75,11 @@ class Synthesis:
         self._limits = limits
         self._now = now
 
+    @property
+    def engine_name(self) -> str:
+        """Which engine builds here."""
+        return self._engine.name
+
     def base_image(self, task: Task) -> str:
         """What the image of a task that was made here stands on: name@sha256:… of the operating system."""
         return self._engine.base_of(ImageRef(self._engine.name, task.image_name, task.image_digest))

@@ -12,6 +12,7 @@ from datasmith.executors.cores import CorePool
 from datasmith.github.base import Forge
 from datasmith.github.git import Git
 from datasmith.github.models import PR, Repository
+from datasmith.process import find_uv, uv_version
 from datasmith.resolution.metadata import pretend_version
 from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.disk import needing_room
@@ -94,7 +95,9 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
         made = self._synthesis.make(order, core, functools.partial(self._note, pr.cache_key))
         if isinstance(made, Task):
             base = self._synthesis.base_image(made)
-            write_task(made, self._data_dir / MADE, source=source, provenance=_provenance(pr, order, made, base))
+            tools = {"fc_data": __version__, "uv": uv_version(find_uv()), "engine": self._synthesis.engine_name}
+            provenance = {**_provenance(pr, order, made, base), **tools}
+            write_task(made, self._data_dir / MADE, source=source, provenance=provenance)
         return made
 
     def _order(self, pr: PR, clone: Path, suites: Path) -> Order | Refusal:
@@ -215,5 +218,4 @@ def _provenance(pr: PR, order: Order, task: Task, base_image: str) -> dict[str, 
         "resolution_dropped": [item.model_dump() for item in order.resolution.dropped],
         "resolution_log": order.resolution.log,
         "classified": order.classification.model_dump(),
-        "fc_data": __version__,
     }

@@ -14,13 +14,13 @@ from cyclonedx.validation.json import JsonStrictValidator
 from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import ContainerEngine, Tier
-from datasmith.docker.oci import OciLayout
+from datasmith.docker.oci import INDEX, OciLayout
 from datasmith.docker.oci_save import save_image
 from datasmith.errors import InvalidTask, PublishError
-from datasmith.publish.images import PUBLISHED, SBOM, STATEMENT, ImagePublisher, Published, read_published
+from datasmith.publish.images import PUBLISHED, SBOM, STATEMENT, ImagePublisher, Published, read_index, read_published
 from datasmith.publish.registry import Pauses
 from datasmith.settings import Settings
-from datasmith.tasks.folder import write_task
+from datasmith.tasks.folder import read_task, write_task
 from tests.loopback.registry import CuttingProxy, free_port, registry
 from tests.sandboxes import embedded_engine, tree_image, tree_task
 from tests.unit.tasks.samples import certificate, source_tar
@@ -36,6 +36,7 @@ typing-extensions==4.11.0 ; python_version < '3.12' \\
 #build setuptools==69.0 \\
 #build     --hash=sha256:{"e" * 64}
 """
+TOOLS = {"fc_data": "1.2", "uv": "0.8.3", "engine": "bubblewrap"}
 NO_PAUSES = Pauses(sleep=lambda _seconds: None)
 
 
@@ -62,7 +63,7 @@ def task_folder(engine: BubblewrapEngine, place: Path, content: bytes = b"x = 1\
     image = tree_image(engine, work, {"a.py": content})
     build = {"python_version": "3.11", "files": {"lock.txt": LOCK, "Dockerfile": "FROM scratch\n"}}
     task = tree_task(image, build=build, certificate=certificate("acme_fast_1", image.digest))
-    return write_task(task, place / "tasks", source=source_tar(place / "repo.tar.gz"), provenance={})
+    return write_task(task, place / "tasks", source=source_tar(place / "repo.tar.gz"), provenance=TOOLS)
 
 
 def publisher(engine: ContainerEngine, cache: Path, registries: str, layout: str = "single") -> ImagePublisher:
@@ -184,6 +185,11 @@ def test_sbom_and_statement_say_what_it_is_made_of(
     assert said["subject"][0]["digest"] == {"sha256": pushed.manifest_digest.removeprefix("sha256:")}
     inputs = {each.get("name"): each["digest"] for each in said["predicate"]["buildDefinition"]["resolvedDependencies"]}
     assert {"environment/lock.txt", "environment/repo.tar.gz"} <= inputs.keys()
+    image = engine.inspect(read_task(folder).image_digest)
+    assert image and inputs["operating system"] == {"sha256": engine.base_of(image).rpartition(":")[2]}
+    assert said["predicate"]["runDetails"]["builder"]["version"] == {
+        "fc-data": "1.2", "uv": "0.8.3", "engine": "bubblewrap",
+    }  # fmt: skip
     assert "b" * 40 not in (folder / STATEMENT).read_text() and "expert" not in (folder / STATEMENT).read_text()
     base = f"http://127.0.0.1:{port}/v2/formulacode/all"
     accept = {"Accept": "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json"}
@@ -192,6 +198,26 @@ def test_sbom_and_statement_say_what_it_is_made_of(
     assert artifact["subject"]["digest"] == pushed.manifest_digest
     blobs = {httpx2.get(f"{base}/blobs/{layer['digest']}").content for layer in artifact["layers"]}
     assert blobs == {(folder / SBOM).read_bytes(), (folder / STATEMENT).read_bytes()}
+
+
+def test_what_others_hung_on_an_image_stays(engine: BubblewrapEngine, cache: Path, port: int, tmp_path: Path) -> None:
+    """A signature in the index of referrers is there after the next push; what is no index is not written over."""
+    folder = task_folder(engine, tmp_path, b"x = 7\n")
+    pushed = publisher(engine, cache, where(port)).publish(folder)
+    index = f"http://127.0.0.1:{port}/v2/formulacode/all/manifests/{pushed.manifest_digest.replace(':', '-')}"
+    headers = {"Accept": INDEX, "Content-Type": INDEX}
+    listed = httpx2.get(index, headers=headers).json()
+    ours = listed["manifests"][0]
+    signature = {**ours, "artifactType": "application/vnd.example.signature"}
+    listed |= {"manifests": [signature, ours], "annotations": {"who": "signed"}}
+    assert httpx2.put(index, headers=headers, content=json.dumps(listed)).status_code == 201
+    again = publisher(engine, cache, where(port))
+    ImagePublisher(again.settings, lambda: engine, skip_existing=False, pauses=NO_PAUSES).publish(folder)
+    found = httpx2.get(index, headers=headers).json()
+    assert found["manifests"] == [signature, ours] and found["annotations"] == {"who": "signed"}
+    for text in (b"[]", b'{"manifests": {}}', b"not JSON"):
+        with pytest.raises(PublishError, match="left as it is"):
+            read_index(text, "sha256-0")
 
 
 def test_an_image_that_nobody_sealed_is_not_given_away(engine: BubblewrapEngine, cache: Path, tmp_path: Path) -> None:
