@@ -47,6 +47,11 @@ class Cli:
         """Which program: docker or podman."""
         return self._program
 
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What every command of it gets."""
+        return self._environment
+
     def run(
         self,
         words: Sequence[str | Path],

@@ -4,6 +4,7 @@ import functools
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from datasmith.docker.archive import MOST_BYTES
@@ -21,6 +22,7 @@ from datasmith.docker.cli_build import (
 )
 from datasmith.docker.cli_command import Cli, bind_words
 from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
+from datasmith.docker.cli_credentials import no_credentials
 from datasmith.docker.cli_limits import kept_by
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.debian import package_names
@@ -184,7 +186,10 @@ class CliEngine:
         words = ["build", "--network", network, "--tag", tier.name, "--label", LABEL, "--label", f"{KEY_LABEL}={key}"]
         words += self._base_labels() if tier.kind == "base" else []
         words += build_arguments(text, {**environment, PARENT_ARG: parent})
-        with tempfile.TemporaryDirectory(prefix="fc-build-") as place:
+        own: AbstractContextManager[Mapping[str, str]] = (
+            nullcontext({}) if runs_only_ours(tier) else no_credentials(self._cli)
+        )
+        with tempfile.TemporaryDirectory(prefix="fc-build-") as place, own as shown:
             context = Path(place)
             write_context(
                 tier,
@@ -195,7 +200,10 @@ class CliEngine:
             )
             (context / "Dockerfile").write_text(text)
             done = self._cli.run(
-                [*words, *self._build_options(limits), place], timeout=tier.timeout_s, log=log, env=self._cli.builder
+                [*words, *self._build_options(limits), place],
+                timeout=tier.timeout_s,
+                log=log,
+                env={**self._cli.builder, **shown},
             )
         if done.ok:
             return

@@ -8,6 +8,7 @@ from pathlib import Path
 from datasmith.docker.cli_build import LABEL
 from datasmith.docker.cli_command import Cli, bind_words
 from datasmith.docker.cli_container import USER, CliContainer, program_text
+from datasmith.docker.cli_credentials import no_credentials
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef, Limits, Mount
 from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable
@@ -35,8 +36,8 @@ class ForeignImages:
     """Builds and starts images of any Dockerfile.
 
     A build has the network (older Dockerfiles download in every step), nothing of ours but its own directory and the
-    given arguments, and no secret. A container has no network, and runs as root of the image with three of its
-    capabilities: the image's files belong to whomever its Dockerfile said.
+    given arguments, and no secret: not even the user's logins at registries. A container has no network, and runs as
+    root of the image with three of its capabilities: the image's files belong to whomever its Dockerfile said.
     """
 
     def __init__(self, program: str, *, network: str, limits: Limits, environment: Mapping[str, str]) -> None:
@@ -78,7 +79,8 @@ class ForeignImages:
             words += ["--build-arg", f"{key}={value}"]
         if self._cli.builder.get("DOCKER_BUILDKIT") == "0":
             words.append("--force-rm")
-        done = self._cli.run([*words, directory], timeout=timeout, log=log, env=self._cli.builder)
+        with no_credentials(self._cli) as shown:
+            done = self._cli.run([*words, directory], timeout=timeout, log=log, env={**self._cli.builder, **shown})
         if done.ok:
             return ImageRef(self.name, name, self._cli.ask(["image", "inspect", "--format", "{{.Id}}", name]))
         alive = self._cli.run(["version"])
