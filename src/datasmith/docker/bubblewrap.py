@@ -23,6 +23,7 @@ from datasmith.docker.downloads import UV_CACHE, Downloads, downloads
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import TOOLS
 from datasmith.docker.layers import Layer, LayerStore, Origin, content, digest_of, tier_key
+from datasmith.docker.origin import runs_only_ours
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
 
@@ -133,7 +134,7 @@ class BubblewrapEngine:
         Raises:
             ConfigError: the tier has a Dockerfile of its own, and no script.
         """
-        if tier.dockerfile:
+        if tier.dockerfile or (tier.kind == "base" and tier.scripts and not runs_only_ours(tier)):
             _say_what_runs(tier, log)
         below = self._layer(parent) if parent else None
         builder = {"base": self._build_base, "env": self._build_env, "pr": self._build_pr}[tier.kind]
@@ -334,14 +335,15 @@ class BubblewrapEngine:
 
 
 def _say_what_runs(tier: Tier, log: Path) -> None:
-    """Nobody may think that a Dockerfile was run here."""
+    """Nobody may think that a Dockerfile, or a script for the system that is not ours, was run here."""
     if not tier.scripts:
         raise ConfigError(
             f"bubblewrap runs no Dockerfile, and there is no script beside that of {tier.name}"
             " (example: --engine docker, or give docker_build_pkg.sh)"
         )
     made = "a system with FC_APT_PACKAGES" if tier.kind == "base" else ", ".join(tier.scripts)
-    said = f"bubblewrap runs no Dockerfile: {tier.name} is made by {made}, not by the Dockerfile of its context"
+    other = "Dockerfile" if tier.dockerfile else " ".join(tier.scripts)
+    said = f"bubblewrap runs no {other}: {tier.name} is made by {made}, not by the {other} of its context"
     _log.warning(said)
     with log.open("a", encoding="utf-8") as file:
         file.write(f"{said}\n")

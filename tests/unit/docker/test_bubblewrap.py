@@ -12,6 +12,7 @@ import pytest
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.bubblewrap_root import debian_root
 from datasmith.docker.cgroups import Cgroups
+from datasmith.docker.cli_build import template
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, Limits, Mount, Tier
 from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable
 from tests.sandboxes import embedded_engine
@@ -50,6 +51,18 @@ def bare(tmp_path: Path) -> Iterator[Container]:
     base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
     with engine.start(base) as container:
         yield container
+
+
+def test_a_script_for_the_system_that_is_not_ours_is_told_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The log and a warning say that it was not run; ours, which does what the engine does, is nothing to tell."""
+    engine, name = embedded_engine(tmp_path / "cache"), "docker_build_base.sh"
+    log = tmp_path / "log"
+    log.touch()
+    engine.build(None, Tier("base", "b", (name,), {name: template(name).encode()}), log=log)
+    assert (log.read_text(), caplog.messages) == ("", [])
+    engine.build(None, Tier("base", "c", (name,), {name: b"touch /opt/other\n"}), log=log)
+    assert f"bubblewrap runs no {name}: c is made by a system with FC_APT_PACKAGES" in log.read_text()
+    assert len(caplog.messages) == 1
 
 
 def test_a_missing_program_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
