@@ -1,7 +1,9 @@
-"""fc-data images: push the sealed images of tasks, see whether they are there, or write one as an archive."""
+"""fc-data images: push the sealed images of tasks, see whether they are there, write one as an archive, or tidy up."""
 
 import json
+import re
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 images = typer.Typer(
     name="images",
-    help="Images of tasks in registries.",
+    help="Images of tasks in registries, and in the cache directory.",
     no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
@@ -25,6 +27,8 @@ _Tasks = Annotated[list[Path], typer.Argument(metavar="TASK|DIR", help="Task fol
 _Engine = Annotated[
     str, typer.Option("--engine", help="The engine that holds the images: docker, podman or bubblewrap.")
 ]
+_LEAST_AGE = timedelta(days=1)
+"""What runs now was started since then: it stands on layers that must not go."""
 _EXAMPLE = "example: fc-data images check work/dataset/tasks"
 
 
@@ -103,6 +107,45 @@ def save(
     (folder,) = _folders([task])
     digest = _publisher(engine, skip_existing=True).save(folder, out)
     print(json.dumps({"archive": str(out), "manifest_digest": digest}) if as_json else f"{out}: {digest}")
+
+
+@images.command()
+def prune(
+    older_than: Annotated[
+        str, typer.Option("--older-than", help="What was used within this time stays: 30d, 36h (at least 1d).")
+    ] = "30d",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete layers, prepared trees and downloads below FC_CACHE_DIR that were not used for long."""
+    from datasmith.docker import prune as cache
+    from datasmith.settings import load_settings
+
+    place = load_settings().cache_dir.absolute()
+    before = datetime.now(UTC) - _age(older_than)
+    rows: list[dict[str, str | int]] = []
+    size = 0
+    for found in cache.prune(place, before=before, delete=not dry_run):
+        used = found.used_at.isoformat(timespec="seconds")
+        size += found.size
+        rows.append({"kind": found.kind, "name": found.name, "used_at": used, "bytes": found.size})
+        if not as_json:
+            print(f"{'would go' if dry_run else 'deleted'}  {found.kind} {found.name}, last used {used}", flush=True)
+    if not dry_run:
+        cache.prune_downloads(place)
+    if as_json:
+        print(json.dumps({"dry_run": dry_run, "pruned": rows}))
+    print(
+        f"{len(rows)} {'would go' if dry_run else 'deleted'}, {size // 2**20} MB or more, of {place}", file=sys.stderr
+    )
+
+
+def _age(text: str) -> timedelta:
+    found = re.fullmatch(r"(\d{1,5})([dh])", text)
+    age = timedelta(**{"days" if found[2] == "d" else "hours": int(found[1])}) if found else timedelta()
+    if age < _LEAST_AGE:
+        raise ConfigError(f"--older-than {text!r}: must be days or hours, 24h at least (example: --older-than 30d)")
+    return age
 
 
 def _folders(places: list[Path]) -> tuple[Path, ...]:

@@ -28,6 +28,7 @@ EXAMPLES = {
     "--out": "./work",
     "--patch": "my.diff",
     "--patches": "attacks",
+    "--older-than": "30d",
     "--output": "harbor-tasks",
     "--policy": "floor",
     "--published": "../shared/data",

@@ -295,6 +295,7 @@ class BubblewrapEngine:
         found = self._layers.get(image.name) or self._layers.find(image.digest)
         if found is None:
             raise ContainerError(f"no layer {image.name} under {self._cache}")
+        self._layers.note_use(found)
         return found
 
     def inspect(self, reference: str) -> ImageRef | None:

@@ -9,7 +9,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,8 @@ from datasmith.errors import BuildFailed, ContainerError
 
 _RECORD = "layer.json"
 _NAMES = ".names"
+_USED = "used"
+"""A file whose time says when its layer was last worked with."""
 _FILES = "files-{}.gz"
 _FILE = struct.Struct("!H32s")
 """In a layer's list of a tree's files: the length of a path and its content's sha256; the path follows."""
@@ -86,6 +88,7 @@ class LayerStore:
         Raises:
             ContainerError: the disk is full or cannot be written; names the directory.
         """
+        self.note_use(layer)
         try:
             for name in names:
                 place = self._place_of(name)
@@ -96,6 +99,39 @@ class LayerStore:
                     draft.rename(place)
         except OSError as error:
             raise ContainerError(f"cannot write names under {self._root}: {error.strerror or error}") from error
+
+    def note_use(self, layer: Layer) -> None:
+        """Remember that somebody works with a layer now; where that cannot be written, it was not used."""
+        with suppress(OSError):
+            (layer.path / _USED).touch()
+            moment = self._now().timestamp()
+            os.utime(layer.path / _USED, (moment, moment))
+
+    def used_at(self, layer: Layer) -> datetime:
+        """When somebody last worked with a layer, or made it (UTC)."""
+        mark = layer.path / (_USED if (layer.path / _USED).exists() else _RECORD)
+        return datetime.fromtimestamp(mark.stat().st_mtime, UTC)
+
+    def layers(self) -> tuple[Layer, ...]:
+        """All finished layers."""
+        found = (self.get(record.parent.name) for record in sorted(self._root.glob(f"*/{_RECORD}")))
+        return tuple(layer for layer in found if layer)
+
+    def remove(self, layer: Layer) -> bool:
+        """Delete a layer and the names that mean it; False where somebody is at work on it.
+
+        It goes by one rename first: what a killed process leaves of it is a draft, which the next sweep deletes.
+        """
+        with self._lock(layer.key, wait=False) as held:
+            if not held:
+                return False
+            gone = self._root / f".draft-{layer.key}-{os.urandom(4).hex()}"
+            layer.path.rename(gone)
+            for place in (self._root / _NAMES).glob("[!.]*"):
+                if place.read_text() == layer.key:
+                    place.unlink(missing_ok=True)
+            remove_tree(gone)
+        return True
 
     def _called(self, name: str) -> Layer | None:
         place = self._place_of(name)

@@ -1,6 +1,7 @@
 """fc-data images from the outside, with a registry that wants a login."""
 
 import json
+import os
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from datasmith.cli.common import run_app
 from datasmith.cli.data import app
 from datasmith.docker.bubblewrap import BubblewrapEngine
+from datasmith.docker.engine import Tier
 from datasmith.errors import PublishError
 from datasmith.settings import known_variables
 from tests.loopback.registry import PASSWORD, USER, free_port, registry
@@ -94,3 +96,19 @@ def test_an_archive_needs_no_registry(
     code, _, err = asked(capsys, "push", folder)
     assert code == 2 and "FC_REGISTRIES is not set (example: FC_REGISTRIES=docker.io/formulacode)" in err
     assert asked(capsys, "check", tmp_path / "nothing")[0] == 2
+
+
+def test_the_cache_is_tidied_up(capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """Nothing that was used just now goes; a dry run says so; a time that is none is one line."""
+    engine.build(None, Tier("base", "base:1", (), {}), log=tmp_path / "log")
+    code, out, err = asked(capsys, "prune", "--dry-run", "--json")
+    assert (code, json.loads(out)) == (0, {"dry_run": True, "pruned": []})
+    assert err == f"0 would go, 0 MB or more, of {tmp_path / 'cache'}\n"
+    (record,) = (tmp_path / "cache/layers").glob("*/used")
+    os.utime(record, (0, 0))
+    code, out, err = asked(capsys, "prune", "--older-than", "24h")
+    assert (code, out) == (0, "deleted  layer base:1, last used 1970-01-01T00:00:00+00:00\n")
+    assert engine.inspect("base:1") is None
+    for wrong in ("0d", "23h", "soon", "30"):
+        code, _, err = asked(capsys, "prune", "--older-than", wrong)
+        assert code == 2 and "example: --older-than 30d" in err
