@@ -114,10 +114,12 @@ def measure(name: str, locks: tuple[str, str], trees: tuple[Path, Path], place: 
     images = ImageManager(engine, namespace=NAMESPACE)
     disk, seconds, spent, added = Disk(engine, place), [], [], []
     own = DockerContext.default(lock="").texts
-    cold = {script: f"{own[script]}# {place}\n" for script in ("docker_build_base.sh", "docker_build_env.sh")}
+    # A lock of its own, not a script: scripts that do not ship share no downloads.
+    base = "docker_build_base.sh"
+    cold = {base: f"{own[base]}# {place}\n"} if engine.runs_dockerfiles else {}
     built = []
     for number, (which, tree) in enumerate(((locks[0], trees[0]), (locks[0], trees[1]), (locks[1], trees[1]))):
-        context = DockerContext({**own, **cold, "lock.txt": which})
+        context = DockerContext({**own, **cold, "lock.txt": f"{which}# {place}\n"})
         args = {"FC_IMPORT_NAMES": "adder"}
         plan = ImagePlan("own", f"adder-{place.name}", str(number), "3.11", (), context, tree, args)
         began, used = time.perf_counter(), cpu_seconds()

@@ -40,7 +40,7 @@ DAYS_A_MONTH = 30.44
 STEPS = ("build", "verify", "benchmarks", "tests", "tests with the expert's patch", "measure")
 """What stage 5 says that it does, in order; `measure` also stands for the end where nothing is measured."""
 SHOWN_REASON = 150
-NO_IMAGES = ("uv", "clones", "tests")
+NO_IMAGES = ("uv", "wheels", "clones", "tests")
 """Parts of the cache directory that hold downloads, clones and reports, not images."""
 PENDING: ItemState = "pending"
 HEAD = ("repository", "suite", "candidates", "resolved", "tried", "built", "sealed", "listed", "tests run",
