@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, stdev
 
+import numpy as np
+
+from datasmith.stats.paired import interval
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 
 FRESH_ROUND = -4
@@ -26,6 +29,7 @@ Calls that take base less than this are not judged at all.
 """
 SLOWER_BESIDE = 1.25
 """Telling and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere."""
+CONFIDENCE = 0.95
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
 
@@ -70,6 +74,16 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     if median(ratios) + MEDIAN_ERROR * stdev(ratios) / math.sqrt(len(ratios)) >= KEPT * claimed:
         return False
     return not (expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed))
+
+
+def proven(ratios: Sequence[float]) -> list[float]:
+    """What ln ratios on other inputs count for where the claim that was made in the rounds was refuted.
+
+    What is not certainly faster there counts as base, with the scatter that it has: luck is no speed-up.
+    """
+    middle = median(ratios)
+    low, _ = interval(np.array(ratios), confidence=CONFIDENCE)
+    return [ratio - middle for ratio in ratios] if low <= 1.0 < math.exp(middle) else list(ratios)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads.audit import FULL_ROUND, finding
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement
-from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, is_stored
+from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, is_stored, proven
 from datasmith.workloads.launch import TAMPERED
 
 FALSE_DISCOVERY_RATE = 0.05
@@ -81,7 +81,8 @@ def by_workload(measurements: Iterable[Measurement]) -> dict[str, Launches]:
 def log_ratios(launches: Launches, arm: str) -> NDArray[np.float64]:
     """ln(t_base / t_arm) of each round in which both were timed undisturbed; t is the median of a launch's samples.
 
-    Of launches on other inputs, instead of rounds, where the arm is only faster on the suite's own: see `fresh.py`.
+    Of launches on other inputs, instead of rounds, where the arm is only faster on the suite's own, as far as they are
+    proven: see `fresh.py`.
     """
     return np.array(_fresh_instead(launches, arm) or _usual(launches, arm))
 
@@ -104,7 +105,7 @@ def _fresh_instead(launches: Launches, arm: str) -> list[float]:
     claimed = median(usual) if usual else 0.0
     expert_claimed = median(expert) if expert and launches.expert_changed else 0.0
     seen = launches.everything()
-    return fresh_ratios(seen, arm) if is_stored(seen, arm, claimed, expert_claimed) else []
+    return proven(fresh_ratios(seen, arm)) if is_stored(seen, arm, claimed, expert_claimed) else []
 
 
 def generator(seed: int, *names: str) -> np.random.Generator:

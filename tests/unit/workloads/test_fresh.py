@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import statistics
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from datasmith.docker.engine import ExecResult
 from datasmith.evaluation.outcome import after_timing
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload, agent_arm
-from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios
+from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, proven
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.summary import summarise
 
@@ -122,6 +123,15 @@ def test_work_is_counted_where_it_is_done_beforehand() -> None:
     honest = SimulatedContainer(about(1e-4, 4), sets_up_s=1.1e-4)
     (row,) = run(honest).summaries[AGENT].workloads
     assert row.ratio == pytest.approx(10, rel=0.05)
+
+
+def test_luck_on_other_inputs_is_no_speed_up() -> None:
+    """Of a claim that was refuted only what is certain is left; what is slower stays slower."""
+    lucky = [0.9, -0.4, 0.3, 0.2, -0.1, 0.5]
+    assert statistics.median(proven(lucky)) == pytest.approx(0.0)
+    assert max(proven(lucky)) - min(proven(lucky)) == pytest.approx(1.3)
+    certain, slower = [0.2, 0.25, 0.22, 0.3, 0.19, 0.21], [-0.5, -0.4, 0.1, -0.3, -0.2, -0.4]
+    assert proven(certain) == certain and proven(slower) == slower
 
 
 def test_launches_are_paired_by_their_inputs() -> None:
