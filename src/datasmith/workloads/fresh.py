@@ -71,7 +71,10 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     ratios = _lenient(measurements, arm)
     if claimed <= 0 or len(ratios) < FRESH_LAUNCHES - 1 or not looks_stored(measurements, arm, claimed):
         return False
-    if median(ratios) + MEDIAN_ERROR * stdev(ratios) / math.sqrt(len(ratios)) >= KEPT * claimed:
+    # How sure that is says the scatter of merged code, where it is less: a submission can make its own as it likes.
+    merged = _lenient(measurements, EXPERT)
+    scatter = min(stdev(ratios), stdev(merged)) if len(merged) > 1 else stdev(ratios)
+    if median(ratios) + MEDIAN_ERROR * scatter / math.sqrt(len(ratios)) >= KEPT * claimed:
         return False
     return not (expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed))
 

@@ -3,13 +3,13 @@
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, get_args
 
 from pydantic import JsonValue
 
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 from datasmith.workloads.fresh import FRESH_LAUNCHES, Beside, FreshTimes, looks_stored
-from datasmith.workloads.launch import Fresh, Launched
+from datasmith.workloads.launch import Fresh, Launched, Moved
 from datasmith.workloads.outputs import Difference, difference
 from datasmith.workloads.watch import Capture
 
@@ -36,8 +36,8 @@ class FreshCheck:
 
         Where a claim does not show at once there are more launches, so that the decision does not rest on one.
         """
-        for seeds_only in (False, True):
-            fresh = self._fresh(seeds_only)
+        for what in get_args(Moved):
+            fresh = self._fresh(what)
             base, expert = self._pair(fresh)
             if base and expert and difference(base.values, expert.values) is None:
                 break
@@ -50,13 +50,13 @@ class FreshCheck:
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
         suspects = [arm for arm in claimed if arm not in unlike and looks_stored(self._seen(), arm, claimed[arm])]
-        return {**unlike, **self._more(suspects, seeds_only)}
+        return {**unlike, **self._more(suspects, what)}
 
-    def _more(self, suspects: Collection[str], seeds_only: bool) -> Mapping[str, Difference]:
+    def _more(self, suspects: Collection[str], what: Moved) -> Mapping[str, Difference]:
         """Launch suspects again; an arm that fails, or differs, where base and the expert agree, is refuted."""
         unlike: dict[str, Difference] = {}
         for _ in range(FRESH_LAUNCHES - 1 if suspects else 0):
-            fresh = self._fresh(seeds_only)
+            fresh = self._fresh(what)
             base, expert = self._pair(fresh)
             if base is None:
                 continue
@@ -67,8 +67,8 @@ class FreshCheck:
                     unlike[arm] = differs
         return unlike
 
-    def _fresh(self, seeds_only: bool) -> Fresh:
-        return Fresh(self._lottery.randrange(MOST_TWIST), seeds_only)
+    def _fresh(self, what: Moved) -> Fresh:
+        return Fresh(self._lottery.randrange(MOST_TWIST), what)
 
     def _pair(self, fresh: Fresh) -> tuple["_Base | None", Capture | None]:
         launched = self._launch(BASE, fresh, None)

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from typing import Literal
 
 from pydantic import JsonValue
 
@@ -26,12 +27,15 @@ TAMPERED = "tampered_or_unreliable"
 """Every reason that says that inside and outside disagree begins with this."""
 
 
+Moved = Literal["everything", "numbers", "seeds"]
+
+
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Other inputs than the suite's: the numbers in its code moved by `twist`, or only the seeds among them."""
+    """Other inputs than the suite's, drawn by `twist`: see `inside/moves.py` for what is moved."""
 
     twist: int
-    seeds_only: bool = False
+    what: Moved = "everything"
 
 
 @dataclass(frozen=True, slots=True)

@@ -317,7 +317,10 @@ class _Bench:
         def made(arm: str, fresh: Fresh, beside: Beside | None) -> Launched:
             number = rounds.setdefault(fresh, FRESH_ROUND - len(rounds))
             order = Order(self._benchmark_dir, arm, number, self._plan.cpu, fresh=fresh)
-            launched = launch(self._arms[arm], track.workload, CALIBRATING, order)
+            for _ in range(1 + self._plan.retries):
+                launched = launch(self._arms[arm], track.workload, CALIBRATING, order)
+                if not launched.measurement.noisy:
+                    break
             times = fresh_times(launched)
             if times:
                 self._keep(track, replace(launched.measurement, samples=times.samples(beside)))

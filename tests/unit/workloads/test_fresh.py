@@ -5,6 +5,7 @@ import math
 import random
 import statistics
 from collections.abc import Callable
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from datasmith.docker.engine import ExecResult
 from datasmith.evaluation.outcome import after_timing
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload, agent_arm
 from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, proven
+from datasmith.workloads.launch import Moved
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.summary import summarise
 
@@ -173,7 +175,7 @@ def test_nothing_is_said_where_base_cannot_run_on_other_inputs() -> None:
     (row,) = measured.summaries[AGENT].workloads
     assert row.ratio == pytest.approx(10, rel=0.05)
     assert fresh_launches(measured, BASE) == 0
-    assert [request["fresh"]["seeds_only"] for request in base.requests if request["fresh"]] == [False, True]  # type: ignore[index]
+    assert [request["fresh"]["what"] for request in base.requests if request["fresh"]] == list(get_args(Moved))  # type: ignore[index]
 
 
 @pytest.mark.parametrize("answer", ["another value", "an exception"])

@@ -9,7 +9,8 @@ from types import ModuleType
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
-from datasmith.workloads.inside.fresh import NothingToMove, moved, time_fresh
+from datasmith.workloads.inside.fresh import NothingToMove, time_fresh
+from datasmith.workloads.inside.moves import moved
 
 SUITE = """
 import random
@@ -114,7 +115,7 @@ def test_no_answer_is_known_beforehand(
 ) -> None:
     """Parameters, literals, constants of the module and setup_cache: what was stored of them is never asked again."""
     library.work(*own)
-    times, values = time_fresh(made(name, owner, index), 12345, False)
+    times, values = time_fresh(made(name, owner, index), 12345, "everything")
     timed = library.asked[-len(times.told) :]
     assert own not in library.asked[1:]
     assert len(set(timed)) > 1
@@ -127,17 +128,17 @@ def test_no_answer_is_known_beforehand(
 
 def test_seeds_alone_can_be_moved(library: Library, made: Callable[..., TimeBenchmark]) -> None:
     """Where other numbers would not do: sizes stay."""
-    time_fresh(made("time_parameter", "Suite", 1), 5, True)
+    time_fresh(made("time_parameter", "Suite", 1), 5, "seeds")
     assert set(library.asked) == {(300, 300)}
     first = list(library.asked)
-    time_fresh(made("time_seeded", "Suite", 0), 5, True)
+    time_fresh(made("time_seeded", "Suite", 0), 5, "seeds")
     assert len(set(library.asked) - set(first)) > 1
 
 
 def test_a_benchmark_without_numbers_says_so(made: Callable[..., TimeBenchmark]) -> None:
     """Its inputs would be the same: nothing could be learnt."""
     with pytest.raises(NothingToMove):
-        time_fresh(made("time_nothing"), 5, False)
+        time_fresh(made("time_nothing"), 5, "everything")
 
 
 def test_numbers_move_a_little_and_always_alike() -> None:

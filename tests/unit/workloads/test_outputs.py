@@ -172,10 +172,10 @@ def test_what_cannot_be_described_is_not_compared() -> None:
 
 def test_a_budget_that_only_the_submission_spends_hides_nothing() -> None:
     """A large attribute of its own leaves nothing for the wrong value behind it; what base has too much of is free."""
-    padded = [Plain(x=1, w=["pad"] * 900, **{f"v{i}": ["pad"] * 900 for i in range(30)}), 7]
-    assert differ([Plain(x=1), 6], padded)
+    padded = [Plain(x=1, w=["pad"] * 900, **{f"v{i}": ["pad"] * 900 for i in range(30)}), [7]]
+    assert differ([Plain(x=1), [6]], padded)
     assert not differ(padded, padded)
-    assert not differ(padded, [padded[0], 8])
+    assert not differ(padded, [padded[0], [8]])
 
 
 def test_an_object_that_cannot_be_looked_at_is_skipped() -> None:

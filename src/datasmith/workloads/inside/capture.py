@@ -22,8 +22,6 @@ from .foreign import Node
 from .report import TYPE_CHECKING, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .suite import Benchmark
 
 KEEP = "\0keep"
@@ -33,20 +31,23 @@ MOST_RECORDS = 100
 
 
 class Recorder:
-    """Takes the values that a call makes; `seconds` is how long describing them took."""
+    """Takes the values that a call makes.
+
+    `looking_s`: seconds that looking at them took, in which work may be done that was put off. `telling_s`: seconds
+    that describing them took, in which none is.
+    """
 
     def __init__(self, describer: Describer) -> None:
         self._describer = describer
         self._seen = 0
         self.records: Node = []
-        self.seconds = 0.0
+        self.looking_s = 0.0
+        self.telling_s = 0.0
 
     def watch(self, function: types.FunctionType | None) -> None:
         """Take the values of a function that was rewritten with `Keep`."""
         if function is not None:
-            code = function.__code__
-            constants = tuple(self.keep if constant == KEEP else constant for constant in code.co_consts)
-            function.__code__ = code.replace(co_consts=constants)
+            plant(function, {KEEP: self.keep})
 
     def keep(self, line: int, value: object) -> object:
         """Describe a value now, before anything can change it, and give it back."""
@@ -58,16 +59,34 @@ class Recorder:
     def add(self, label: str, value: object) -> None:
         """Describe a value under a name."""
         started = perf_counter()
-        self.records.append([label, self._describer.node(value)])
-        self.seconds += perf_counter() - started
+        looked = self._describer.look(value)
+        seen = perf_counter()
+        self.records.append([label, self._describer.tell(looked)])
+        self.looking_s += seen - started
+        self.telling_s += perf_counter() - seen
 
-    def changes(self, before: dict[str, str], after: Callable[[], list[tuple[str, object, str]]]) -> None:
-        """Describe what is named afterwards and was not the same before."""
-        started = perf_counter()
-        for name, value, text in after():
+    def state(self, instance: object, given: tuple[object, ...]) -> dict[str, str]:
+        """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
+        own = [] if isinstance(instance, type(sys)) else attributes(instance)
+        parts = [("self." + name, value) for name, value in own]
+        parts += [(f"argument {number}", value) for number, value in enumerate(given)]
+        return {name: self._text(value) for name, value in parts}
+
+    def changes(self, before: dict[str, str], after: dict[str, str]) -> None:
+        """Record what is not as it was before."""
+        for name, text in after.items():
             if before.get(name) != text:
-                self.records.append([name, self._describer.node(value)])
-        self.seconds += perf_counter() - started
+                self.records.append([name, self._describer.take(text)])
+
+    def _text(self, value: object) -> str:
+        describer = self._describer.anew()
+        started = perf_counter()
+        looked = describer.look(value)
+        seen = perf_counter()
+        text = json.dumps(describer.tell(looked))
+        self.looking_s += seen - started
+        self.telling_s += perf_counter() - seen
+        return text
 
     def whole(self) -> Node:
         """Everything that was seen, as one value."""
@@ -167,6 +186,20 @@ def _take_code(function: types.FunctionType, module: types.CodeType) -> bool:
     return False
 
 
+def plant(function: types.FunctionType, constants: dict[str, object]) -> None:
+    """Put objects where the code of a function, and of what is defined in it, has their stand-ins."""
+    function.__code__ = _planted(function.__code__, constants)
+
+
+def _planted(code: types.CodeType, constants: dict[str, object]) -> types.CodeType:
+    def put(constant: object) -> object:
+        if isinstance(constant, types.CodeType):
+            return _planted(constant, constants)
+        return constants.get(constant, constant) if isinstance(constant, str) else constant
+
+    return code.replace(co_consts=tuple(map(put, code.co_consts)))
+
+
 def plant_seed(seed: int) -> None:
     """Make what is drawn at random from now on the same in every arm."""
     random.seed(seed)
@@ -176,26 +209,20 @@ def plant_seed(seed: int) -> None:
 
 
 def watched_call(benchmark: Benchmark, recorder: Recorder) -> float:
-    """Call a benchmark that is set up, and rewritten, once; the seconds that it took with all that it told.
+    """Call a benchmark that is set up, and rewritten, once; the seconds that it took with all looks at it.
 
-    What it changes is told in that time, too: work that it put off is done when somebody looks.
+    What it can change is looked at before and after it in that time: work that was put off is done when somebody looks.
     """
     given = benchmark._build_params()  # type: ignore[attr-defined]
     instance = getattr(benchmark.func, "__self__", None)
-    before = {name: text for name, _, text in _named(instance, given)}
-    started = perf_counter()
+    started, told_s = perf_counter(), recorder.telling_s
+    before = recorder.state(instance, given)
     returned = benchmark.func(*given)
     recorder.add("returned value", returned)
-    recorder.changes(before, lambda: _named(instance, given))
-    return perf_counter() - started
-
-
-def _named(instance: object, given: tuple[object, ...]) -> list[tuple[str, object, str]]:
-    """(name, value, description as text) of what a call can change: the benchmark's attributes and its arguments."""
-    own = [] if isinstance(instance, type(sys)) else attributes(instance)
-    parts = [("self." + name, value) for name, value in own]
-    parts += [(f"argument {number}", value) for number, value in enumerate(given)]
-    return [(name, value, json.dumps(Describer(0).node(value))) for name, value in parts]
+    after = recorder.state(instance, given)
+    seconds = perf_counter() - started - (recorder.telling_s - told_s)
+    recorder.changes(before, after)
+    return seconds
 
 
 def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:

@@ -1,20 +1,23 @@
 """Say what a value is, as bounded JSON that a host can compare: kinds, types, shapes, numbers, never an address.
 
-A description is a list that begins with its kind; `datasmith.workloads.outputs` on the host reads it.
+A description is a list that begins with its kind; `datasmith.workloads.outputs` on the host reads it. It is made in two
+steps. `look` takes the value apart as far as code of the library under test has to run for that: work that was put off
+is done there, and nowhere later. `tell` says what plain data it left; that can take much longer, and no such code runs.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import sys
 from itertools import islice
 
-from .foreign import Node, as_array, class_name, positions, reader
+from .foreign import Later, Looked, Node, as_array, class_name, positions, reader
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from .foreign import Foreign
 
@@ -25,6 +28,8 @@ DEEPEST = 10
 FULL_SEQUENCE = 1000
 """A longer sequence is described by some of its elements, and the sum of its numbers."""
 SHOWN_TEXT = 200
+_PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
+"""Looking at values of these types runs no code but Python's own."""
 _ORDERED = frozenset((int, str, bytes, bool))
 """Keys of these types give long mappings an order that does not depend on how they were made."""
 _PLAIN_MODULES = frozenset(("datetime", "decimal", "fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
@@ -39,6 +44,16 @@ class Describer:
         self._bytes = MOST_BYTES
         self._path: list[int] = []
 
+    def anew(self) -> Describer:
+        """One with the same seed, and a budget of its own."""
+        return Describer(self._seed)
+
+    def take(self, text: str) -> Node:
+        """A description from elsewhere, as JSON, at the cost of this budget."""
+        self.spend(len(text))
+        told: Node = json.loads(text) if self._bytes >= 0 else ["cut"]
+        return told
+
     def spend(self, size: int) -> None:
         """Count bytes against the budget."""
         self._bytes -= size
@@ -48,7 +63,22 @@ class Describer:
         return positions(size, most, self._seed)
 
     def node(self, value: object) -> Node:
-        """The description of any value; what raises while it is looked at is skipped with its reason."""
+        """The description of any value."""
+        return self.tell(self.look(value))
+
+    def tell(self, looked: Looked) -> Node:
+        """The description of a value that was looked at."""
+        told = self._told(looked)
+        assert isinstance(told, list)
+        return told
+
+    def _told(self, part: object) -> object:
+        if isinstance(part, Later):
+            return self._told(["cut"] if self._bytes < 0 else part.tell())
+        return [self._told(inner) for inner in part] if isinstance(part, list) else part
+
+    def look(self, value: object) -> Looked:
+        """A value taken apart; what raises while it is looked at is skipped with its reason."""
         self._nodes -= 1
         if self._nodes < 0 or self._bytes < 0:
             return ["cut"]
@@ -62,60 +92,83 @@ class Describer:
         finally:
             self._path.pop()
 
-    def _node(self, value: object) -> Node:
-        if value is None:
-            return ["none"]
-        scalar = _SCALARS.get(type(value))
-        if scalar is not None:
-            return scalar(value)
+    def _node(self, value: object) -> Looked:
+        if type(value) in _PLAIN:
+            return self._scalar(value)
         foreign = reader(value)
         if foreign is not None:
             return foreign(self, value)  # type: ignore[arg-type]
         name = class_name(value)
-        if type(value) in (str, bytes, bytearray, memoryview):
-            return self._text(value)  # type: ignore[arg-type]
+        if type(value) in (bytearray, memoryview):
+            return self._text(bytes(value))  # type: ignore[call-overload]
         if isinstance(value, (list, tuple)):
-            return self._sequence("" if type(value) in (list, tuple) else name, value)
+            return self._sequence("" if type(value) in (list, tuple) else name, list(value))
         if type(value) in (set, frozenset):
-            return self._set(value)  # type: ignore[arg-type]
+            return self._set(list(value))  # type: ignore[call-overload]
         if isinstance(value, dict):
             return self._mapping("" if type(value) is dict else name, list(value.items()))
         if isinstance(value, (int, float, complex, str, bytes, set, frozenset)):
-            return ["object", name, [["value", self.node(_plain(value))]], False]
+            return ["object", name, [["value", self.look(_plain(value))]], False]
         return self._other(name, value)
 
-    def _text(self, value: str | bytes | bytearray | memoryview) -> Node:
+    def _scalar(self, value: object) -> Node:
+        if value is None:
+            return ["none"]
+        if isinstance(value, (str, bytes)):
+            return self._text(value)
+        return _SCALARS[type(value)](value)
+
+    def _text(self, value: str | bytes) -> Node:
         if isinstance(value, str):
             data, shown, kind = value.encode("utf-8", "surrogatepass"), ascii(value[:SHOWN_TEXT])[1:-1], "str"
         else:
-            data, kind = bytes(value), "bytes"
+            data, kind = value, "bytes"
             shown = ascii(data[:SHOWN_TEXT])[2:-1]
         self.spend(len(shown))
         return [kind, len(data), hashlib.sha256(data).hexdigest()[:32], shown]
 
-    def _sequence(self, name: str, value: Sequence[object]) -> Node:
+    def _sequence(self, name: str, value: list[object]) -> Node:
         at = self.positions(len(value), FULL_SEQUENCE)
         whole = len(at) == len(value)
-        items = [self.node(value[i]) for i in at]
-        return ["seq", name, len(value), None if whole else at, items, None if whole else _sums(value)]
+        if _PLAIN.issuperset(map(type, value)):
+            items: object = Later(lambda: [self._plain_node(value[i]) for i in at])
+        else:
+            items = [self.look(value[i]) for i in at]
+        return ["seq", name, len(value), None if whole else at, items, None if whole else Later(lambda: _sums(value))]
 
-    def _set(self, value: Collection[object]) -> Node:
-        if len(value) <= FULL_SEQUENCE:
-            return ["set", len(value), sorted((self.node(item) for item in value), key=repr)]
-        if not all(type(item) in (int, str, bool) for item in value):
+    def _plain_node(self, value: object) -> Node:
+        """The description of a value of one of Python's own scalar types."""
+        self._nodes -= 1
+        return ["cut"] if self._nodes < 0 or self._bytes < 0 else self._scalar(value)
+
+    def _set(self, value: list[object]) -> Node:
+        if _PLAIN.issuperset(map(type, value)):
+            return ["set", len(value), Later(lambda: self._plain_set(value))]
+        if len(value) > FULL_SEQUENCE:
             return ["set", len(value), []]
-        return ["set", len(value), [self._text("\0".join(sorted(repr(item) for item in value)))]]
+        return ["set", len(value), sorted((self.node(item) for item in value), key=repr)]
+
+    def _plain_set(self, value: list[object]) -> Node:
+        if len(value) <= FULL_SEQUENCE:
+            return sorted((self._plain_node(item) for item in value), key=repr)
+        return [self._text("\0".join(sorted(repr(item) for item in value)))]
 
     def _mapping(self, name: str, items: list[tuple[object, object]]) -> Node:
         size = len(items)
         if len(items) > FULL_SEQUENCE and all(type(key) in _ORDERED for key, _ in items):
             items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
             items = [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
+        keys, values = [key for key, _ in items], [value for _, value in items]
+        if _PLAIN.issuperset(map(type, keys)) and _PLAIN.issuperset(map(type, values)):
+            return ["map", name, size, Later(lambda: self._pairs(items, self._plain_node))]
+        return ["map", name, size, self._pairs(items, self.look)]
+
+    def _pairs(self, items: list[tuple[object, object]], look: Callable[[object], Looked]) -> Node:
         pairs = [(self.node(key), value) for key, value in items[: 10 * FULL_SEQUENCE]]
         pairs.sort(key=lambda pair: repr(pair[0]))
-        return ["map", name, size, [[key, self.node(value)] for key, value in pairs[:FULL_SEQUENCE]]]
+        return [[key, look(value)] for key, value in pairs[:FULL_SEQUENCE]]
 
-    def _other(self, name: str, value: object) -> Node:
+    def _other(self, name: str, value: object) -> Looked:
         """Anything else: its items or attributes, or the text that its class has it show; no address, no id."""
         kind = type(value)
         if hasattr(kind, "__next__"):
@@ -130,7 +183,7 @@ class Describer:
             return as_array(self, name, value)
         return self._container(name, value, kind)
 
-    def _container(self, name: str, value: object, kind: type) -> Node:
+    def _container(self, name: str, value: object, kind: type) -> Looked:
         foreign: Foreign = value  # type: ignore[assignment]
         if hasattr(kind, "keys") and hasattr(kind, "__getitem__"):
             return self._mapping(name, [(key, foreign[key]) for key in list(foreign.keys())])
@@ -142,12 +195,12 @@ class Describer:
         found = attributes(value)
         public = [(key, item) for key, item in found if not key.startswith("_")]
         if public:
-            return ["object", name, [[key, self.node(item)] for key, item in public], False]
+            return ["object", name, [[key, self.look(item)] for key, item in public], False]
         shown = repr(value) if type(value).__repr__ is not object.__repr__ else ""
         if shown and " at 0x" not in shown:
             self.spend(len(shown))
             return ["text", name, shown[: 10 * SHOWN_TEXT]]
-        return ["object", name, [[key, self.node(item)] for key, item in found], True]
+        return ["object", name, [[key, self.look(item)] for key, item in found], True]
 
 
 def attributes(value: object) -> list[tuple[str, object]]:

@@ -11,9 +11,10 @@ from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Protocol
+    from typing import Protocol, TypeAlias
 
     Node = list[object]
+    Looked: TypeAlias = "Node | Later"
 
     class Foreign(Protocol):
         """An object recognised by what it is; whatever it lacks raises, and the value is skipped."""
@@ -48,8 +49,8 @@ if TYPE_CHECKING:
     class Describer(Protocol):
         """The part of describe.Describer that is used here."""
 
-        def node(self, value: object) -> Node:
-            """The description of any value."""
+        def look(self, value: object) -> Looked:
+            """A value taken apart."""
 
         def spend(self, size: int) -> None:
             """Count bytes against the budget."""
@@ -59,12 +60,22 @@ if TYPE_CHECKING:
 
 else:
     Node = list
+    Looked = object
 
 FULL_ARRAY = 16_384
 """Bytes of an array that are sent as they are; of a larger one a sample, sums, and for exact kinds a digest."""
 SAMPLED = 512
 MOST_COLUMNS = 200
 SHOWN_TEXT = 200
+_HEAP_TYPE = 1 << 9
+"""CPython's flag of classes that are made while a program runs."""
+
+
+class Later:
+    """What is left to say of plain data; `tell` gives that part of a description."""
+
+    def __init__(self, tell: Callable[[], Node | None]) -> None:
+        self.tell = tell
 
 
 def positions(size: int, most: int, seed: int) -> list[int]:
@@ -87,15 +98,21 @@ def class_name(value: object) -> str:
     return str(kind.__module__).partition(".")[0] + "." + kind.__qualname__ + ("" if found is kind else "?")
 
 
-def array(describer: Describer, value: Foreign) -> Node:
+def array(describer: Describer, value: Foreign) -> Looked:
     """["array", class, dtype, shape, positions, data as float64 or complex128, sums, digest]."""
     numpy = module("numpy")
     plain = numpy.ma.getdata(value) if hasattr(value, "mask") else numpy.asarray(value)
-    name, kind = class_name(value), str(value.dtype.kind)
-    shape = [int(size) for size in value.shape]
+    name, kind, dtype = class_name(value), str(value.dtype.kind), str(value.dtype.name)
+    shape: Node = [int(size) for size in value.shape]
     if kind == "O":
-        items = describer.node(list(plain.reshape(-1).tolist()))
-        return ["object", name, [["shape", describer.node(shape)], ["items", items]], False]
+        items = describer.look(list(plain.reshape(-1).tolist()))
+        return ["object", name, [["shape", describer.look(shape)], ["items", items]], False]
+    return Later(lambda: ["array", name, dtype, shape, *_content(describer, plain, kind)])
+
+
+def _content(describer: Describer, plain: Foreign, kind: str) -> Node:
+    """Positions, data, sums, digest of an array of numpy's own class."""
+    numpy = module("numpy")
     exact = kind not in "fc"
     wide = "<c16" if kind == "c" else "<f8"
     flat = plain.reshape(-1) if exact else plain.astype(wide).reshape(-1)
@@ -105,17 +122,9 @@ def array(describer: Describer, value: Foreign) -> Node:
     picked = flat if whole else flat[numpy.asarray(at)]
     data = bytes(picked.astype(wide).tobytes()) if kind in "biufc" else b""
     describer.spend(len(data))
+    sums = None if exact or whole else array_sums(numpy, flat, kind)
     encoded = base64.b64encode(data).decode("ascii")
-    return [
-        "array",
-        name,
-        str(value.dtype.name),
-        shape,
-        None if whole else at,
-        encoded,
-        None if exact or whole else array_sums(numpy, flat, kind),
-        digest(plain, kind) if exact else None,
-    ]
+    return [None if whole else at, encoded, sums, digest(plain, kind) if exact else None]
 
 
 def array_sums(numpy: Foreign, flat: Foreign, kind: str) -> Node:
@@ -131,51 +140,51 @@ def digest(plain: Foreign, kind: str) -> str:
     return hashlib.sha256(bytes(little.tobytes())).hexdigest()[:32]
 
 
-def numpy_scalar(describer: Describer, value: Foreign) -> Node:
+def numpy_scalar(describer: Describer, value: Foreign) -> Looked:
     """A scalar is compared as the plain number that it holds."""
     item = value.item()
     if type(item) is type(value) or str(value.dtype.kind) in "mM":
         return ["text", class_name(value), str(value)[:SHOWN_TEXT]]
-    return describer.node(item)
+    return describer.look(item)
 
 
-def frame(describer: Describer, value: Foreign) -> Node:
+def frame(describer: Describer, value: Foreign) -> Looked:
     """A pandas DataFrame, column by column."""
     columns = list(value.columns)
-    parts: Node = [["columns", describer.node(columns)], ["index", describer.node(value.index)]]
+    parts: Node = [["columns", describer.look(columns)], ["index", describer.look(value.index)]]
     for number, column in enumerate(columns[:MOST_COLUMNS]):
         parts.append([ascii(column)[:80], data_of(describer, value.iloc[:, number])])
     return ["object", class_name(value), parts, False]
 
 
-def series(describer: Describer, value: Foreign) -> Node:
+def series(describer: Describer, value: Foreign) -> Looked:
     """A pandas Series or Index; all classes of the latter count as one."""
-    parts: Node = [["name", describer.node(value.name)], ["values", data_of(describer, value)]]
+    parts: Node = [["name", describer.look(value.name)], ["values", data_of(describer, value)]]
     if hasattr(value, "index"):
-        parts.append(["index", describer.node(value.index)])
+        parts.append(["index", describer.look(value.index)])
     name = class_name(value)
     return ["object", "pandas.Index" if name.endswith("Index") else name, parts, False]
 
 
-def data_of(describer: Describer, value: Foreign) -> Node:
+def data_of(describer: Describer, value: Foreign) -> Looked:
     """The elements under the name of their dtype."""
-    return ["object", str(value.dtype), [["data", describer.node(value.to_numpy())]], False]
+    return ["object", str(value.dtype), [["data", describer.look(value.to_numpy())]], False]
 
 
-def sparse(describer: Describer, value: Foreign) -> Node:
+def sparse(describer: Describer, value: Foreign) -> Looked:
     """A sparse matrix of scipy, in the one form that any of them has."""
     rows = value.tocsr().copy()
     rows.sum_duplicates()
     rows.eliminate_zeros()
     rows.sort_indices()
-    parts: Node = [["data", describer.node(rows.data)], ["indices", describer.node(rows.indices.astype("i8"))]]
-    parts += [["indptr", describer.node(rows.indptr.astype("i8"))], ["shape", describer.node(list(rows.shape))]]
+    parts: Node = [["data", describer.look(rows.data)], ["indices", describer.look(rows.indices.astype("i8"))]]
+    parts += [["indptr", describer.look(rows.indptr.astype("i8"))], ["shape", describer.look(list(rows.shape))]]
     return ["object", class_name(value), parts, False]
 
 
-def as_array(describer: Describer, name: str, value: object) -> Node:
+def as_array(describer: Describer, name: str, value: object) -> Looked:
     """What turns itself into an array."""
-    return ["object", name, [["array", describer.node(module("numpy").asarray(value))]], False]
+    return ["object", name, [["array", describer.look(module("numpy").asarray(value))]], False]
 
 
 def module(name: str) -> Foreign:
@@ -191,16 +200,27 @@ def is_of(value: object, library: str, *names: str) -> bool:
     return isinstance(value, tuple(kind for kind in kinds if isinstance(kind, type)))
 
 
+def is_static(kind: type) -> bool:
+    """True for a class that was compiled into a library; one that Python code defines never is."""
+    return not kind.__flags__ & _HEAP_TYPE
+
+
+def is_numpy(value: object, name: str) -> bool:
+    """True for an instance of a class of the real numpy, whatever else is called so."""
+    kind = getattr(sys.modules.get("numpy"), name, None)
+    return isinstance(kind, type) and is_static(kind) and isinstance(value, kind)
+
+
 def is_sparse(value: object) -> bool:
     """True for the classes of scipy.sparse."""
     return type(value).__module__.startswith("scipy.sparse") and hasattr(value, "tocsr")
 
 
-def reader(value: object) -> Callable[[Describer, Foreign], Node] | None:
+def reader(value: object) -> Callable[[Describer, Foreign], Looked] | None:
     """What describes such a value; None where it is none of these libraries'."""
-    if is_of(value, "numpy", "ndarray"):
+    if is_numpy(value, "ndarray"):
         return array
-    if is_of(value, "numpy", "generic"):
+    if is_numpy(value, "generic") and is_static(type(value)):
         return numpy_scalar
     if is_of(value, "pandas", "DataFrame"):
         return frame

@@ -1,4 +1,4 @@
-"""Time a benchmark on inputs that it was not written with: the numbers in its own code are moved a little.
+"""Time a benchmark on inputs that it was not written with: what its own code makes them of is moved a little.
 
 What a submission has stored of earlier calls, computed beforehand for the suite's inputs, or written down, does not
 help there. The process is warmed up on one set of such inputs, and timed on others, each of them seen once.
@@ -6,15 +6,15 @@ help there. The process is warmed up on one set of such inputs, and timed on oth
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
 import random
 import sys
 from time import perf_counter
 
-from .capture import Keep, Recorder, plain_function, plant_seed, rewrite, watched_call
+from .capture import Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
 from .describe import Describer
+from .moves import Move, Moves, moved
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,17 +23,11 @@ if TYPE_CHECKING:
     from .foreign import Node
     from .suite import Benchmark
 
-LEAST = 8
-"""A smaller integer may be an axis, an order or a flag: it stays."""
 WARM_CALLS = 10
 WARM_S = 0.05
 TIMED_INPUTS = 5
 TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
-_SEEDING = frozenset(
-    ("seed", "Random", "RandomState", "default_rng", "SeedSequence", "PCG64", "MT19937", "random_state", "manual_seed")
-)
-"""Functions and arguments by these names take a seed."""
 _OF_ASV = frozenset(
     (
         *("timeout", "number", "repeat", "rounds", "warmup_time", "sample_time", "processes", "version", "params"),
@@ -46,57 +40,12 @@ class NothingToMove(Exception):
     """Neither the benchmark's code nor its parameters hold a number, and it draws none."""
 
 
-def moved(value: object, twist: int) -> object:
-    """A number a little larger, always the same for the same one; anything else, and a small integer, as it is."""
-    if type(value) is int and value >= LEAST:
-        return value + 1 + twist % max(3, value // 25)
-    if type(value) is float and value not in (0.0, 1.0, -1.0, 0.5) and abs(value) < 1e15:
-        return value * (1.0 + (1 + twist % 7) * 1e-3)
-    return value
-
-
-class Move(ast.NodeTransformer):
-    """Moves the numbers in a piece of code; `seeds_only`: no others than those that seed a generator."""
-
-    def __init__(self, twist: int, seeds_only: bool) -> None:
-        self._twist = twist
-        self._seeds_only = seeds_only
-        self.changes = 0
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """The arguments of `random.Random(7)`, `np.random.seed(0)`, `default_rng(42)`."""
-        named = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        node.func = self.visit(node.func)
-        seeds = str(named) in _SEEDING
-        node.args = [self._seed(argument) if seeds else self.visit(argument) for argument in node.args]
-        for keyword in node.keywords:
-            takes_seed = seeds or keyword.arg in _SEEDING
-            keyword.value = self._seed(keyword.value) if takes_seed else self.visit(keyword.value)
-        return node
-
-    def _seed(self, node: ast.expr) -> ast.expr:
-        if isinstance(node, ast.Constant) and type(node.value) is int:
-            value = node.value
-            self.changes += 1
-            return ast.copy_location(ast.parse(str(value + 1 + self._twist % 1000), mode="eval").body, node)
-        changed: ast.expr = self.visit(node)
-        return changed
-
-    def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """A number that stands in the code."""
-        new = node.value if self._seeds_only else moved(node.value, self._twist)
-        if new is node.value or new == node.value:
-            return node
-        self.changes += 1
-        return ast.copy_location(ast.parse(repr(new), mode="eval").body, node)
-
-
 class Inputs:
     """Makes a benchmark's inputs anew, with other numbers each time."""
 
-    def __init__(self, benchmark: Benchmark, seeds_only: bool) -> None:
+    def __init__(self, benchmark: Benchmark, what: str) -> None:
         self._benchmark = benchmark
-        self._seeds_only = seeds_only
+        self._what = what
         self._setups = list(benchmark._setups)  # type: ignore[attr-defined]
         self._cache: Callable[[], object] | None = benchmark._setup_cache  # type: ignore[attr-defined]
         self._params = tuple(benchmark._current_params)  # type: ignore[attr-defined]
@@ -113,15 +62,10 @@ class Inputs:
         Raises:
             NothingToMove: its inputs would be the same ones.
         """
-        changes = self._move_values(twist)
+        changes, moves = self._move_values(twist), Moves(twist)
         for function in (*self._setups, self._cache):
-            plain = plain_function(function) if function is not None else None
-            move = Move(twist, self._seeds_only)
-            if plain is not None and rewrite(plain, move):
-                changes += move.changes
-        move = Move(twist, self._seeds_only)
-        if self._function is not None and rewrite(self._function, move, Keep()):
-            changes += move.changes
+            changes += self._rewrite(function, Move(twist, self._what, sets_up=True), moves)
+        changes += self._rewrite(self._function, Move(twist, self._what, sets_up=False), moves, Keep())
         recorder.watch(self._function)
         if self._is_set_up:
             self._benchmark.do_teardown()
@@ -135,9 +79,17 @@ class Inputs:
             raise NothingToMove("setup refuses other parameters")
         seconds = perf_counter() - started
         self._is_set_up = True
-        if not changes and drawn_so_far() == before:
+        if not changes and not moves.changes and drawn_so_far() == before:
             raise NothingToMove("its code holds no number that could be moved")
         return max(seconds, 1e-9)
+
+    def _rewrite(self, function: object, move: Move, moves: Moves, *others: Keep) -> int:
+        """How many numbers in a function's code are other ones now."""
+        plain = plain_function(function) if function is not None else None
+        if plain is None or not rewrite(plain, move, *others):
+            return 0
+        plant(plain, moves.constants)
+        return move.changes
 
     def _plain_values(self) -> list[tuple[object, str, object]]:
         """(owner, name, number) of what the code refers to: the module's and the class's constants."""
@@ -157,7 +109,7 @@ class Inputs:
         return [(owner, name, value) for owner, name, value in found if type(value) in (int, float)]
 
     def _move_values(self, twist: int) -> int:
-        if self._seeds_only:
+        if self._what == "seeds":
             return 0
         changes = 0
         for owner, name, value in self._values:
@@ -202,11 +154,11 @@ class Times:
         self.calls.append(max(told_s - telling_s, 1e-9))
 
 
-def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[Times, Node]:
+def time_fresh(benchmark: Benchmark, twist: int, what: str) -> tuple[Times, Node]:
     """How long the benchmark takes on inputs that are new to the process, and what it computes of them."""
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
-    inputs = Inputs(benchmark, seeds_only)
+    inputs = Inputs(benchmark, what)
     warming, describer = Recorder(Describer(twist)), Describer(twist)
     inputs.make(twist, warming)
     started = perf_counter()
@@ -220,7 +172,7 @@ def time_fresh(benchmark: Benchmark, twist: int, seeds_only: bool) -> tuple[Time
     for number in range(1, TIMED_INPUTS + 1):
         recorder = Recorder(describer)
         setup_s = inputs.make(twist + number, recorder)
-        times.add(setup_s, watched_call(benchmark, recorder), recorder.seconds)
+        times.add(setup_s, watched_call(benchmark, recorder), recorder.looking_s)
         values.append([f"input {number}", recorder.whole()])
         if perf_counter() - started > TIMED_S:
             break

@@ -4,7 +4,7 @@ It is asked on standard input, which is read before any code of the arm is there
 key (that the reply is signed with), suite, name, index (or null), cache (directory or null); number, repeat, warmup as
 asv_runner's attributes (number 0: calibrate); call (false: everything but the timed call, so that the host sees what
 set-up costs); capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and
-seeds_only: then other inputs than the suite's are timed instead, and the second line says what came of them).
+what to move: then other inputs than the suite's are timed instead, and the second line says what came of them).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
 Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
@@ -110,7 +110,7 @@ class Checks:
 def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks: Checks) -> dict[str, object]:
     """Time the benchmark on inputs that nobody knew beforehand, and say what it computes of them."""
     assert isinstance(wanted, dict)
-    times, values = checks.time_fresh(benchmark, int(wanted["twist"]), bool(wanted["seeds_only"]))
+    times, values = checks.time_fresh(benchmark, int(wanted["twist"]), str(wanted["what"]))
     report.say({"samples": times.told, "number": 1, "run_s": sum(times.told), "setup_s": 0.0, "own": {}})
     return {"values": values, "calls": times.calls, "setups": times.setups}
 
