@@ -191,6 +191,15 @@ def test_a_patch_that_does_not_build_is_told(planted: Planted, script: str, said
         ("rm $FC_ENV/bin/python && cp /bin/true $FC_ENV/bin/python", "bin/python"),
         ("touch $(echo $FC_ENV/lib/python3*/site-packages)/evil.pth", "evil.pth"),
         ("mkdir -p $FC_WORKDIR/tests; echo 'def test_it(): pass' > $FC_WORKDIR/tests/test_it.py", "the tests"),
+        (
+            "for f in $FC_ENV/lib/python3*/site-packages; do echo 'import os' > $f/__editable__.planted-1.pth; done",
+            "__editable__.planted-1.pth",
+        ),
+        (
+            "for f in $FC_ENV/lib/python3*/site-packages; do mkdir $f/planted-1.dist-info;"
+            " echo '[pytest11]' > $f/planted-1.dist-info/entry_points.txt; done",
+            "planted-1.dist-info/entry_points.txt",
+        ),
         ("printf '[pytest]\\naddopts = --co\\n' > $FC_WORKDIR/pytest.ini", "the tests or their configuration"),
     ],
 )

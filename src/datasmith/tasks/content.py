@@ -31,7 +31,8 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         rf"\b(getattr|setattr|delattr|vars|dir)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
         r"\bunittest\.mock\b|\bmonkeypatch\b|__(globals|builtins|subclasses|closure)__\b",
         r"\bsys\.modules\.(values|items|copy)\b|[(=]\s*sys\.modules\s*\)|\bfor\b.*\bin\s+sys\.modules\b",
-        r"\bin\s+sys\.modules\b|\bsys\.modules\.(get|keys|__contains__|__getitem__)\b",
+        r"\bin\s+sys\.modules\b|\bsys\.modules\.(get|keys|setdefault|update|pop|__\w+__)\b|\bsys\.modules\s*\|=",
+        r"\bsys\.modules\s*\[(?!\s*__name__\s*\])",
         r"\bget_(objects|referrers|referents)\s*\(",
         r"\bmeta_path\b|\bpath_hooks\b|\bMetaPathFinder\b|\bpath_importer_cache\b",
     ),
@@ -50,11 +51,14 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"""\b(CDLL|PyDLL|LoadLibrary)\s*\(\s*(None|["'](libc|libpython))|\bctypes\.util\b""",
     ),
     "code made of text": (
-        r"""(?<![\w.])(exec|eval|__import__)\s*\((?!["'][\w.]+["']\))""",
+        r"""(?<![\w.])(?<!def )(exec|eval|__import__)\s*\((?!["'][\w.]+["']\))""",
         r"""\bgetattr\s*\([^,]+,\s*["'][^"']*["']\s*[+%.]|\b__code__\s*=[^=]|\bCodeType\b|\bmarshal\b""",
         r"\bcodecs\.decode\b|\bb(16|32|64|85)decode\b|\bfromhex\b|\[::-1\]\s*\)\s*\(|\battrgetter\s*\([^\"')]",
     ),
     "equality with everything": (r"def\s+__eq__\b.*:\s*return\s+True\b",),
+    "the start of the interpreter": (
+        r"""\.pth\b|\b__editable__|\bentry_points\s*[=(]|\b(site|user)customize\b|\bpy_compile\b|\bcompileall\b""",
+    ),
     "git's objects": (r"\bcat-file\b|\.git/|\brev-list\b|\bfor-each-ref\b",),
 }
 """What is refused, and the expressions that find it in one line."""

@@ -19,6 +19,7 @@ _STARTUP = re.compile(r"(sitecustomize|usercustomize)(\..*)?")
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
 _ASV_CONFIG = ("asv*.json", "asv*.jsonc", ".asv*.json", ".asv*.jsonc")
 _TOOLS = frozenset({"asv", "asv_runner", "asv_bench", "pytest", "_pytest", "pluggy", "xdist", "iniconfig"})
+_LIBRARIES = frozenset({"numpy", "pandas", "scipy", "setuptools", "pip", "wheel"})
 _PYTEST_OPTION = re.compile(
     r"pytest|\baddopts\b|\btestpaths\b|\bpython_(files|classes|functions)\b|\bfilterwarnings\b|\bxfail_strict\b"
     r"|\busefixtures\b|\brequired_plugins\b|\bnorecursedirs\b|\bcollect_ignore"
@@ -68,7 +69,7 @@ def _reasons(change: FileChange, benchmark_dir: str) -> list[str]:
     if change.binary_bytes is not None and change.binary_bytes > MAX_BINARY_BYTES:
         found.append(f"{_shown(change.path)}: binary of {change.binary_bytes} bytes (at most {MAX_BINARY_BYTES})")
     if change.new and _shadows(change.path):
-        found.append(f"{_shown(change.path)}: would be imported instead of a module of Python or of the grader")
+        found.append(f"{_shown(change.path)}: would be imported instead of a module of others")
     if _name(change.path.lower()) in ("setup.cfg", "pyproject.toml") and _configures_pytest(change):
         found.append(f"{_shown(change.path)}: changes near the configuration of the tests")
     return found
@@ -138,7 +139,8 @@ def _shadows(path: str) -> bool:
     stem = parts[0].split(".", 1)[0]
     if len(parts) == 1 and not parts[0].endswith((".py", ".so", ".pyc", ".pyd")):
         return False
-    return stem in _TOOLS or stem in sys.stdlib_module_names
+    whole = len(parts) == 1 or parts[1:] == ["__init__.py"]
+    return stem in _TOOLS or stem in sys.stdlib_module_names or (stem in _LIBRARIES and whole)
 
 
 def _configures_pytest(change: FileChange) -> bool:

@@ -5,6 +5,11 @@
 # Arguments: DIRECTORY, or ENVIRONMENT TREE.
 export LC_ALL=C
 print_of() {
+    # Of a single file the content alone: its name may hold a version.
+    if [ -f "$1" ] && [ ! -L "$1" ]; then
+        /usr/bin/sha256sum < "$1" | /usr/bin/cut -c1-64
+        return
+    fi
     {
         /usr/bin/find "$1" -type f ! -path "*/__pycache__/*" -print0 | /usr/bin/sort -z |
             /usr/bin/xargs -0 -r /usr/bin/sha256sum
@@ -17,15 +22,18 @@ if [ "$#" -eq 1 ]; then
     print_of .
     exit
 fi
-for entry in pyvenv.cfg bin/* lib/*/site-packages/* lib/*/site-packages/.[!.]*; do
-    printf '%s %s\n' "$(print_of "$entry")" "$entry"
+for entry in pyvenv.cfg bin/* bin/.[!.]* bin/..?* lib/*/site-packages/* lib/*/site-packages/.[!.]* \
+    lib/*/site-packages/..?* lib/*/site-packages/*.dist-info/entry_points.txt; do
+    if [ -e "$entry" ] || [ -L "$entry" ]; then
+        printf '%s %s\n' "$(print_of "$entry")" "$(printf '%s' "$entry" | /usr/bin/tr '\n' '?')"
+    fi
 done
 
 cd -- "$2" || exit 1
 tests=$(/usr/bin/find . -type f ! -path './.git/*' \( \
     -name '*.py' \( -path '*/test/*' -o -path '*/tests/*' -o -name 'test_*' -o -name '*_test.py' -o -name conftest.py \) \
     -o -name 'pytest.ini' -o -name '.pytest.ini' -o -name 'pytest.toml' -o -name '.pytest.toml' -o -name 'tox.ini' \
-    -o -name 'setup.cfg' -o -name 'pyproject.toml' -o -name 'sitecustomize*' -o -name 'usercustomize*' -o -name '*.pth' \
-    \) ! -path '*/__pycache__/*' -print0 |
+    -o -name 'entry_points.txt' -o -name 'setup.cfg' -o -name 'pyproject.toml' -o -name 'sitecustomize*' -o -name 'usercustomize*' -o -name '*.pth' \
+    \) -print0 |
     /usr/bin/sort -z | /usr/bin/xargs -0 -r /usr/bin/sha256sum | /usr/bin/sha256sum | /usr/bin/cut -c1-64)
 printf '%s the tests or their configuration\n' "$tests"

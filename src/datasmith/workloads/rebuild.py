@@ -13,6 +13,8 @@ _COMPILED = re.compile(
     re.IGNORECASE,
 )
 
+CLEAN_TIMEOUT_S = 300.0
+
 
 def touches_compiled(patch: str) -> bool:
     """True where a git diff changes a file that a build turns into machine code, or a build description."""
@@ -39,15 +41,35 @@ def rebuild(container: Container, script: str, build_args: Mapping[str, str], *,
     result = container.exec(["/bin/bash", "-c", script], timeout=timeout, env=env)
     if not result.ok:
         return f"the patched tree does not build: {told(result, timeout)}"
+    problem = _without_byte_code(container)
+    if problem:
+        return problem
     after = environment_prints(container)
     own = build_args.get("FC_IMPORT_NAMES", "").split()
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    start_up = {digest for name, digest in before.items() if _runs_at_start(name)}
     foreign = sorted(name for name in changed if not _is_own(name, own))
+    foreign += sorted(name for name in changed if _runs_at_start(name) and after.get(name, "") not in {"", *start_up})
     return f"its build changed what is not its own: {', '.join(foreign[:5])}" if foreign else None
+
+
+def _without_byte_code(container: Container) -> str | None:
+    """Take away what a build may have left for Python to run in the place of the tree's sources."""
+    words = ["/usr/bin/find", WORKDIR, "-name", "__pycache__", "-prune", "-exec", "/bin/rm", "-rf", "{}", "+"]
+    done = container.exec(words, timeout=CLEAN_TIMEOUT_S)
+    return None if done.ok else f"byte code of the build cannot be deleted: {told(done, CLEAN_TIMEOUT_S)}"
+
+
+def _runs_at_start(entry: str) -> bool:
+    """True for what an interpreter, or pytest, runs of an environment by itself; a new version may rename it."""
+    name = entry.rpartition("/")[2]
+    return name.endswith((".pth", "entry_points.txt")) or (name.startswith("__editable__") and name.endswith(".py"))
 
 
 def _is_own(entry: str, import_names: list[str]) -> bool:
     """True where an entry of the environment may be the package itself: its modules, or what its installation notes."""
+    if entry.endswith(".dist-info/entry_points.txt"):
+        return True
     place, _, name = entry.rpartition("/")
     if not place.endswith("/site-packages"):
         return False
