@@ -5,12 +5,13 @@ import random
 import sys
 import textwrap
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
-from datasmith.workloads.inside.capture import capture
+from datasmith.workloads.inside.capture import Recorder, capture
+from datasmith.workloads.inside.describe import Describer
 from datasmith.workloads.outputs import difference
 
 SUITE = """
@@ -110,6 +111,50 @@ def test_what_is_returned_and_what_is_changed_is_seen(suite: ModuleType) -> None
     assert len(values(first)["self.data"][0][4]) == 5  # type: ignore[index]
     assert difference(first["values"], again["values"]) is None  # type: ignore[arg-type]
     assert difference(first["values"], other["values"]) is not None  # type: ignore[arg-type]
+
+
+class Keeper:
+    """Shows nothing but what it is asked for."""
+
+    def __init__(self) -> None:
+        self._rows = [3, 1, 2]
+        self._kept: list[int] | None = None
+
+    def ordered(self) -> list[int]:
+        """The rows, kept in order for the next time."""
+        self._kept = self._kept or sorted(self._rows)
+        return self._kept
+
+
+def test_a_cache_in_private_parts_is_no_output(suite: ModuleType) -> None:
+    """What an arm keeps for itself is not held against it; where base changes something, the arm has to."""
+
+    def told(keeps: bool) -> object:
+        holder = SimpleNamespace(keeper=Keeper())
+        recorder = Recorder(Describer(1))
+        before = recorder.state(holder, ())
+        recorder.add("returned value", holder.keeper.ordered() if keeps else [1, 2, 3])
+        recorder.changes(before, recorder.state(holder, ()))
+        return json.loads(json.dumps(recorder.finish()))
+
+    assert "self.keeper (inside)" in [label for label, _ in told(True)]  # type: ignore[attr-defined]
+    assert difference(told(False), told(True)) is None  # type: ignore[arg-type]
+    assert difference(told(True), told(False)) is not None  # type: ignore[arg-type]
+    assert difference(told(True), told(True)) is None  # type: ignore[arg-type]
+
+
+def test_a_line_that_is_passed_again_has_a_value_of_its_own(suite: ModuleType) -> None:
+    """Also where all that a call told is compared as one value: the same calls agree, no others do."""
+
+    def whole(*seen: int) -> list[object]:
+        recorder = Recorder(Describer(1))
+        for value in seen:
+            recorder.keep(8, value)
+        return [["input 1", json.loads(json.dumps(recorder.whole()))]]
+
+    assert difference(whole(1, 2, 3), whole(1, 2, 3)) is None  # type: ignore[arg-type]
+    for other in ((1, 2, 4), (0, 2, 3), (1, 3, 3), (1, 2)):
+        assert difference(whole(1, 2, 3), whole(*other)) is not None  # type: ignore[arg-type]
 
 
 def test_functions_inside_a_benchmark_stay_as_they_are(suite: ModuleType) -> None:

@@ -17,7 +17,7 @@ import types
 import warnings
 from time import perf_counter
 
-from .describe import Describer, attributes
+from .describe import Describer, attributes, public
 from .foreign import Node
 from .report import TYPE_CHECKING, failure
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 KEEP = "\0keep"
 """Stands in rewritten code where the recorder's `keep` is to be called."""
+INSIDE = " (inside)"
+"""Ends the label of something that changed, and looks the same to whoever uses it."""
 MOST_RECORDS = 100
 """All values up to this many, then every 2^k-th: a loop of a million calls is not described a million times."""
 
@@ -73,10 +75,12 @@ class Recorder:
         return {name: self._text(value) for name, value in parts}
 
     def changes(self, before: dict[str, str], after: dict[str, str]) -> None:
-        """Record what is not as it was before."""
+        """Record what is not as it was before; `INSIDE` marks what only shows in private parts, as a cache does."""
         for name, text in after.items():
             if before.get(name) != text:
-                self.records.append([name, self._describer.take(text)])
+                node = self._describer.take(text)
+                seen = name in before and public(json.loads(before[name])) == public(json.loads(text))
+                self.records.append([name + INSIDE if seen else name, node])
 
     def _text(self, value: object) -> str:
         describer = self._describer.anew()
@@ -89,8 +93,15 @@ class Recorder:
         return text
 
     def whole(self) -> Node:
-        """Everything that was seen, as one value."""
-        return ["object", "call", self.finish(), False]
+        """Everything that was seen, as one value; a line that was passed several times has a part for each."""
+        parts: Node = []
+        passed: dict[object, int] = {}
+        for record in self.finish():
+            assert isinstance(record, list)
+            label, node = record
+            passed[label] = passed.get(label, 0) + 1
+            parts.append([f"{label} #{passed[label]}", node])
+        return ["object", "call", parts, False]
 
     def finish(self) -> Node:
         """Everything that was seen."""

@@ -203,6 +203,15 @@ class Describer:
         return ["object", name, [[key, self.look(item)] for key, item in found], True]
 
 
+def public(node: object) -> object:
+    """A description without the private parts of objects that show no others."""
+    if not isinstance(node, list):
+        return node
+    if len(node) == 4 and node[0] == "object" and node[3] is True:
+        return [*node[:2], [], True]
+    return [public(part) for part in node]
+
+
 def attributes(value: object) -> list[tuple[str, object]]:
     """Names and values of an object's attributes, slots included; in the order of names."""
     found = dict(getattr(value, "__dict__", {}))
