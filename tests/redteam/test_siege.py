@@ -1,4 +1,4 @@
-"""Attacks that run: on samplelib's product of matrices, in one session with an honest solution and with nothing."""
+"""Attacks that run: on samplelib's matrices and polynomials, in one session with an honest solution and nothing."""
 
 import json
 import time
@@ -20,8 +20,10 @@ from tests.sandboxes import embedded_engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 
-MATMUL = "bench_matrix.Product.time_matmul(20)"
-NAMES = (*(attack.name for attack in read_patches(ATTACKS)), *HIDDEN)
+WORKLOADS = ("bench_matrix.Product.time_matmul(20)", "bench_interpolate.Evaluate.time_lagrange")
+ELSEWHERE = ("import-at-start", "lazy-package", "number-on-demand")
+"""Refused unseen, or on another benchmark: run by hand, with `fc-eval redteam --workload '*' --past-policy`."""
+NAMES = (*(attack.name for attack in read_patches(ATTACKS) if attack.name not in ELSEWHERE), *HIDDEN)
 
 
 def honest(task: Task) -> Attack:
@@ -37,12 +39,12 @@ def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
     place = tmp_path_factory.mktemp("siege")
     engine = embedded_engine(place / "cache")
     task, image, folder = samplelib(place, engine).task(4)
-    hidden = [attack for attack in generic_attacks(Tree.of_task(task, folder)) if attack.name in HIDDEN]
+    known = [*read_patches(ATTACKS), *generic_attacks(Tree.of_task(task, folder))]
     return besiege(
         engine,
         image,
-        task.model_copy(update={"workloads": (MATMUL,)}),
-        [honest(task), *read_patches(ATTACKS), *hidden],
+        task.model_copy(update={"workloads": WORKLOADS}),
+        [honest(task), *(attack for attack in known if attack.name in NAMES)],
         terms=Terms(max_rounds=8),
         limits=Limits(cpus=(usable_cores()[-1],)),
         say=lambda *_: None,

@@ -29,6 +29,11 @@ def time_dropped():
         total += sum(work(i))
     kept: int = len(work(5))
 
+def time_asked():
+    for value in work(3):
+        if work(value):
+            assert work(1) == [0]
+
 def time_returned():
     return work(2)
 
@@ -98,6 +103,16 @@ def test_values_that_a_benchmark_drops_are_seen(suite: ModuleType) -> None:
     assert found[at["kept: int = len(work(5))"]] == [["int", "5"]]
     assert found["returned value"] == [["none"]]
     assert set(vars(suite)) == names
+
+
+def test_values_that_are_only_asked_for_are_seen(suite: ModuleType) -> None:
+    """What a loop goes over, conditions, assertions."""
+    found = values(capture(benchmark(suite, "time_asked"), 1))
+    lines = SUITE.splitlines()
+    at = {text.strip(): f"line {number}" for number, text in enumerate(lines, 1)}
+    assert found[at["for value in work(3):"]][0][2] == 3  # type: ignore[index]
+    assert [node[2] for node in found[at["if work(value):"]]] == [0, 1, 4]  # type: ignore[index]
+    assert found[at["assert work(1) == [0]"]] == [["bool", True]] * 2
 
 
 def test_what_is_returned_and_what_is_changed_is_seen(suite: ModuleType) -> None:

@@ -140,6 +140,26 @@ class Keep(ast.NodeTransformer):
         node.value = self._kept(node.value)
         return node
 
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """`for x in f():` what it goes over, where that is no name."""
+        self.generic_visit(node)
+        node.iter = self._called(node.iter)
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """`if f():`."""
+        self.generic_visit(node)
+        node.test = self._called(node.test)
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """`assert f()`."""
+        node.test = self._called(node.test)
+        return node
+
+    def _called(self, value: ast.expr) -> ast.expr:
+        return self._kept(value) if any(isinstance(part, ast.Call) for part in ast.walk(value)) else value
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """A function in the function is left as it is; so is a class."""
         return node
