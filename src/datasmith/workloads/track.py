@@ -6,7 +6,7 @@ import numpy as np
 
 from datasmith.stats.paired import interval
 from datasmith.workloads import audit
-from datasmith.workloads.base import BASE, CONTROL, Measurement, Workload
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.launch import START_ALLOWANCE_S
 from datasmith.workloads.summary import Launches, log_ratios
@@ -105,8 +105,12 @@ class Track:
         return found is not None and found[0] == "undecided"
 
     def _undisturbed(self) -> int:
-        """Rounds of the arm that the host disturbed most, in which it can be compared with base."""
-        return min((len(log_ratios(self.launches, arm)) for arm in self.arms if arm != BASE), default=0)
+        """Rounds in which the arm of merged code that was disturbed most can be compared with base.
+
+        A submission that makes noise of its own prolongs nothing.
+        """
+        merged = [arm for arm in self.arms if arm in {CONTROL, EXPERT}] or [arm for arm in self.arms if arm != BASE]
+        return min((len(log_ratios(self.launches, arm)) for arm in merged), default=0)
 
     def _hopeless(self, played: int) -> bool:
         """True where the host disturbs so many launches that the workload will end as an invalid measurement."""
