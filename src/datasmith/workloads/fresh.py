@@ -28,7 +28,7 @@ ALLOWANCE_S = 2e-5
 Calls that take base less than this are not judged at all.
 """
 SLOWER_BESIDE = 1.25
-"""Telling and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere."""
+"""Looking and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere."""
 CONFIDENCE = 0.95
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
@@ -91,39 +91,39 @@ def proven(ratios: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Seconds that base spends beside each call on fresh inputs: on setting it up, and on telling what it computed."""
+    """Seconds that base spends beside a call on fresh inputs: on setting it up, and on looking at what came of it."""
 
     setup_s: float
-    telling_s: float
+    looking_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class FreshTimes:
-    """Seconds of a launch on fresh inputs, an entry for each: the call with telling, alone, and setting it up."""
+    """Seconds of a launch on fresh inputs, an entry for each: the call with looks at it, alone, and setting it up."""
 
-    told: Sequence[float]
+    looked: Sequence[float]
     calls: Sequence[float]
     setups: Sequence[float]
 
     @property
     def is_whole(self) -> bool:
-        """True where the launch told all three of each input."""
-        return bool(self.calls) and len(self.told) == len(self.calls) == len(self.setups)
+        """True where the launch looked all three of each input."""
+        return bool(self.calls) and len(self.looked) == len(self.calls) == len(self.setups)
 
     def beside(self) -> Beside:
         """What a launch of base spends beside its calls."""
-        telling = [told - call for told, call in zip(self.told, self.calls, strict=True)]
-        return Beside(median(self.setups), median(telling))
+        looking = [looked - call for looked, call in zip(self.looked, self.calls, strict=True)]
+        return Beside(median(self.setups), median(looking))
 
     def samples(self, base: Beside | None) -> tuple[float, ...]:
-        """Seconds per call: the call, and what telling and setting up take beyond all that base needs for them.
+        """Seconds per call: the call, and what looking and setting up take beyond all that base needs for them.
 
         That is where work is done that was put off, or done beforehand. `base`: None for a launch of base itself.
         """
         if base is None:
             return tuple(self.calls)
-        usual_s, set_up_s = SLOWER_BESIDE * base.telling_s, SLOWER_BESIDE * base.setup_s
+        usual_s, set_up_s = SLOWER_BESIDE * base.looking_s, SLOWER_BESIDE * base.setup_s
         return tuple(
-            call + max(0.0, told - call - usual_s) + max(0.0, setup - set_up_s)
-            for told, call, setup in zip(self.told, self.calls, self.setups, strict=True)
+            call + max(0.0, looked - call - usual_s) + max(0.0, setup - set_up_s)
+            for looked, call, setup in zip(self.looked, self.calls, self.setups, strict=True)
         )

@@ -17,7 +17,7 @@ class Capture:
     """What one launch said of its outputs: values, or a reason why there are none; seconds it took to say that.
 
     On fresh inputs, seconds of each call alone (`calls`) and of setting it up (`setups`); the launch's samples are with
-    telling what it computed.
+    looks at what it computed.
     """
 
     values: JsonValue = None

@@ -116,13 +116,13 @@ def test_no_answer_is_known_beforehand(
     """Parameters, literals, constants of the module and setup_cache: what was stored of them is never asked again."""
     library.work(*own)
     times, values = time_fresh(made(name, owner, index), 12345, "everything")
-    timed = library.asked[-len(times.told) :]
+    timed = library.asked[-len(times.looked) :]
     assert own not in library.asked[1:]
     assert len(set(timed)) > 1
     assert all(len(given) == len(own) for given in timed)
     assert library.misses >= 1 + len(set(timed))
-    assert len(values) == len(times.told) == len(times.setups)
-    assert all(0 < call <= told for call, told in zip(times.calls, times.told, strict=True))
+    assert len(values) == len(times.looked) == len(times.setups)
+    assert all(0 < call <= told for call, told in zip(times.calls, times.looked, strict=True))
     assert all(setup_s > 0 for setup_s in times.setups)
 
 

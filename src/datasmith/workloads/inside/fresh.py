@@ -136,22 +136,22 @@ def fresh_directory() -> None:
 
 
 class Times:
-    """Of each input that is new to the process, seconds: setting up, the call with telling, the call alone.
+    """Of each input that is new to the process, seconds: setting up, the call with looks at it, the call alone.
 
-    Work that was put off until somebody looks is done in the telling, work that was done beforehand in setting up. How
+    Work that was put off until somebody looks is done in the looks, work that was done beforehand in setting up. How
     long these take for code that does neither is what base's own launches say.
     """
 
     def __init__(self) -> None:
         self.setups: list[float] = []
-        self.told: list[float] = []
+        self.looked: list[float] = []
         self.calls: list[float] = []
 
-    def add(self, setup_s: float, told_s: float, telling_s: float) -> None:
+    def add(self, setup_s: float, looked_s: float, looking_s: float) -> None:
         """One input."""
         self.setups.append(setup_s)
-        self.told.append(told_s)
-        self.calls.append(max(told_s - telling_s, 1e-9))
+        self.looked.append(looked_s)
+        self.calls.append(max(looked_s - looking_s, 1e-9))
 
 
 def time_fresh(benchmark: Benchmark, twist: int, what: str) -> tuple[Times, Node]:
