@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, get_args
 
 from pydantic import JsonValue
@@ -45,7 +45,7 @@ class FreshCheck:
             return {}
         unlike = {}
         for arm in claimed:
-            found = self._launch(arm, fresh, base.beside)
+            found = self._launch(arm, base.like(fresh), base.beside)
             differs = _unlike(base, found)
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
@@ -62,7 +62,7 @@ class FreshCheck:
                 continue
             agreed = expert is not None and difference(base.values, expert.values) is None
             for arm in suspects:
-                differs = _unlike(base, self._launch(arm, fresh, base.beside))
+                differs = _unlike(base, self._launch(arm, base.like(fresh), base.beside))
                 if differs and agreed and arm not in unlike and self._is_stable(base, fresh):
                     unlike[arm] = differs
         return unlike
@@ -75,11 +75,11 @@ class FreshCheck:
         capture, times = _told(launched), fresh_times(launched)
         if capture is None or times is None:
             return None, None
-        base = _Base(capture.values, times.beside())
-        return base, _told(self._launch(EXPERT, fresh, base.beside))
+        base = _Base(capture.values, times.beside(), len(times.calls))
+        return base, _told(self._launch(EXPERT, base.like(fresh), base.beside))
 
     def _is_stable(self, base: "_Base", fresh: Fresh) -> bool:
-        again = _told(self._launch(BASE, fresh, None))
+        again = _told(self._launch(BASE, base.like(fresh), None))
         return again is not None and difference(base.values, again.values) is None
 
 
@@ -89,6 +89,11 @@ class _Base:
 
     values: JsonValue
     beside: Beside
+    inputs: int
+
+    def like(self, fresh: Fresh) -> Fresh:
+        """The same with as many inputs as base had time for: a faster arm would have time for more."""
+        return replace(fresh, inputs=self.inputs)
 
 
 def fresh_times(launched: Launched) -> FreshTimes | None:

@@ -32,10 +32,14 @@ Moved = Literal["everything", "numbers", "seeds"]
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """Other inputs than the suite's, drawn by `twist`: see `inside/moves.py` for what is moved."""
+    """Other inputs than the suite's, drawn by `twist`: see `inside/moves.py` for what is moved.
+
+    inputs: so many of them; 0: as many as a short time allows, which is what base is asked for.
+    """
 
     twist: int
     what: Moved = "everything"
+    inputs: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -312,10 +312,10 @@ class _Bench:
         if not claims or not {BASE, EXPERT} <= set(track.arms) or self._watch is None:
             return
 
-        rounds: dict[Fresh, int] = {}
+        rounds: dict[int, int] = {}
 
         def made(arm: str, fresh: Fresh, beside: Beside | None) -> Launched:
-            number = rounds.setdefault(fresh, FRESH_ROUND - len(rounds))
+            number = rounds.setdefault(fresh.twist, FRESH_ROUND - len(rounds))
             order = Order(self._benchmark_dir, arm, number, self._plan.cpu, fresh=fresh)
             for _ in range(1 + self._plan.retries):
                 launched = launch(self._arms[arm], track.workload, CALIBRATING, order)

@@ -127,6 +127,14 @@ def test_work_is_counted_where_it_is_done_beforehand() -> None:
     assert row.ratio == pytest.approx(10, rel=0.05)
 
 
+def test_all_arms_are_asked_for_as_many_inputs_as_base_had_time_for() -> None:
+    """One, in this simulation; base itself is not told how many."""
+    base, agent = SimulatedContainer(about(1e-3, 1)), SimulatedContainer(about(1e-4, 4))
+    run(agent, base=base)
+    asked = [[request["fresh"]["inputs"] for request in arm.requests if request["fresh"]] for arm in (base, agent)]  # type: ignore[index]
+    assert asked == [[0], [1]]
+
+
 def test_luck_on_other_inputs_is_no_speed_up() -> None:
     """Of a claim that was refuted only what is certain is left; what is slower stays slower."""
     lucky = [0.9, -0.4, 0.3, 0.2, -0.1, 0.5]

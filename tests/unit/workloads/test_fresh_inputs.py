@@ -126,6 +126,15 @@ def test_no_answer_is_known_beforehand(
     assert all(setup_s > 0 for setup_s in times.setups)
 
 
+def test_as_many_inputs_as_base_had_time_for(
+    made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However fast the arm is: what it computes can be compared input by input."""
+    monkeypatch.setattr("datasmith.workloads.inside.fresh.TIMED_S", 0.0)
+    assert len(time_fresh(made("time_literal"), 5, "everything")[0].calls) == 1
+    assert len(time_fresh(made("time_literal"), 5, "everything", 3)[0].calls) == 3
+
+
 def test_seeds_alone_can_be_moved(library: Library, made: Callable[..., TimeBenchmark]) -> None:
     """Where other numbers would not do: sizes stay."""
     time_fresh(made("time_parameter", "Suite", 1), 5, "seeds")

@@ -35,13 +35,13 @@ MOST_RECORDS = 100
 class Recorder:
     """Takes the values that a call makes.
 
-    `looking_s`: seconds that looking at them took, in which work may be done that was put off. `telling_s`: seconds
-    that describing them took, in which none is.
+    `seen`: how many there were. `looking_s`: seconds that looking at them took, in which work may be done that was put
+    off. `telling_s`: seconds that describing them took, in which none is.
     """
 
     def __init__(self, describer: Describer) -> None:
         self._describer = describer
-        self._seen = 0
+        self.seen = 0
         self.records: Node = []
         self.looking_s = 0.0
         self.telling_s = 0.0
@@ -53,8 +53,8 @@ class Recorder:
 
     def keep(self, line: int, value: object) -> object:
         """Describe a value now, before anything can change it, and give it back."""
-        self._seen += 1
-        if self._seen <= MOST_RECORDS or not self._seen & (self._seen - 1):
+        self.seen += 1
+        if self.seen <= MOST_RECORDS or not self.seen & (self.seen - 1):
             self.add(f"line {line}", value)
         return value
 
@@ -105,7 +105,7 @@ class Recorder:
 
     def finish(self) -> Node:
         """Everything that was seen."""
-        self.records.append(["values", ["int", str(self._seen)]])
+        self.records.append(["values", ["int", str(self.seen)]])
         return self.records
 
 

@@ -12,7 +12,7 @@ import random
 import sys
 from time import perf_counter
 
-from .capture import Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
+from .capture import MOST_RECORDS, Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
 from .describe import Describer
 from .moves import Move, Moves, moved
 from .report import TYPE_CHECKING
@@ -28,6 +28,8 @@ WARM_S = 0.05
 TIMED_INPUTS = 5
 TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
+KEPT_VALUES = 2000
+"""So many are sent through a recorder to see how long that takes."""
 _OF_ASV = frozenset(
     (
         *("timeout", "number", "repeat", "rounds", "warmup_time", "sample_time", "processes", "version", "params"),
@@ -154,8 +156,22 @@ class Times:
         self.calls.append(max(looked_s - looking_s, 1e-9))
 
 
-def time_fresh(benchmark: Benchmark, twist: int, what: str) -> tuple[Times, Node]:
-    """How long the benchmark takes on inputs that are new to the process, and what it computes of them."""
+def keeping_s() -> float:
+    """Seconds that it takes to send one value through a recorder that has seen enough of them."""
+    recorder = Recorder(Describer(0))
+    for _ in range(MOST_RECORDS):
+        recorder.keep(0, None)
+    started = perf_counter()
+    for _ in range(KEPT_VALUES):
+        recorder.keep(0, None)
+    return (perf_counter() - started - recorder.telling_s) / KEPT_VALUES
+
+
+def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> tuple[Times, Node]:
+    """How long the benchmark takes on inputs that are new to the process, and what it computes of them.
+
+    `count`: on so many; 0: on as many as TIMED_S allows.
+    """
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
     inputs = Inputs(benchmark, what)
@@ -166,14 +182,15 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str) -> tuple[Times, Node
         watched_call(benchmark, warming)
         if perf_counter() - started > WARM_S:
             break
-    times = Times()
+    times, kept_s = Times(), keeping_s()
     values: Node = []
     started = perf_counter()
-    for number in range(1, TIMED_INPUTS + 1):
+    for number in range(1, (count or TIMED_INPUTS) + 1):
         recorder = Recorder(describer)
         setup_s = inputs.make(twist + number, recorder)
-        times.add(setup_s, watched_call(benchmark, recorder), recorder.looking_s)
+        looked_s = watched_call(benchmark, recorder)
+        times.add(setup_s, max(looked_s - recorder.seen * kept_s, recorder.looking_s), recorder.looking_s)
         values.append([f"input {number}", recorder.whole()])
-        if perf_counter() - started > TIMED_S:
+        if not count and perf_counter() - started > TIMED_S:
             break
     return times, values

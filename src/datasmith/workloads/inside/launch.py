@@ -110,7 +110,7 @@ class Checks:
 def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks: Checks) -> dict[str, object]:
     """Time the benchmark on inputs that nobody knew beforehand, and say what it computes of them."""
     assert isinstance(wanted, dict)
-    times, values = checks.time_fresh(benchmark, int(wanted["twist"]), str(wanted["what"]))
+    times, values = checks.time_fresh(benchmark, int(wanted["twist"]), str(wanted["what"]), int(wanted["inputs"]))
     report.say({"samples": times.looked, "number": 1, "run_s": sum(times.looked), "setup_s": 0.0, "own": {}})
     return {"values": values, "calls": times.calls, "setups": times.setups}
 
