@@ -68,8 +68,8 @@ class Sheet:
 
     def _table(self) -> Table:
         table = Table(title=Text(self._title), title_justify="left")
-        for column, cells in zip(self._columns, zip(*self._rows, strict=True), strict=True):
-            longest = max(map(cell_len, (column.name, *cells)))
+        for number, column in enumerate(self._columns):
+            longest = max(map(cell_len, (column.name, *(row[number] for row in self._rows))))
             table.add_column(
                 column.name,
                 justify="right" if column.right else "left",

@@ -26,6 +26,16 @@ def test_markup_and_escape_codes_in_names_are_not_obeyed(tmp_path: Path) -> None
     assert "[red]x[/red]" in text
 
 
+def test_a_run_without_any_trial_is_printed(tmp_path: Path) -> None:
+    """As it is right after a run was stopped: tables without rows, and no failure."""
+    run = SampleRun(tmp_path / "r", ["t"], ["good"])
+    record = run.folder.read_run()
+    assert record is not None
+    target = io.StringIO()
+    print_report(build_report(run.folder, record, "floor"), Path("p"), Console(file=target, width=200))
+    assert "0 of 1" in target.getvalue() and "trials" in target.getvalue()
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """A run of three agents."""
