@@ -109,7 +109,7 @@ def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
 def pack(
     *,
     dataset: DatasetOption,
-    to: Annotated[Path, typer.Option("--to", help="Directory of the release; it is replaced.")],
+    to: Annotated[Path, typer.Option("--to", help="Directory of the release; an earlier one is replaced.")],
     name: Annotated[str, typer.Option("--name", help="The dataset's name.")],
     release: Annotated[str, typer.Option("--release", help="The release's name, as in 2026-03.")],
     task_id: TaskOption = None,

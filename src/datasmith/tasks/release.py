@@ -14,7 +14,7 @@ from typing import Annotated, Literal, Protocol
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from datasmith.docker.archive import unpack
-from datasmith.errors import ContainerError, InvalidTask, TaskError
+from datasmith.errors import ConfigError, ContainerError, InvalidTask, TaskError
 from datasmith.tasks.drafts import replacing
 from datasmith.tasks.folder import check_task, read_task, task_digest
 
@@ -152,8 +152,11 @@ def write_release(folders: Mapping[str, Path], target: Path, *, name: str, relea
     """Pack task folders into `target`, release.json last; the same folders always give the same bytes.
 
     Raises:
+        ConfigError: `target` is there and is no release: it is not replaced.
         InvalidTask: a folder breaks the contract; nothing is written.
     """
+    if _holds_something_else(target):
+        raise ConfigError(f"--to {target}: is there and is no release, so it is not replaced (example: --to release)")
     problems = [problem for folder in folders.values() for problem in check_task(folder)]
     if problems:
         raise InvalidTask(problems)
@@ -163,6 +166,14 @@ def write_release(folders: Mapping[str, Path], target: Path, *, name: str, relea
         index = ReleaseIndex(name=name, release=release, tasks=packed)
         (draft / INDEX).write_text(index.model_dump_json(indent=1) + "\n", encoding="utf-8")
     return index
+
+
+def _holds_something_else(target: Path) -> bool:
+    """True where replacing `target` would take away what no release wrote."""
+    if not target.is_dir():
+        return os.path.lexists(target)
+    found = {path.name for path in target.iterdir()}
+    return bool(found) and (INDEX not in found or not found <= {INDEX, "tasks"})
 
 
 def _pack(folder: Path, archive: Path) -> PackedTask:

@@ -78,6 +78,24 @@ def test_a_broken_folder_is_not_packed(folders: dict[str, Path], tmp_path: Path)
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("there", ["notes.txt", "mine/thesis.tex", "mine/tasks/thesis.tex"])
+def test_only_a_release_is_replaced(folders: dict[str, Path], tmp_path: Path, there: str) -> None:
+    """A file, or a directory that holds anything else, stays as it is."""
+    (tmp_path / there).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / there).write_text("years of work")
+    with pytest.raises(ConfigError, match=r"--to .*is no release.*example: --to release"):
+        write_release(folders, tmp_path / there.partition("/")[0], name="x", release="1")
+    assert (tmp_path / there).read_text() == "years of work"
+
+
+def test_a_release_takes_the_place_of_an_earlier_one(folders: dict[str, Path], release: Path, tmp_path: Path) -> None:
+    """What only the earlier one had is gone; an empty directory is as good as none."""
+    (tmp_path / "empty").mkdir()
+    for target in (release, tmp_path / "empty"):
+        write_release({"acme_calc_2": folders["acme_calc_2"]}, target, name="formulacode", release="2026-04")
+        assert sorted(path.name for path in (target / "tasks").iterdir()) == ["acme_calc_2.tar.gz"]
+
+
 def repacked(release: Path, members: dict[str, bytes | tuple[bytes, str]]) -> None:
     """Put another archive in the place of task 1's, and its digests into release.json: all but the folder's."""
     packed = io.BytesIO()
