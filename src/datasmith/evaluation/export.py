@@ -20,8 +20,10 @@ def export_tasks(folders: Sequence[Path], output: Path, harness: Harness, *, for
 
     Raises:
         InvalidTask: a folder is not in order; then nothing was written.
-        ConfigError: a folder is there already.
+        ConfigError: a folder is there already, or `output` is no directory.
     """
+    if output.exists() and not output.is_dir():
+        raise ConfigError(f"--output {output}: is no directory (example: --output harbor-tasks)")
     problems = [problem for folder in folders for problem in check_task(folder)]
     if problems:
         raise InvalidTask(problems)

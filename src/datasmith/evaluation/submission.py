@@ -60,6 +60,8 @@ def write_submission(folder: RunFolder, target: Path) -> Checked:
             the form of a secret; names each. Nothing is written.
         ConfigError: `target` cannot be written.
     """
+    if target.is_dir():
+        raise ConfigError(f"--to {target}: is a directory (example: --to my-run.tar.gz)")
     names = sorted(_belonging(folder.root))
     found = _check(folder, names)
     if found:
@@ -68,11 +70,12 @@ def write_submission(folder: RunFolder, target: Path) -> Checked:
     digests = {name: hashlib.sha256((folder.root / name).read_bytes()).hexdigest() for name in names}
     manifest = Manifest(run_id=state.run.run_id, tool_version=state.run.tool_version, files=digests)
     data = _packed(folder.root, names, manifest)
+    draft = target.with_name(f".{target.name}.draft")
     try:
-        draft = target.with_name(f".{target.name}.draft")
         draft.write_bytes(data)
         draft.replace(target)
     except OSError as error:
+        draft.unlink(missing_ok=True)
         raise ConfigError(f"--to {target}: {error.strerror} (example: --to my-run.tar.gz)") from error
     return Checked(state, hashlib.sha256(data).hexdigest(), ())
 

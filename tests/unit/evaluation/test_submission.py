@@ -71,6 +71,15 @@ def test_a_complete_run_is_packed_and_holds_what_it_says(run: RunFolder) -> None
     assert (found.problems, found.digest, found.state.n_complete) == ((), written.digest, 6)
 
 
+def test_a_place_that_cannot_be_written_is_left_as_it_was(run: RunFolder, tmp_path: Path) -> None:
+    """A directory as the file, or one that does not exist: said with an example, and no draft stays."""
+    before = sorted(tmp_path.rglob("*"))
+    for target in (tmp_path, tmp_path / "nowhere/mine.tar.gz"):
+        with pytest.raises(ConfigError, match=r"--to .*example: --to my-run\.tar\.gz"):
+            write_submission(run, target)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def _better_score(run: RunFolder) -> None:
     path = run.trial(GOOD) / "trial.json"
     record = json.loads(path.read_text())
