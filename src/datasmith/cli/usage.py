@@ -74,7 +74,8 @@ def _wrong(error: TyperException, app: typer.Typer) -> Iterator[object]:
     if wrong is not None:
         yield wrong
         return
-    named = getattr(error, "option_name", None)
+    unknown = hasattr(error, "possibilities")  # another command's option of that name is no example
+    named = None if unknown else getattr(error, "option_name", None)
     commands = [typer.main.get_command(app)]
     while named and commands:
         command = commands.pop()

@@ -48,8 +48,10 @@ def read_stars(path: Path | None) -> Mapping[str, int]:
 def _read(path: Path, option: str, example: str, parse: Callable[[JsonValue], Value]) -> dict[str, Value]:
     try:
         found = json.loads(path.read_text("utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("no JSON object")
         return {name: parse(value) for name, value in found.items()}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"{option} {path}: cannot be read: {error} (example of its text: {example})") from error
 
 

@@ -219,7 +219,8 @@ def open_run(runs_dir: Path, reference: str) -> RunFolder:
         if (root / "run.json").is_file():
             return RunFolder(root)
     known = sorted(path.parent.name for path in runs_dir.glob("*/run.json"))
-    raise ConfigError(f"RUN {reference}: no run.json there (known: {', '.join(known) or f'none in {runs_dir}'})")
+    there = ", ".join(known) or f"none in --runs-dir {runs_dir}"
+    raise ConfigError(f"RUN {reference}: no run.json there (known: {there}; example: runs/my-run)")
 
 
 def keys(task_ids: Sequence[str], labels: Sequence[str], n_attempts: int) -> tuple[TrialKey, ...]:

@@ -207,6 +207,9 @@ def test_files_of_facts_are_checked(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"--stars .*example"):
         read_stars(path)
+    if text == "[]":
+        with pytest.raises(ConfigError, match="cannot be read: no JSON object"):
+            read_stars(path)
     if "a/b" not in text or "many" in text:
         with pytest.raises(ConfigError, match=r"--cutoffs .*example"):
             Cutoffs(path)
