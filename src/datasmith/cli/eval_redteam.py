@@ -41,12 +41,14 @@ def redteam(
     engine: Annotated[str, typer.Option(help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")] = "",
     json_output: JsonOption = False,
 ) -> None:
-    """Attack a task's grading; exits with 1 where one scores above doing nothing, 16 where none could tell."""
+    """Attack a task's grading; exits with 1 where one scores above doing nothing, 35 where none could tell."""
     from datasmith.cli.logs import set_up_logging
     from datasmith.evaluation.redteam.session import Terms
     from datasmith.settings import load_settings
     from datasmith.tasks.folder import read_task
 
+    if not (task / "task.toml").is_file():
+        raise ConfigError(f"TASK {task}: no task folder (example: work/dataset/tasks/shapely_shapely_2283)")
     settings = load_settings(engine=engine)
     set_up_logging(settings.log_level)
     found = read_task(task)

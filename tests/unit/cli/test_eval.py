@@ -9,7 +9,7 @@ import pytest
 from datasmith import __version__, process
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
-from datasmith.errors import ConfigError, InvalidTask
+from datasmith.errors import ConfigError, InvalidTask, MeasurementFailed
 from datasmith.tasks.folder import write_task
 from tests.loopback.hub import loopback_hub
 from tests.unit.evaluation.sample_run import sample_run
@@ -212,3 +212,16 @@ def test_a_broken_folder_that_is_not_asked_for_is_not_told(capsys: pytest.Captur
     """Its neighbours are in order."""
     code, out, err = said(capsys, "tasks", "list", "--dataset", str(dataset), "--task-id", "acme_calc_[13]")
     assert (code, out.count("\n"), err) == (0, 2, "")
+
+
+def test_an_attack_on_what_is_no_task_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Not a list of the files that an arbitrary directory does not have."""
+    code, out, err = said(capsys, "redteam", str(tmp_path))
+    assert (code, out) == (ConfigError.exit_code, "")
+    assert err == f"error: TASK {tmp_path}: no task folder (example: work/dataset/tasks/shapely_shapely_2283)\n"
+
+
+def test_the_exit_codes_of_an_attack_are_those_it_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """Where none could tell, nothing was measured."""
+    _code, out, _err = said(capsys, "redteam", "--help")
+    assert f"{MeasurementFailed.exit_code} where none could tell" in " ".join(out.split())
