@@ -94,6 +94,11 @@ class AtOnce(Synthesis):
         self._source = source
         self._data_dir = data_dir
 
+    @property
+    def engine_name(self) -> str:
+        """See Synthesis."""
+        return "none"
+
     def base_image(self, task: Task) -> str:
         """See Synthesis."""
         return f"debian@{task.image_digest}"
