@@ -48,7 +48,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 
 def _stopped() -> int:
     process.kill_descendants()
-    return _say("stopped; the same command with --resume goes on where this one ended", INTERRUPTED)
+    return _say("stopped; the same command goes on where this one ended (fc-data: with --resume)", INTERRUPTED)
 
 
 def _surprise(error: Exception) -> int:

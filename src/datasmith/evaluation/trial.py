@@ -121,6 +121,9 @@ class TaskRun:
             again = self._again(pending, graded) if tries_left else frozenset()
             self._complete([key for key in pending if key not in again], graded)
             pending = [key for key in pending if key in again]
+            if pending:
+                first = graded.endings[pending[0]]
+                self._say(f"again, after: {first.reason or first.outcome}")
 
     def _may_begin(self, key: TrialKey) -> bool:
         """False where the agent's work has not begun, and there is no money for it."""
