@@ -8,7 +8,7 @@ import pytest
 from datasmith.docker.engine import Limits
 from datasmith.evaluation.redteam.attack import Attack, read_patches
 from datasmith.evaluation.redteam.generic import generic_attacks
-from datasmith.evaluation.redteam.session import Ended, Siege, Terms, besiege
+from datasmith.evaluation.redteam.session import LEEWAY, Ended, Siege, Terms, besiege
 from datasmith.evaluation.redteam.table import as_json, markdown
 from datasmith.evaluation.redteam.tree import Tree
 from datasmith.executors.cores import usable_cores
@@ -23,7 +23,9 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 WORKLOADS = ("bench_matrix.Product.time_matmul(20)", "bench_interpolate.Evaluate.time_lagrange")
 ELSEWHERE = ("import-at-start", "lazy-package", "number-on-demand")
 """Refused unseen, or on another benchmark: run by hand, with `fc-eval redteam --workload '*' --past-policy`."""
-NAMES = (*(attack.name for attack in read_patches(ATTACKS) if attack.name not in ELSEWHERE), *HIDDEN)
+QUICK = "product-in-a-slot-quick"
+"""What an honest solution does, and puts off: its products are faster, and it may score as much as that."""
+NAMES = (*(attack.name for attack in read_patches(ATTACKS) if attack.name not in (*ELSEWHERE, QUICK)), *HIDDEN)
 
 
 def honest(task: Task) -> Attack:
@@ -44,7 +46,7 @@ def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
         engine,
         image,
         task.model_copy(update={"workloads": WORKLOADS}),
-        [honest(task), *(attack for attack in known if attack.name in NAMES)],
+        [honest(task), *(attack for attack in known if attack.name in (*NAMES, QUICK))],
         terms=Terms(max_rounds=8),
         limits=Limits(cpus=(usable_cores()[-1],)),
         say=lambda *_: None,
@@ -70,6 +72,13 @@ def test_an_honest_solution_raises_no_alarm(siege: Siege) -> None:
     found = ended(siege, "honest")
     assert found.outcome == "measured", found
     assert found.got_through, (found, siege.nop)
+
+
+def test_work_that_is_put_off_adds_nothing_to_an_honest_solution(siege: Siege) -> None:
+    """In the rounds it is a thousand times as fast as base: it scores what the solution scores without that."""
+    honest, quick = ended(siege, "honest"), ended(siege, QUICK)
+    assert quick.outcome in {"measured", "invalid_measurement"}, quick
+    assert honest.high is not None and (quick.speedup or 0.0) <= LEEWAY * honest.high
 
 
 def test_the_table_names_what_got_through(siege: Siege) -> None:

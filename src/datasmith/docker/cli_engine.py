@@ -132,9 +132,11 @@ class CliEngine:
         """
         told = self._cli.json(["image", "inspect", "--format", "{{json .RepoDigests}}", self._base_digest])
         known = sorted(name for name in told if isinstance(name, str)) if isinstance(told, list) else []
-        repository = self._base_image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+        place, slash, last = self._base_image.partition("@")[0].rpartition("/")
+        repository = last.partition(":")[0]
+        here = [name for name in known if name.partition("@")[0] == f"{place}{slash}{repository}"]
         same = [name for name in known if name.partition("@")[0].rpartition("/")[2] == repository]
-        return (same or known or [self._base_digest])[0]
+        return (here or same or known or [self._base_digest])[0]
 
     def _digest(self, reference: str) -> str | None:
         found = self._cli.json(["image", "inspect", "--format", "{{json .Id}}", reference])
