@@ -36,24 +36,23 @@ MEDIAN_ERROR = 2.0 * 1.25
 
 def fresh_ratios(measurements: Iterable[Measurement], arm: str) -> list[float]:
     """ln(t_base / t_arm) of each pair of launches on the same fresh inputs, in the order in which they were made."""
-    return [math.log(base / other) for base, other in zip(*_both(measurements, arm), strict=False)]
+    return [math.log(base / other) for base, other in _pairs(measurements, arm)]
 
 
 def _lenient(measurements: Iterable[Measurement], arm: str) -> list[float]:
     """The same with the allowance taken off the arm's seconds."""
-    pairs = zip(*_both(measurements, arm), strict=False)
+    pairs = _pairs(measurements, arm)
     return [math.log(base / max(other - ALLOWANCE_S, ALLOWANCE_S / 100)) for base, other in pairs]
 
 
-def _both(measurements: Iterable[Measurement], arm: str) -> tuple[list[float], list[float]]:
+def _pairs(measurements: Iterable[Measurement], arm: str) -> list[tuple[float, float]]:
     """Seconds of base and of the arm, pair by pair on the same inputs."""
     times: Mapping[str, dict[int, list[float]]] = {BASE: {}, arm: {}}
     for launch in measurements:
         if launch.round <= FRESH_ROUND and launch.arm in times and launch.samples:
             times[launch.arm].setdefault(launch.round, []).append(median(launch.samples))
     inputs = sorted(times[BASE].keys() & times[arm].keys(), reverse=True)
-    pairs = [pair for at in inputs for pair in zip(times[BASE][at], times[arm][at], strict=False)]
-    return [base for base, _ in pairs], [other for _, other in pairs]
+    return [pair for at in inputs for pair in zip(times[BASE][at], times[arm][at], strict=False)]
 
 
 def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float) -> bool:
@@ -107,7 +106,7 @@ class FreshTimes:
 
     @property
     def is_whole(self) -> bool:
-        """True where the launch looked all three of each input."""
+        """True where the launch told all three of each input."""
         return bool(self.calls) and len(self.looked) == len(self.calls) == len(self.setups)
 
     def beside(self) -> Beside:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import random
 import sys
 import tokenize
@@ -60,37 +59,30 @@ class Recorder:
 
     def add(self, label: str, value: object) -> None:
         """Describe a value under a name."""
-        started = perf_counter()
-        looked = self._describer.look(value)
-        seen = perf_counter()
-        self.records.append([label, self._describer.tell(looked)])
-        self.looking_s += seen - started
-        self.telling_s += perf_counter() - seen
+        self.records.append([label, self._described(self._describer, value)])
 
-    def state(self, instance: object, given: tuple[object, ...]) -> dict[str, str]:
+    def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
         own = [] if isinstance(instance, type(sys)) else attributes(instance)
         parts = [("self." + name, value) for name, value in own]
         parts += [(f"argument {number}", value) for number, value in enumerate(given)]
-        return {name: self._text(value) for name, value in parts}
+        return {name: self._described(self._describer.anew(), value) for name, value in parts}
 
-    def changes(self, before: dict[str, str], after: dict[str, str]) -> None:
+    def changes(self, before: dict[str, Node], after: dict[str, Node]) -> None:
         """Record what is not as it was before; `INSIDE` marks what only shows in private parts, as a cache does."""
-        for name, text in after.items():
-            if before.get(name) != text:
-                node = self._describer.take(text)
-                seen = name in before and public(json.loads(before[name])) == public(json.loads(text))
-                self.records.append([name + INSIDE if seen else name, node])
+        for name, node in after.items():
+            if before.get(name) != node:
+                seen = name in before and public(before[name]) == public(node)
+                self.records.append([name + INSIDE if seen else name, self._describer.take(node)])
 
-    def _text(self, value: object) -> str:
-        describer = self._describer.anew()
+    def _described(self, describer: Describer, value: object) -> Node:
         started = perf_counter()
         looked = describer.look(value)
         seen = perf_counter()
-        text = json.dumps(describer.tell(looked))
+        told = describer.tell(looked)
         self.looking_s += seen - started
         self.telling_s += perf_counter() - seen
-        return text
+        return told
 
     def whole(self) -> Node:
         """Everything that was seen, as one value; a line that was passed several times has a part for each."""

@@ -48,11 +48,10 @@ class Describer:
         """One with the same seed, and a budget of its own."""
         return Describer(self._seed)
 
-    def take(self, text: str) -> Node:
-        """A description from elsewhere, as JSON, at the cost of this budget."""
-        self.spend(len(text))
-        told: Node = json.loads(text) if self._bytes >= 0 else ["cut"]
-        return told
+    def take(self, told: Node) -> Node:
+        """A description from elsewhere, at the cost of this budget."""
+        self.spend(len(json.dumps(told)))
+        return told if self._bytes >= 0 else ["cut"]
 
     def spend(self, size: int) -> None:
         """Count bytes against the budget."""
