@@ -1,12 +1,15 @@
 """What both commands share: an error becomes one line without secrets, and an exit code."""
 
+import contextlib
 import errno
+import json
 import os
 import sys
 import tempfile
 import traceback
 from collections.abc import Sequence
-from io import TextIOWrapper
+from dataclasses import asdict, dataclass
+from io import StringIO, TextIOWrapper
 
 import typer
 from typer.exceptions import TyperException
@@ -15,58 +18,90 @@ from datasmith import process
 from datasmith.cli.entry import INTERRUPTED
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.usage import explained
-from datasmith.errors import DatasmithError, StoreUnavailable
+from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
 
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a command failed: the name of its error in the table of exit codes, the line for people, the exit code."""
+
+    kind: str
+    message: str
+    exit_code: int
 
 
 def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; whatever goes wrong is told in one line on standard error.
 
+    With --json standard output gets one document: what the command printed or, where it printed nothing, its error.
     A failure that is not of our own error family is a defect: its traceback goes to a file that the line names.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding lacks, as on stderr
+    held = StringIO() if "--json" in words else None
     try:
-        code = int(app(words, standalone_mode=False, prog_name=app.info.name or None) or 0)
+        with contextlib.redirect_stdout(held or sys.stdout):
+            code = int(app(words, standalone_mode=False, prog_name=app.info.name or None) or 0)
+        if code == INTERRUPTED:  # typer makes this code of Ctrl-C
+            raise KeyboardInterrupt
+        sys.stdout.write(held.getvalue() if held else "")
         sys.stdout.flush()
-        return _stopped() if code == INTERRUPTED else code  # typer makes this code of Ctrl-C
     except DatasmithError as error:
-        return _say(str(error), error.exit_code)
+        return _tell(Failure(type(error).__name__, str(error), error.exit_code), held)
     except TyperException as error:
-        return _say(*explained(error, app))
+        return _tell(Failure(ConfigError.__name__, *explained(error, app)), held)
     except (KeyboardInterrupt, typer.Abort):
-        return _stopped()
+        return _tell(_stopped(), held)
     except BrokenPipeError:
-        # Whoever read us has gone; the interpreter would say so again when it flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_the_pipe()
         return 0
     except Exception as error:
-        return _surprise(error)
+        return _tell(_surprise(error), held)
+    return code
 
 
-def _stopped() -> int:
+def _stopped() -> Failure:
     process.kill_descendants()
-    return _say("stopped; the same command goes on where this one ended (fc-data: with --resume)", INTERRUPTED)
+    what = "stopped; the same command goes on where this one ended (fc-data: with --resume)"
+    return Failure("Interrupted", what, INTERRUPTED)
 
 
-def _surprise(error: Exception) -> int:
+def _surprise(error: Exception) -> Failure:
     """One line for what should not happen; what the disk refuses is no defect of ours."""
     if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
-        return _say(f"cannot write {error.filename or 'a file'}: {error.strerror}", StoreUnavailable.exit_code)
-    return _say(f"{type(error).__name__}: {one_line(str(error))} (a defect: {_keep_traceback()})", 1)
+        what = f"cannot write {error.filename or 'a file'}: {error.strerror}"
+        return Failure(StoreUnavailable.__name__, what, StoreUnavailable.exit_code)
+    kind = type(error).__name__
+    return Failure(kind, f"{kind}: {one_line(str(error))} (a defect: {_keep_traceback()})", 1)
+
+
+def _tell(failure: Failure, held: StringIO | None) -> int:
+    """Print the one line, and the document that --json asks for; returns the exit code.
+
+    The line is cut after its secrets are gone, so that no half of one is left.
+    """
+    line = one_line(our_redactor()(failure.message))
+    if held is not None:
+        document = json.dumps({"error": asdict(failure) | {"message": line}})
+        try:
+            print(held.getvalue() or f"{document}\n", end="", flush=True)
+        except OSError:  # a reader that left, a full disk: the line and the code still tell
+            _leave_the_pipe()
+    print(f"error: {line}", file=sys.stderr)
+    return failure.exit_code
+
+
+def _leave_the_pipe() -> None:
+    """Nobody reads what we print: the interpreter would say so again when it flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def one_line(text: str) -> str:
     """The text without line breaks and control characters, at most 2,000 characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:2000]
-
-
-def _say(message: str, code: int) -> int:
-    """Print the one line; it is cut after its secrets are gone, so that no half of one is left."""
-    print(f"error: {one_line(our_redactor()(message))}", file=sys.stderr)
-    return code
 
 
 def _keep_traceback() -> str:

@@ -1,11 +1,12 @@
 """fc-eval export: task folders for other harnesses."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import REGISTRY, RegistryOption
+from datasmith.cli.eval_options import REGISTRY, JsonOption, RegistryOption
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,11 +15,13 @@ if TYPE_CHECKING:
 
 def export(
     tasks: Annotated[list[str], typer.Argument(metavar="TASK...", help="Task folders, or directories of them.")],
+    *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the new folders go.")],
     harbor: Annotated[bool, typer.Option("--harbor", help="As Harbor reads them.")] = False,
     terminal_bench: Annotated[bool, typer.Option("--terminal-bench", help="As terminal-bench reads them.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace folders that are there already.")] = False,
     registry: RegistryOption = REGISTRY,
+    json_output: JsonOption = False,
 ) -> None:
     """Write task folders in the form of another harness; prints the new folders."""
     from datasmith.evaluation.export import export_tasks, folders_of
@@ -27,8 +30,11 @@ def export(
 
     chosen = _harness(harbor, terminal_bench)
     folders = folders_of(tasks, Places.of(load_settings(), registry))
-    for folder in export_tasks(folders, output, chosen, force=force):
-        print(folder)
+    written = [str(folder) for folder in export_tasks(folders, output, chosen, force=force)]
+    if json_output:
+        print(json.dumps({"harness": chosen, "folders": written}, indent=1))
+    else:
+        print(*written, sep="\n")
 
 
 def _harness(harbor: bool, terminal_bench: bool) -> "Harness":

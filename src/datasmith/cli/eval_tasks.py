@@ -114,6 +114,7 @@ def pack(
     release: Annotated[str, typer.Option("--release", help="The release's name, as in 2026-03.")],
     task_id: TaskOption = None,
     registry: RegistryOption = REGISTRY,
+    json_output: JsonOption = False,
 ) -> None:
     """Pack tasks into a release: an archive for each, and release.json; the same tasks give the same bytes."""
     from datasmith.settings import load_settings
@@ -126,6 +127,9 @@ def pack(
     opened = load_dataset(dataset, Places.of(load_settings(), registry))
     chosen = {task.task_id: opened.folders[task.task_id] for task in opened.select(tuple(task_id or ()))}
     index = write_release(chosen, to, name=name, release=release)
+    if json_output:
+        print(json.dumps({"to": str(to), **index.model_dump(mode="json")}, indent=1))
+        return
     size = sum(packed.bytes for packed in index.tasks.values())
     print(f"{name}@{release}: {len(index.tasks)} tasks, {size} bytes in {to}")
 
@@ -141,7 +145,7 @@ def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
 
 
 @tasks.command("check")
-def check_tasks(dataset: DatasetOption, registry: RegistryOption = REGISTRY) -> None:
+def check_tasks(dataset: DatasetOption, registry: RegistryOption = REGISTRY, json_output: JsonOption = False) -> None:
     """Check task folders without running them; the exit code is that of an invalid task where one is."""
     from datasmith.errors import InvalidTask
     from datasmith.settings import load_settings
@@ -149,8 +153,15 @@ def check_tasks(dataset: DatasetOption, registry: RegistryOption = REGISTRY) -> 
     from datasmith.tasks.folder import check_task
 
     folders = load_dataset(dataset, Places.of(load_settings(), registry)).folders
-    problems = [problem for folder in folders.values() for problem in check_task(folder)]
-    if problems:
-        raise InvalidTask(problems)
-    bare = sum(not (folder / "certificate.json").exists() for folder in folders.values())
-    print(f"task folders in order: {len(folders)}" + (f"; without a certificate: {bare}" if bare else ""))
+    problems = {name: check_task(folder) for name, folder in folders.items()}
+    bare = [name for name, folder in folders.items() if not (folder / "certificate.json").exists()]
+    if json_output:
+        rows = [
+            {"task_id": name, "problems": list(found), "certificate": name not in bare}
+            for name, found in problems.items()
+        ]
+        print(json.dumps(rows, indent=1))
+    if any(problems.values()):
+        raise InvalidTask([problem for found in problems.values() for problem in found])
+    if not json_output:
+        print(f"task folders in order: {len(folders)}" + (f"; without a certificate: {len(bare)}" if bare else ""))

@@ -134,12 +134,14 @@ def test_the_funnel_of_an_unknown_window_is_empty(capsys: pytest.CaptureFixture[
 
 
 def test_a_window_without_pull_requests_is_exit_code_3(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
-    """One line that says which window; nothing on standard output, with --json neither."""
+    """One line that says which window; on standard output nothing, or with --json the same as a document."""
     for extra in ((), ("--json",)):
         words = ("--start-date", "2020-01-01", "--end-date", "2020-02-01", "--repo", clone.path, *extra)
         code, out, err = said(capsys, *words)
         errors = [line for line in err.splitlines() if line.startswith("error: ")]
-        assert (code, out, len(errors)) == (3, "", 1) and "2020-01-01..2020-02-01" in errors[0]
+        assert (code, len(errors)) == (3, 1) and "2020-01-01..2020-02-01" in errors[0]
+        error = {"kind": "NothingToDo", "message": errors[0].removeprefix("error: "), "exit_code": 3}
+        assert out == (json.dumps({"error": error}) + "\n" if extra else "")
 
 
 def test_a_stage_that_fails_for_all_is_exit_code_1(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:

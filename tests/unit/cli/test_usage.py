@@ -36,7 +36,7 @@ def said(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> str:
         ("fc-data statu", "No such command 'statu'. Did you mean 'status'? (example: fc-data --help)"),
         ("fc-eval tasks lst -d x", "No such command 'lst'. Did you mean 'list'? (example: fc-eval tasks --help)"),
         ("fc-data funnel --nonsense", "No such option: --nonsense (example: fc-data funnel --help)"),
-        ("fc-eval export x --json", "No such option: --json (example: fc-eval export --help)"),
+        ("fc-eval export x --policy", "No such option: --policy (example: fc-eval export --help)"),
     ],
 )
 def test_a_wrong_line_is_explained(capsys: pytest.CaptureFixture[str], line: str, says: str) -> None:
