@@ -5,8 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from datasmith.docker.cli_build import template
-from datasmith.docker.egress import SOCKET, Egress, index_destinations
+from datasmith.docker.egress import PROXY_NAMES, SOCKET, Egress, index_destinations, relayed
 from datasmith.docker.engine import Mount, Tier
 from datasmith.docker.environment import CERTIFICATES, OFFLINE
 from datasmith.docker.origin import runs_only_ours
@@ -50,7 +49,7 @@ def downloads(tier: Tier, *, shared: Path, index_url: str, ca_bundle: Path | Non
         yield Downloads(
             {**told, **_index(without_credentials(index_url))},
             mounts=(Mount(egress.directory, _EGRESS), *trusted),
-            before=("/usr/bin/python3", "-c", template("relay.py"), f"{_EGRESS}/{SOCKET}"),
+            before=relayed({PROXY_NAMES: f"{_EGRESS}/{SOCKET}"}),
         )
 
 

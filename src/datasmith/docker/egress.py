@@ -6,7 +6,7 @@ import socket
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,14 +14,17 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
+from datasmith.docker.cli_build import template
+from datasmith.docker.templates.relay import CHUNK, join
 from datasmith.errors import ConfigError
 
 SOCKET = "egress.sock"
+PROXY_NAMES = "HTTP_PROXY,HTTPS_PROXY,http_proxy,https_proxy"
+"""The variables that tell programs of their proxy."""
 MOST_HEAD = 65_536
 MOST_CONNECTIONS = 64
 CONNECT_TIMEOUT_S = 30.0
 IDLE_TIMEOUT_S = 900.0
-_CHUNK = 65_536
 _REQUEST = re.compile(rb"([A-Z]{3,10}) (\S{1,8000}) HTTP/1\.[01]")
 _NOT_PASSED = (b"proxy-", b"connection:", b"keep-alive:", b"host:")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -160,7 +163,7 @@ class Egress:
                 server.sendall(rest)
             else:
                 server.sendall(_forwarded(head, request, target) + rest)
-            _join(client, server)
+            join(client, server)
 
     def _kept(self, connection: socket.socket) -> "_Kept":
         return _Kept(self._open, self._lock, connection)
@@ -187,7 +190,7 @@ def _read_head(client: socket.socket) -> tuple[bytes, bytes]:
     """The request's head with its empty line, and what came after it; an empty head where there is no end to it."""
     data = b""
     while b"\r\n\r\n" not in data and len(data) < MOST_HEAD:
-        chunk = client.recv(_CHUNK)
+        chunk = client.recv(CHUNK)
         if not chunk:
             break
         data += chunk
@@ -222,18 +225,10 @@ def _say(client: socket.socket, status: str, text: str) -> None:
     client.sendall(head.encode() + body)
 
 
-def _join(client: socket.socket, server: socket.socket) -> None:
-    """Carry bytes both ways until both sides have said all."""
-    upwards = threading.Thread(target=_pump, args=(client, server), daemon=True)
-    upwards.start()
-    _pump(server, client)
-    upwards.join()
+def relayed(ways: Mapping[str, str]) -> tuple[str, ...]:
+    """The words before a command in a sandbox, for it to reach the host's sockets that are shown there.
 
-
-def _pump(source: socket.socket, sink: socket.socket) -> None:
-    with suppress(OSError):
-        while chunk := source.recv(_CHUNK):
-            sink.sendall(chunk)
-    for side, how in ((sink, socket.SHUT_WR), (source, socket.SHUT_RD)):
-        with suppress(OSError):
-            side.shutdown(how)
+    `ways`: names of variables (a comma between two), and the path of the socket whose address they hold.
+    """
+    told = (f"{names}={path}" for names, path in ways.items())
+    return ("/usr/bin/python3", "-c", template("relay.py"), *told, "--")

@@ -12,11 +12,12 @@ from datasmith.agents.coding.base import Usage
 from datasmith.agents.coding.budget import Budget, Ledger
 from datasmith.agents.coding.gateway import SOCKET as MODEL_SOCKET
 from datasmith.agents.coding.gateway import Gateway, Upstream
-from datasmith.agents.coding.inside.launch import NO_WAY_OUT
+from datasmith.agents.coding.inside.launch import MODEL_VARIABLE
 from datasmith.agents.coding.trajectory import TrajectoryStep, dollars, outage, steps_of, total
+from datasmith.docker.egress import PROXY_NAMES, Destination, Egress, relayed
 from datasmith.docker.egress import SOCKET as EGRESS_SOCKET
-from datasmith.docker.egress import Destination, Egress
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ExecResult, Limits, Mount
+from datasmith.docker.templates.relay import NO_WAY_OUT
 from datasmith.errors import EngineUnavailable, ModelUnavailable
 from datasmith.redact import Redactor
 
@@ -25,6 +26,7 @@ AGENT_HOME = "/opt/fc/agent"
 MODEL_DIR = "/opt/fc/model"
 EGRESS_DIR = "/opt/fc/egress"
 """Where the sockets of the host are shown."""
+_GATEWAY = f"{MODEL_DIR}/{MODEL_SOCKET}"
 CERTIFICATES = f"{AGENT_HOME}/ca.pem"
 SETTLE_S = 15.0
 """How long an answer is waited for that was under way when its agent ended: it is paid for."""
@@ -156,7 +158,7 @@ class Workplace:
             EngineUnavailable: the sandbox was not shown the host's sockets.
         """
         done = container.exec(
-            ["/usr/bin/python3", f"{AGENT_HOME}/launch.py"],
+            [*relayed(self._ways), "/usr/bin/python3", f"{AGENT_HOME}/launch.py"],
             timeout=timeout_s,
             stdin=self._job(prompt, environment or {}),
             cwd=cwd,
@@ -185,6 +187,10 @@ class Workplace:
             outage=None if stopped_by else outage(exchanges),
         )
 
+    @property
+    def _ways(self) -> dict[str, str]:
+        return {MODEL_VARIABLE: _GATEWAY} | ({PROXY_NAMES: f"{EGRESS_DIR}/{EGRESS_SOCKET}"} if self._egress else {})
+
     def _job(self, prompt: str, environment: Mapping[str, str]) -> bytes:
         cli = self._cli
         given = {"FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, **environment, **cli.environment}
@@ -192,8 +198,7 @@ class Workplace:
             names = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
             given |= dict.fromkeys(names, CERTIFICATES)
         job = {
-            "gateway": f"{MODEL_DIR}/{MODEL_SOCKET}",
-            "egress": f"{EGRESS_DIR}/{EGRESS_SOCKET}" if self._egress else "",
+            "gateway": _GATEWAY,
             "files": dict(cli.files),
             "environment": given,
             "argv": [prompt if word == PROMPT_WORD else word for word in cli.argv],
