@@ -53,7 +53,9 @@ def _parameter(facts: Mapping[str, object]) -> str:
     assert isinstance(names, list) and isinstance(others, list)
     if facts["hidden"] or LEFT_OUT & set(names):
         return ""
-    shown = ", ".join(f"`{name}`" for name in [*names, *others])
+    argument = not any(name.startswith("-") for name in names)
+    words = [facts["metavar"] or names[0].upper()] if argument else [*names, *others]
+    shown = ", ".join(f"`{word}`" for word in words).replace("|", "\\|")
     if facts.get("multiple"):
         shown += " (repeatable)"
     default = facts["default"]

@@ -16,7 +16,7 @@ from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_seal import seal_check
 from datasmith.cli.data_status import status
 from datasmith.cli.data_verify import verify
-from datasmith.cli.options import DataDir, End, Json, Start
+from datasmith.cli.options import EXECUTORS, DataDir, End, Json, Start
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ _SuiteRepo = Annotated[
         "--suite-from.",
     ),
 ]
-_Executor = Annotated[
-    str, typer.Option("--executor", help="Where stages 4 and 5 run: local, or ray (the cluster at FC_RAY_ADDRESS).")
-]
+_Executor = Annotated[str, typer.Option("--executor", help=f"Where stages 4 and 5 run: {EXECUTORS}.")]
 _Agent = Annotated[
     str,
     typer.Option(

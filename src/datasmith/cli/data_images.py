@@ -112,7 +112,8 @@ def save(
 @images.command()
 def prune(
     older_than: Annotated[
-        str, typer.Option("--older-than", help="What was used within this time stays: 30d, 36h (at least 1d).")
+        str,
+        typer.Option("--older-than", help="What was used in this time stays: 30d, 36h (1d at least)."),
     ] = "30d",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")] = False,
     as_json: Json = False,
@@ -122,6 +123,8 @@ def prune(
     from datasmith.settings import load_settings
 
     place = load_settings().cache_dir.absolute()
+    if not place.is_dir():
+        raise ConfigError(f"FC_CACHE_DIR {place}: no such directory (example: FC_CACHE_DIR=/srv/fc)")
     before = datetime.now(UTC) - _age(older_than)
     rows: list[dict[str, str | int]] = []
     size = 0
@@ -144,7 +147,7 @@ def _age(text: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,5})([dh])", text)
     age = timedelta(**{"days" if found[2] == "d" else "hours": int(found[1])}) if found else timedelta()
     if age < _LEAST_AGE:
-        raise ConfigError(f"--older-than {text!r}: must be days or hours, 24h at least (example: --older-than 30d)")
+        raise ConfigError(f"--older-than {text!r}: must be days or hours, 1d at least (example: --older-than 30d)")
     return age
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datasmith.tasks.certificate import Certificate
 
 _Tasks = Annotated[
-    list[str], typer.Argument(metavar="TASK...", help="Task folders; with --dataset also ids and globs of its tasks.")
+    list[str], typer.Argument(metavar="TASK", help="Task folders; with --dataset also ids and globs of its tasks.")
 ]
 _Dataset = Annotated[str, typer.Option("--dataset", "-d", help="Directory of tasks, or its registered name.")]
 

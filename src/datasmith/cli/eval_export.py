@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def export(
-    tasks: Annotated[list[str], typer.Argument(metavar="TASK...", help="Task folders, or directories of them.")],
+    tasks: Annotated[list[str], typer.Argument(metavar="TASK", help="Task folders, or directories of them.")],
     *,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the new folders go.")],
     harbor: Annotated[bool, typer.Option("--harbor", help="As Harbor reads them.")] = False,

@@ -14,7 +14,21 @@ if TYPE_CHECKING:
 
     from datasmith.evaluation.run_folder import RunFolder
 
-SideArgument = Annotated[str, typer.Argument(help="A run, or RUN:AGENT for one agent of it.")]
+_First = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN1[:AGENT]",
+        help="A run folder, or the id of a run in --runs-dir; with :AGENT one agent of it, by its name in the report.",
+    ),
+]
+_Second = Annotated[
+    str,
+    typer.Argument(
+        metavar="RUN2[:AGENT]",
+        help="What the first is set against, named likewise: differences are the first less this one. Where no agent "
+        "is named, each that both runs have is set against itself.",
+    ),
+]
 
 
 def findings(
@@ -83,8 +97,8 @@ def _show_published(directory: Path, json_output: bool) -> None:
 
 
 def compare(
-    first: SideArgument,
-    second: SideArgument,
+    first: _First,
+    second: _Second,
     policy: PolicyOption = "floor",
     runs_dir: RunsOption = RUNS,
     json_output: JsonOption = False,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.options import EXECUTORS
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -31,9 +32,7 @@ AtOnceOption = Annotated[
         "--n-concurrent", min=1, help="Tasks at once. Default: one here, as many as there are slots elsewhere."
     ),
 ]
-ExecutorOption = Annotated[
-    str, typer.Option("--executor", help="Where tasks are worked on: local, or ray (FC_RAY_ADDRESS).")
-]
+ExecutorOption = Annotated[str, typer.Option("--executor", help=f"Where tasks are worked on: {EXECUTORS}.")]
 EngineOption = Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")]
 MaxCostOption = Annotated[
     float | None,

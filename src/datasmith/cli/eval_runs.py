@@ -40,6 +40,7 @@ def list_runs(runs_dir: RunsOption = RUNS, json_output: JsonOption = False) -> N
     from datasmith.cli.sheet import Column, Sheet, output
     from datasmith.errors import TrialError
     from datasmith.evaluation.overview import all_runs
+    from datasmith.evaluation.run_folder import FIRST_RUN
 
     found, problems = all_runs(runs_dir)
     if json_output:
@@ -52,7 +53,7 @@ def list_runs(runs_dir: RunsOption = RUNS, json_output: JsonOption = False) -> N
             sheet.add(*_row(state))
         sheet.show(output())
     else:
-        print(f"no runs in {runs_dir}")
+        print(f"no runs in {runs_dir}: {FIRST_RUN}")
     if problems:
         raise TrialError("; ".join(problems))
 

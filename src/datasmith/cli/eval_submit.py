@@ -13,7 +13,7 @@ from datasmith.errors import ConfigError, TrialError
 if TYPE_CHECKING:
     from datasmith.evaluation.submission import Checked
 
-_Run = Annotated[str, typer.Argument(metavar="[RUN]", help="A run folder, or the id of a run in --runs-dir.")]
+_Run = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or the id of a run in --runs-dir.")]
 _To = Annotated[Path | None, typer.Option("--to", help="The file to write; default: RUN.submission.tar.gz.")]
 _Check = Annotated[Path | None, typer.Option("--check", help="Check this submission instead; writes nothing.")]
 _Dataset = Annotated[str, typer.Option("--dataset", "-d", help="With --check: whose tasks it must have.")]
@@ -34,8 +34,7 @@ def submit(
     It is graded again from its raw files before, and searched for secrets. --check does the same with a file of
     somebody else.
     """
-    if bool(run) == (check is not None):
-        raise ConfigError("submit: give a RUN to pack, or --check FILE (example: fc-eval submit my-run)")
+    _refuse_what_does_not_go_together(run, to, check, dataset)
     found = _checked(check, dataset, registry) if check is not None else _written(run, to, runs_dir, json_output)
     if json_output:
         print(json.dumps(_as_json(found), indent=1))
@@ -47,6 +46,25 @@ def submit(
         )
     if found.problems:
         raise TrialError(f"not acceptable: {'; '.join(found.problems)}")
+
+
+def _refuse_what_does_not_go_together(run: str, to: Path | None, check: Path | None, dataset: str) -> None:
+    """To pack a run and to check a file are two things; nothing that is given is left unused."""
+    if check is None and not run:
+        raise ConfigError("submit: give a RUN to pack, or --check FILE (example: fc-eval submit my-run)")
+    if check is not None and run:
+        raise ConfigError(
+            f"submit: RUN {run} is to be packed, and --check {check} is to be checked: these are two commands "
+            f"(example: fc-eval submit --check {check})"
+        )
+    if check is not None and to is not None:
+        raise ConfigError(f"--to {to}: with --check nothing is written (example: fc-eval submit --check {check})")
+    if check is None and dataset:
+        file = f"{Path(run).name}.submission.tar.gz"
+        raise ConfigError(
+            f"--dataset {dataset}: a run is packed without it, a file is checked with it "
+            f"(example: fc-eval submit --check {file} --dataset {dataset})"
+        )
 
 
 def _written(run: str, to: Path | None, runs_dir: Path, json_output: bool) -> "Checked":

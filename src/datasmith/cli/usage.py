@@ -31,7 +31,7 @@ EXAMPLES = {
     "--older-than": "30d",
     "--output": "harbor-tasks",
     "--policy": "floor",
-    "--published": "../shared/data",
+    "--published": "published",
     "--registry": "datasets.json",
     "--release": "2026-03",
     "--repo": "pypa/packaging",
@@ -46,13 +46,11 @@ EXAMPLES = {
     "--task-id": "shapely_shapely_2283",
     "--to": "release",
     "--workload": "'*'",
-    "FIRST": "runs/my-run:oracle",
     "ID": "shapely_shapely_2283",
     "RUN": "runs/my-run",
-    "SECOND": "runs/my-run:nop",
+    "RUN1[:AGENT]": "runs/my-run:oracle",
+    "RUN2[:AGENT]": "runs/my-run:nop",
     "TASK": "work/dataset/tasks/shapely_shapely_2283",
-    "TASK...": "work/dataset/tasks/shapely_shapely_2283",
-    "[RUN]": "runs/my-run",
 }
 """Of switches, of numbers, and of what has a default, an example follows from what they are."""
 

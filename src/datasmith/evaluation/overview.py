@@ -10,7 +10,7 @@ from pathlib import Path
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.records import RunRecord
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys
+from datasmith.evaluation.run_folder import FIRST_RUN, RunFolder, TrialKey, keys
 
 PENDING = "pending"
 """Not begun, or an outage took it: it is done (again) when the run goes on."""
@@ -96,7 +96,7 @@ def all_runs(runs_dir: Path) -> tuple[list[RunState], list[str]]:
         ConfigError: there is no such directory.
     """
     if not runs_dir.is_dir():
-        raise ConfigError(f"--runs-dir {runs_dir}: no such directory (example: --runs-dir runs)")
+        raise ConfigError(f"--runs-dir {runs_dir}: no such directory, so there is no run: {FIRST_RUN}")
     found: list[RunState] = []
     problems: list[str] = []
     for path in sorted(runs_dir.glob("*/run.json")):

@@ -98,7 +98,7 @@ def read_published(directory: Path) -> Published:
 def _newest(directory: Path, pattern: str) -> Path:
     found = sorted(directory.glob(pattern))
     if not found:
-        raise ConfigError(f"--published {directory}: there is no {pattern} (example: --published ../shared/data)")
+        raise ConfigError(f"--published {directory}: there is no {pattern} (example: --published published)")
     return found[-1]
 
 

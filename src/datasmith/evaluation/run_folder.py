@@ -19,6 +19,8 @@ from datasmith.workloads.base import Measurement
 Record = TypeVar("Record", bound=BaseModel)
 ARMS = "_arms"
 """Beside the agents' folders: the measurements that all agents of a task share. No agent's name starts with `_`."""
+FIRST_RUN = "fc-eval run begins one (example: fc-eval run -d work/dataset/tasks -a nop)"
+"""Where runs come from, for who has none."""
 _MEASUREMENT = TypeAdapter(Measurement)
 
 
@@ -213,14 +215,16 @@ def open_run(runs_dir: Path, reference: str) -> RunFolder:
     """The folder of a run, given as a path or by its id under `runs_dir`.
 
     Raises:
-        ConfigError: there is no such run; names those that are there.
+        ConfigError: there is no such run; names those that are there, or says where runs come from.
     """
     for root in (Path(reference), runs_dir / reference):
         if (root / "run.json").is_file():
             return RunFolder(root)
     known = sorted(path.parent.name for path in runs_dir.glob("*/run.json"))
-    there = ", ".join(known) or f"none in --runs-dir {runs_dir}"
-    raise ConfigError(f"RUN {reference}: no run.json there (known: {there}; example: runs/my-run)")
+    if not known:
+        raise ConfigError(f"RUN {reference}: no run.json there, and no run in --runs-dir {runs_dir}: {FIRST_RUN}")
+    there = ", ".join(known)
+    raise ConfigError(f"RUN {reference}: no run.json there (known: {there}; example: {runs_dir / known[0]})")
 
 
 def keys(task_ids: Sequence[str], labels: Sequence[str], n_attempts: int) -> tuple[TrialKey, ...]:

@@ -12,7 +12,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.data import app
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Tier
-from datasmith.errors import PublishError
+from datasmith.errors import ConfigError, PublishError
 from datasmith.settings import known_variables
 from tests.loopback.registry import PASSWORD, USER, free_port, registry
 from tests.sandboxes import embedded_engine
@@ -109,6 +109,18 @@ def test_the_cache_is_tidied_up(capsys: pytest.CaptureFixture[str], engine: Bubb
     code, out, err = asked(capsys, "prune", "--older-than", "24h")
     assert (code, out) == (0, "deleted  layer base:1, last used 1970-01-01T00:00:00+00:00\n")
     assert engine.inspect("base:1") is None
+    assert asked(capsys, "prune", "--older-than", "1d")[:2] == (0, "")
+    assert "1d at least" in " ".join(asked(capsys, "prune", "--help")[1].split())
     for wrong in ("0d", "23h", "soon", "30"):
         code, _, err = asked(capsys, "prune", "--older-than", wrong)
-        assert code == 2 and "example: --older-than 30d" in err
+        assert code == 2 and "1d at least (example: --older-than 30d)" in err
+
+
+def test_a_cache_that_is_not_there_is_not_tidied_up(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A misspelt setting is named, and nothing is said to be deleted."""
+    monkeypatch.setenv("FC_CACHE_DIR", str(tmp_path / "misspelt"))
+    code, out, err = asked(capsys, "prune")
+    assert (code, out) == (ConfigError.exit_code, "")
+    assert err.startswith(f"error: FC_CACHE_DIR {tmp_path / 'misspelt'}: no such directory") and "example" in err

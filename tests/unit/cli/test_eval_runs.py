@@ -61,13 +61,37 @@ def test_a_run_is_told_trial_by_trial(runs: Path, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize(
-    "words", [("runs", "status", "none"), ("runs", "resume", "none"), ("runs", "list", "--runs-dir", "gone"), ("runs",)]
+    "words",
+    [
+        ("runs", "status", "none"),
+        ("runs", "resume", "none"),
+        ("runs", "list"),
+        ("report", "none"),
+        ("regrade", "none"),
+        ("submit", "none"),
+        ("compare", "none:a", "none:b"),
+        ("findings", "none"),
+    ],
 )
-def test_what_is_not_there_is_one_line(
+def test_who_has_no_run_is_told_where_runs_come_from(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2; a group without a command prints its help."""
+    """One line, exit code 2; no example names a run that is not there."""
     monkeypatch.chdir(tmp_path)
-    code, _, err = said(capsys, *words)
-    assert code == ConfigError.exit_code
-    assert err.count("\n") == (0 if words == ("runs",) else 1)
+    code, out, err = said(capsys, *words)
+    assert (code, out, err.count("\n")) == (ConfigError.exit_code, "", 1)
+    assert err.endswith("fc-eval run begins one (example: fc-eval run -d work/dataset/tasks -a nop)\n")
+    (tmp_path / "runs").mkdir()
+    assert "fc-eval run begins one" in "".join(said(capsys, *words)[1:])
+
+
+def test_the_example_of_a_run_is_there(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of several it is the first."""
+    code, _, err = said(capsys, "runs", "status", "none", "--runs-dir", str(runs))
+    assert (code, err) == (2, f"error: RUN none: no run.json there (known: a, b; example: {runs / 'a'})\n")
+
+
+def test_a_group_without_a_command_prints_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the exit code of wrong words."""
+    code, out, err = said(capsys, "runs")
+    assert (code, err) == (ConfigError.exit_code, "") and "resume" in out

@@ -12,7 +12,8 @@ from typer.main import get_command
 from datasmith.cli.common import run_app
 from datasmith.cli.data import app as fc_data
 from datasmith.cli.eval import app as fc_eval
-from datasmith.cli.usage import example_of
+from datasmith.cli.usage import EXAMPLES, example_of
+from datasmith.executors.executors import EXECUTORS
 
 APPS = {"fc-data": fc_data, "fc-eval": fc_eval}
 
@@ -30,7 +31,10 @@ def said(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> str:
     [
         ("fc-data status", "Missing option '--start-date' (example: --start-date 2026-02-01)"),
         ("fc-data --start-date", "Option '--start-date' requires an argument (example: --start-date 2026-02-01)"),
+        ("fc-eval certify", "Missing argument 'TASK' (example: work/dataset/tasks/shapely_shapely_2283)"),
         ("fc-eval report", "Missing argument 'RUN' (example: runs/my-run)"),
+        ("fc-eval compare", "Missing argument 'RUN1[:AGENT]' (example: runs/my-run:oracle)"),
+        ("fc-eval compare a", "Missing argument 'RUN2[:AGENT]' (example: runs/my-run:nop)"),
         ("fc-eval run", "Missing option '--dataset' / '-d' (example: --dataset work/dataset/tasks)"),
         ("fc-eval run -d x -c", "Option '-c' requires an argument (example: --config agents.json)"),
         ("fc-data statu", "No such command 'statu'. Did you mean 'status'? (example: fc-data --help)"),
@@ -90,3 +94,28 @@ def test_every_option_has_an_example_that_it_takes(
         command.make_context(name, shlex.split(example[1]))
     except TyperException as error:
         assert flag not in str(getattr(error, "format_message", lambda: "")()), error
+
+
+def test_no_example_is_of_this_projects_own_machines() -> None:
+    """A user has no files beside a checkout."""
+    assert [text for text in EXAMPLES.values() if ".." in text or "shared" in text] == []
+
+
+@pytest.mark.parametrize("words", ["fc-data", "fc-eval run", "fc-eval runs resume"])
+def test_every_executor_is_documented(words: str) -> None:
+    """What the error of --executor offers is in its help."""
+    name, *path = words.split()
+    command = get_command(APPS[name])
+    for word in path:
+        command = command.commands[word]  # type: ignore[attr-defined]
+    (told,) = [vars(each)["help"] for each in command.params if "--executor" in each.opts]
+    assert [executor for executor in EXECUTORS if executor not in told] == []
+
+
+@pytest.mark.parametrize("line", ["fc-eval submit --help", "fc-eval export --help", "fc-eval certify --help"])
+def test_the_usage_of_a_command_has_no_signs_twice(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    """What may be left out or repeated is marked once, as it is for every other command."""
+    name, *words = shlex.split(line)
+    assert run_app(APPS[name], words) == 0
+    usage = capsys.readouterr().out.splitlines()[0]
+    assert usage.endswith((" [RUN]", " {TASK}...")), usage
