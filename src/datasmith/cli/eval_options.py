@@ -25,7 +25,17 @@ RunsOption = Annotated[Path, typer.Option("--runs-dir", help="Where run folders 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or the id of a run in --runs-dir.")]
 PolicyOption = Annotated[str, typer.Option("--policy", help="How failed trials count: floor, baseline or exclude.")]
-RegistryOption = Annotated[Path, typer.Option("--registry", help="JSON file of dataset names.")]
+REGISTRY = Path("datasets.json")
+
+
+def _registry(path: Path) -> Path:
+    """Callback of `--registry`: the default need not be there, a file that is named must."""
+    if path != REGISTRY and not path.is_file():
+        raise ConfigError(f"--registry {path}: no such file (example: --registry {REGISTRY})")
+    return path
+
+
+RegistryOption = Annotated[Path, typer.Option("--registry", callback=_registry, help="JSON file of dataset names.")]
 AtOnceOption = Annotated[
     int | None,
     typer.Option(
@@ -41,7 +51,6 @@ MaxCostOption = Annotated[
     ),
 ]
 RUNS = Path("runs")
-REGISTRY = Path("datasets.json")
 
 
 def policy_of(name: str) -> "FailurePolicy":

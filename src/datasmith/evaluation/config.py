@@ -14,6 +14,7 @@ from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.registry import agent_address, load_agent
 from datasmith.errors import ConfigError
 from datasmith.tasks.folder import TEST_TIMEOUT_S
+from datasmith.written_json import written_json
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
 Select = Literal["all", "impacted"]
 """Which workloads are measured: those of the task, or those of them that a patch of the session can touch."""
+REPEAT = "(example, to let an agent try twice: --n-attempts 2)"
 NO_MODEL = "none"
 """What an entry says where its agent asks no model."""
 
@@ -91,19 +93,25 @@ def parse_entries(text: str, source: str) -> tuple[AgentEntry, ...]:
     """Read a --config file's text.
 
     Raises:
-        ConfigError: names `source`, the entry's index (from 0) and what is wrong with it.
+        ConfigError: names `source`, the entry's index (from 0) and what is wrong with it; or an entry is there twice.
     """
     try:
-        rows: JsonValue = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"--config {source}: not JSON: {error} {EXAMPLE}") from error
+        rows = written_json(text)
+    except ValueError as error:
+        raise ConfigError(f"--config {source}: not JSON as it should be: {error} {EXAMPLE}") from error
     if not isinstance(rows, list) or not rows:
         raise ConfigError(f"--config {source}: not a non-empty list of agents {EXAMPLE}")
-    return tuple(_entry(row, index, source) for index, row in enumerate(rows))
+    entries = tuple(validated_entry(row, f"--config {source}: entry {at}", EXAMPLE) for at, row in enumerate(rows))
+    again = repeated(entries)
+    if again:
+        raise ConfigError(f"--config {source}: entry {again[1]} is the same as entry {again[0]} {REPEAT}")
+    return entries
 
 
-def _entry(row: JsonValue, index: int, source: str) -> AgentEntry:
-    return validated_entry(row, f"--config {source}: entry {index}", EXAMPLE)
+def repeated(entries: Sequence[AgentEntry]) -> tuple[int, int] | None:
+    """The places of the first two entries that are the same agent, asked for in the same way."""
+    facts = [(each.address, each.model, dict(each.agent_kwargs), dict(each.model_kwargs)) for each in entries]
+    return next(((facts.index(fact), at) for at, fact in enumerate(facts) if fact in facts[:at]), None)
 
 
 def validated_entry(row: JsonValue, where: str, example: str) -> AgentEntry:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from datasmith.errors import ConfigError
-from datasmith.evaluation.config import NO_MODEL, AgentEntry, parse_entries, validated_entry
+from datasmith.evaluation.config import NO_MODEL, REPEAT, AgentEntry, parse_entries, repeated, validated_entry
 
 PAIR = "(example: -a claude -m claude-sonnet-4 -a nop -m none)"
 
@@ -28,14 +28,18 @@ def paired_entries(agents: Sequence[str], models: Sequence[str]) -> tuple[AgentE
     An agent is a short name, or `module:Class`.
 
     Raises:
-        ConfigError: the numbers differ, or an agent is not known; names it.
+        ConfigError: the numbers differ, or an agent is not known or given twice; names it.
     """
     if models and len(models) != len(agents):
         raise ConfigError(f"-m: {len(models)} models for {len(agents)} agents: give each -a its -m {PAIR}")
-    return tuple(
+    entries = tuple(
         validated_entry({"agent_import_path" if ":" in agent else "agent": agent, "model": model}, f"-a {agent}", PAIR)
         for agent, model in zip(agents, models or [NO_MODEL] * len(agents), strict=True)
     )
+    again = repeated(entries)
+    if again:
+        raise ConfigError(f"-a {agents[again[1]]}: is given twice, with the same model {REPEAT}")
+    return entries
 
 
 def asked_entries(

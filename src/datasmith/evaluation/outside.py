@@ -11,6 +11,7 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from datasmith.errors import ConfigError
+from datasmith.written_json import written_json
 
 Value = TypeVar("Value")
 CUTOFFS_EXAMPLE = '{"gpt-5": "2024-09-01"}'
@@ -47,7 +48,7 @@ def read_stars(path: Path | None) -> Mapping[str, int]:
 
 def _read(path: Path, option: str, example: str, parse: Callable[[JsonValue], Value]) -> dict[str, Value]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = written_json(path.read_text("utf-8"))
         if not isinstance(found, dict):
             raise ValueError("no JSON object")
         return {name: parse(value) for name, value in found.items()}

@@ -2,7 +2,7 @@
 
 import fnmatch
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -92,20 +92,22 @@ def _spellings_of(folder: Path) -> tuple[str, ...]:
 class Places:
     """Where datasets are looked for, beside the directory that a reference may be.
 
-    `registries` are files of names, the nearest first; `cache` holds what was fetched and unpacked.
+    `registries` are files of names by the settings that name them, the nearest first; `cache` holds what was fetched
+    and unpacked.
     """
 
-    registries: tuple[Path, ...] = ()
+    registries: Mapping[str, Path] = field(default_factory=dict)
     hub: Hub | None = None
     cache: Path = Path()
 
     @classmethod
     def of(cls, settings: "Settings", registry: Path | None = None) -> Self:
         """`registry` first, then the user's own; the Hub as the settings say."""
-        registries = [path for path in (registry, settings.datasets_file) if path]
+        registries = {"--registry": registry} if registry else {}
+        registries["FC_DATASETS_FILE"] = settings.datasets_file
         cache = settings.cache_dir
         hub = Hub(settings.hf_endpoint.rstrip("/"), cache / "hub", lambda: settings.hub_token)
-        return cls(tuple(registries), hub, cache / "tasks")
+        return cls(registries, hub, cache / "tasks")
 
 
 def load_dataset(reference: str, places: Places | None = None, *, release: str = "") -> Dataset:

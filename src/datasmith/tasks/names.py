@@ -1,14 +1,15 @@
 """Names of datasets: what the registry files say, from the nearest to the one that is built in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
 from datasmith.errors import ConfigError, TaskError
 from datasmith.tasks.hub import SCHEME, HubAddress
+from datasmith.written_json import written_json
 
 _EXAMPLE = "work/dataset/tasks"
 
@@ -26,12 +27,14 @@ class Named:
     releases: tuple[str, ...] = ()
 
 
-def resolve(name: str, registries: Sequence[Path]) -> Named:
+def resolve(name: str, registries: Mapping[str, Path]) -> Named:
     """Look a name up: in `registries` in their order (those that exist), then among the names that are built in.
+
+    A registry is a file, by the setting that names it.
 
     Raises:
         ConfigError: no registry knows it; names those that are known.
-        TaskError: a registry cannot be read.
+        TaskError: a registry cannot be read; names its setting.
     """
     if name.startswith(SCHEME):
         return Named(HubAddress.parse(name), "", exact=True)
@@ -43,27 +46,37 @@ def resolve(name: str, registries: Sequence[Path]) -> Named:
             if asked in entries:
                 releases = sorted(entry.partition("@")[2] for entry in entries if entry.startswith(f"{stem}@"))
                 return Named(_target(entries[asked], registry), release, exact, tuple(releases))
-    looked = ", ".join(str(path) for path in registries if path.is_file())
+    looked = ", ".join(str(path) for path in registries.values() if path.is_file())
     raise ConfigError(
         f"--dataset {name}: not a directory, and no registered name: {looked or 'there is no registry file'}; "
         f"known: {', '.join(sorted(known))} (example: --dataset {_EXAMPLE})"
     )
 
 
-def _registries(paths: Sequence[Path]) -> list[tuple[Path | None, Mapping[str, str]]]:
-    given: list[tuple[Path | None, Mapping[str, str]]] = [(path, _read(path)) for path in paths if path.is_file()]
+def _registries(files_of: Mapping[str, Path]) -> list[tuple[Path | None, Mapping[str, str]]]:
+    there = {setting: path for setting, path in files_of.items() if path.is_file()}
+    given: list[tuple[Path | None, Mapping[str, str]]] = [(path, _read(path, name)) for name, path in there.items()]
     built_in = files("datasmith.tasks").joinpath("datasets.json").read_bytes()
     return [*given, (None, TypeAdapter(dict[str, str]).validate_json(built_in))]
 
 
-def _read(registry: Path) -> dict[str, str]:
+def _read(registry: Path, setting: str) -> dict[str, str]:
     try:
-        return TypeAdapter(dict[str, str]).validate_json(registry.read_bytes())
-    except (OSError, ValidationError) as error:
-        problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
+        return _names(written_json(registry.read_bytes()))
+    except (OSError, ValueError) as error:
+        problem = error.strerror if isinstance(error, OSError) else error
         raise TaskError(
-            f'cannot read the dataset registry {registry}: {problem} (example: {{"mine": "{_EXAMPLE}"}})'
+            f'{setting} {registry}: no registry of datasets: {problem} (example of its text: {{"mine": "{_EXAMPLE}"}})'
         ) from error
+
+
+def _names(said: JsonValue) -> dict[str, str]:
+    if not isinstance(said, dict):
+        raise ValueError("not a JSON object")
+    found = {name: what for name, what in said.items() if isinstance(what, str)}
+    for name in said.keys() - found.keys():
+        raise ValueError(f"{name!r} stands for no text")
+    return found
 
 
 def _target(text: str, registry: Path | None) -> Path | HubAddress:

@@ -147,6 +147,16 @@ def test_wrong_words_are_one_line(
     assert err.count("\n") == 1
 
 
+def test_a_registry_that_is_named_is_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """It is not passed over for the names that are built in; the default one need not be there."""
+    code, out, err = said(capsys, "tasks", "list", "-d", "formulacode", "--registry", "gone.json")
+    assert (code, out) == (2, "")
+    assert err == "error: --registry gone.json: no such file (example: --registry datasets.json)\n"
+    (tmp_path / "names.json").write_text('{"mine": "gone"}')
+    _, _, err = said(capsys, "tasks", "list", "-d", "mine", "--registry", str(tmp_path / "names.json"))
+    assert err.startswith("error: --dataset mine: no task folder in it")
+
+
 def test_a_report_is_printed_and_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Tables on standard output, the page beside the run; the policy stands on both."""
     sample_run(tmp_path / "runs" / "r")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from datasmith.agents.coding.registry import agent_address
 from datasmith.errors import ConfigError
 from datasmith.evaluation.config import RunConfig, labels, parse_entries
 
@@ -19,6 +20,8 @@ GOOD = {"agent": "nop", "model": "none"}
         ([{"agent": "nop"}], "entry 0: model is missing"),
         ([{"agent": "nop", "model": ""}], "entry 0: model"),
         ([GOOD, GOOD, {**GOOD, "modle": "x"}], "entry 2: unknown key 'modle'"),
+        ([GOOD, {**GOOD, "model": "m"}, GOOD], "entry 2 is the same as entry 0 (example, to let"),
+        ([GOOD, {"agent_import_path": agent_address("nop"), "model": "none"}], "entry 1 is the same as entry 0"),
         ([{"agent_import_path": "my.agents.Fast", "model": "m"}], "entry 0: agent_import_path 'my.agents.Fast'"),
         ([{"model": "m"}], "entry 0: gives neither"),
         ([{"agent": "nobody", "model": "m"}], "entry 0: agent 'nobody' is not known"),
@@ -42,9 +45,20 @@ def test_text_that_is_no_json_is_one_error(text: str) -> None:
         parse_entries(text, "c.json")
 
 
+def test_a_key_that_stands_twice_is_named() -> None:
+    """Whichever of the two was meant."""
+    with pytest.raises(ConfigError, match=r"--config c\.json: not JSON as it should be: 'model' stands there twice"):
+        parse_entries('[{"agent": "nop", "model": "none", "model": "gpt-5"}]', "c.json")
+
+
 def test_labels_are_distinct_and_safe_as_folders() -> None:
     """Two entries never share a folder, and no label leads out of one."""
-    rows = [GOOD, GOOD, {"agent": "command", "model": "../../etc/gpt 5"}, {"agent_import_path": "a.b:C", "model": "m"}]
+    rows = [
+        GOOD,
+        {**GOOD, "agent_kwargs": {"x": 1}},
+        {"agent": "command", "model": "../../etc/gpt 5"},
+        {"agent_import_path": "a.b:C", "model": "m"},
+    ]
     names = labels(parse_entries(json.dumps(rows), "c.json"))
     assert names == ("nop", "nop-2", "command-..-..-etc-gpt-5", "C-m")
     assert not any("/" in name for name in names)

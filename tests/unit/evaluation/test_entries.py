@@ -32,6 +32,7 @@ def test_no_model_at_all_is_none_for_each() -> None:
         (["nop"], ["a", "b"], "2 models for 1 agents"),
         (["nop", "gone"], [], "-a gone: agent 'gone' is not known"),
         (["nop"], [""], "-a nop: model: "),
+        (["nop", "oracle", "nop"], [], "-a nop: is given twice, with the same model"),
         (["a:b:c"], ["m"], "-a a:b:c: agent_import_path"),
     ],
 )

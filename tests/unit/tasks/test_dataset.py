@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.errors import ConfigError, InvalidTask, TaskError
+from datasmith.settings import Settings
 from datasmith.tasks.dataset import Places, load_dataset
 from datasmith.tasks.folder import write_task
 from tests.unit.tasks.samples import sample_task, source_tar
@@ -83,26 +84,38 @@ def test_a_registered_name_leads_to_its_directory(root: Path, tmp_path: Path) ->
     """Paths are relative to the registry; a release is looked up by its full name first."""
     registry = tmp_path / "datasets.json"
     registry.write_text(json.dumps({"fc": "tasks", "fc@2026-03": "tasks/acme_calc_1"}))
-    assert len(load_dataset("fc", Places((registry,))).folders) == len(TASKS)
-    assert list(load_dataset("fc@2026-03", Places((registry,))).folders) == ["acme_calc_1"]
-    assert len(load_dataset("fc@2026-02", Places((registry,))).folders) == len(TASKS)
+    assert len(load_dataset("fc", Places({"--registry": registry})).folders) == len(TASKS)
+    assert list(load_dataset("fc@2026-03", Places({"--registry": registry})).folders) == ["acme_calc_1"]
+    assert len(load_dataset("fc@2026-02", Places({"--registry": registry})).folders) == len(TASKS)
 
 
 def test_an_unknown_name_says_what_is_known(root: Path, tmp_path: Path) -> None:
     """With and without a registry."""
     registry = tmp_path / "datasets.json"
     with pytest.raises(ConfigError, match="there is no registry file"):
-        load_dataset("fc", Places((registry,)))
+        load_dataset("fc", Places({"--registry": registry}))
     registry.write_text('{"fc": "tasks"}')
     with pytest.raises(ConfigError, match="known: fc, formulacode"):
-        load_dataset("other", Places((registry,)))
+        load_dataset("other", Places({"--registry": registry}))
 
 
-@pytest.mark.parametrize("content", ["[", "[]", '{"fc": 1}', '{"fc": {}}'])
-def test_a_registry_that_cannot_be_read_is_named(tmp_path: Path, content: str) -> None:
-    """One line with the file's name."""
-    registry = tmp_path / "datasets.json"
-    registry.write_text(content)
-    with pytest.raises(TaskError, match=r"datasets\.json") as raised:
-        load_dataset("fc", Places((registry,)))
-    assert "\n" not in str(raised.value)
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[", "Expecting value"),
+        ("[]", "not a JSON object"),
+        ('{"fc": 1}', "'fc' stands for no text"),
+        ('{"fc": "a", "x": {}}', "'x' stands for no text"),
+        ('{"fc": "a", "fc": "b"}', "'fc' stands there twice"),
+    ],
+)
+def test_a_registry_that_cannot_be_read_is_named(tmp_path: Path, content: str, says: str) -> None:
+    """One line with its setting, the file's name and what is wrong, whichever of the registries it is."""
+    mine, other = tmp_path / "mine.json", tmp_path / "datasets.json"
+    places = Places.of(Settings(datasets_file=mine), other)
+    for registry, setting in ((mine, "FC_DATASETS_FILE"), (other, "--registry")):
+        registry.write_text(content)
+        with pytest.raises(TaskError) as raised:
+            load_dataset("fc", places)
+        assert str(raised.value).startswith(f"{setting} {registry}: no registry of datasets: {says}")
+        assert "\n" not in str(raised.value) and "example" in str(raised.value)

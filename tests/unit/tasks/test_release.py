@@ -157,7 +157,7 @@ def test_a_directory_knows_its_release(release: Path, tmp_path: Path) -> None:
     """A name with another release does not silently get this one; a name without one gets it, and is told."""
     registry = tmp_path / "datasets.json"
     registry.write_text(json.dumps({"fc": "release", "fc@2026-03": "release"}))
-    places = Places((registry,), cache=tmp_path / "cache")
+    places = Places({"--registry": registry}, cache=tmp_path / "cache")
     with pytest.raises(ConfigError, match="is release 2026-03"):
         load_dataset("fc@2026-04", places)
     assert load_dataset("fc@2026-03", places).notes == ()

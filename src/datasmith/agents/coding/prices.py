@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from datasmith.agents.coding.dialects import Tokens
 from datasmith.errors import ConfigError
+from datasmith.written_json import written_json
 
 EXAMPLE = '(example: {"gpt-5": {"input": 1.25, "output": 10, "cached": 0.125}}, dollars for a million tokens)'
 _MILLION = 1_000_000
@@ -52,8 +53,8 @@ def read_prices(path: Path | None) -> Prices:
     if path is None:
         return {}
     try:
-        return TypeAdapter(dict[str, Price]).validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
+        return TypeAdapter(dict[str, Price]).validate_python(written_json(path.read_bytes()))
+    except (OSError, ValueError) as error:
         where = error.errors()[0] if isinstance(error, ValidationError) else None
         what = f"{'.'.join(map(str, where['loc']))}: {where['msg']}" if where else str(error)
         raise ConfigError(f"FC_PRICES={path} is no table of prices: {what} {EXAMPLE}") from error
