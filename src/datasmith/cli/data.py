@@ -16,7 +16,7 @@ from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_seal import seal_check
 from datasmith.cli.data_status import status
 from datasmith.cli.data_verify import verify
-from datasmith.cli.options import EXECUTORS, DataDir, End, Json, Start
+from datasmith.cli.options import EXECUTORS, DataDir, End, Engine, Json, MaxRounds, Precise, Start
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -121,9 +121,9 @@ def run(
     tasks_per_repo: _TasksPerRepo = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed of samples, orders of launches and resampling.")] = 0,
     agent: _Agent = "",
-    engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
-    precise: Annotated[bool, typer.Option("--precise", help="Measure to 1 % within 96 rounds, not 2 % in 24.")] = False,
-    max_rounds: Annotated[int | None, typer.Option("--max-rounds", help="At most this many rounds a workload.")] = None,
+    engine: Engine = "",
+    precise: Precise = False,
+    max_rounds: MaxRounds = None,
     suite_from: _SuiteFrom = "",
     suite_repo: _SuiteRepo = "",
     data_dir: DataDir = None,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from datasmith.cli.logs import our_redactor
-from datasmith.cli.options import DataDir, Json
+from datasmith.cli.options import DataDir, Engine, Json
 
 
 def preflight(
@@ -25,7 +25,7 @@ def preflight(
     offline_source: Annotated[
         list[Path] | None, typer.Option("--offline-source", help="As the run will get it; repeatable.")
     ] = None,
-    engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
+    engine: Engine = "",
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line
-from datasmith.cli.options import DataDir, Json
+from datasmith.cli.options import DataDir, Engine, Json
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def seal_check(
     what: Annotated[str, typer.Argument(metavar="IMAGE|TASK", help="A task folder, or the name of an image.")],
-    engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
+    engine: Engine = "",
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line
-from datasmith.cli.options import DataDir, Json
+from datasmith.cli.options import DataDir, Engine, Json
 from datasmith.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def verify(
     build_timeout: Annotated[float, typer.Option(min=1.0, help="Seconds that a build may take.")] = 3600.0,
     test_timeout: Annotated[float, typer.Option(min=1.0, help="Seconds that a run of the tests may take.")] = 1800.0,
     benchmark_timeout: Annotated[float, typer.Option(min=1.0, help="Seconds that the benchmarks may take.")] = 3600.0,
-    engine: Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: auto).")] = "",
+    engine: Engine = "",
     data_dir: DataDir = None,
     as_json: Json = False,
 ) -> None:

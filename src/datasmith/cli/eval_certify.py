@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import REGISTRY, EngineOption, JsonOption, RegistryOption
+from datasmith.cli.eval_options import REGISTRY, RegistryOption, SeedOption
+from datasmith.cli.options import Engine, Json, MaxRounds, Precise
 from datasmith.errors import ConfigError, InvalidTask
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ def certify(
     task: _Tasks,
     *,
     dataset: _Dataset = "",
-    engine: EngineOption = "",
-    precise: Annotated[bool, typer.Option("--precise", help="Intervals of ±1 % within 96 rounds.")] = False,
-    max_rounds: Annotated[int | None, typer.Option(min=6, help="At most this many rounds per workload.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the rounds' order.")] = 0,
+    engine: Engine = "",
+    precise: Precise = False,
+    max_rounds: MaxRounds = None,
+    seed: SeedOption = 0,
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Measure base and the expert's patch, and keep the certificate beside those of other machines in the task folder.
 

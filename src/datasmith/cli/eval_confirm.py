@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import REGISTRY, DatasetOption, EngineOption, JsonOption, RegistryOption, TaskOption
+from datasmith.cli.eval_options import REGISTRY, DatasetOption, RegistryOption, TaskOption
+from datasmith.cli.options import Engine, Json
 
 if TYPE_CHECKING:
     from datasmith.evaluation.confirm import Confirmed
@@ -18,9 +19,9 @@ def confirm(
     dataset: DatasetOption,
     task_id: TaskOption = None,
     everything: Annotated[bool, typer.Option("--all-workloads", help="Also those that did not change.")] = False,
-    engine: EngineOption = "",
+    engine: Engine = "",
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Count instructions of base and the expert's patch, beside the certificate's times; nothing is decided by it."""
     from datasmith.cli.trial_progress import TrialBars

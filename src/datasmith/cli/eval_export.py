@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import REGISTRY, JsonOption, RegistryOption
+from datasmith.cli.eval_options import REGISTRY, RegistryOption
+from datasmith.cli.options import Json
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def export(
     terminal_bench: Annotated[bool, typer.Option("--terminal-bench", help="As terminal-bench reads them.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace folders that are there already.")] = False,
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Write task folders in the form of another harness; prints the new folders."""
     from datasmith.evaluation.export import export_tasks, folders_of

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import RUNS, JsonOption, PolicyOption, RunsOption, policy_of
+from datasmith.cli.eval_options import RUNS, PolicyOption, RunsOption, policy_of
+from datasmith.cli.options import Json
 from datasmith.errors import ConfigError, TrialError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def findings(
     published: Annotated[
         Path | None, typer.Option(help="Directory of the published files: compute their figures again.")
     ] = None,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Print the seven analyses of one or more runs; with --published, the published figures beside ours."""
     import json
@@ -101,7 +102,7 @@ def compare(
     second: _Second,
     policy: PolicyOption = "floor",
     runs_dir: RunsOption = RUNS,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Compare two runs, or two agents, task by task: differences with intervals, wins, ties and losses."""
     import json

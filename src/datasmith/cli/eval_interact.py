@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import REGISTRY, DatasetOption, EngineOption, RegistryOption
+from datasmith.cli.eval_options import REGISTRY, DatasetOption, RegistryOption
+from datasmith.cli.options import Engine
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def interact(
     dataset: DatasetOption,
     command: _Command = "",
     patch: _Patch = None,
-    engine: EngineOption = "",
+    engine: Engine = "",
     timeout: _Timeout = 3600.0,
     registry: RegistryOption = REGISTRY,
 ) -> None:

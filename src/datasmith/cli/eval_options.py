@@ -22,7 +22,6 @@ TaskOption = Annotated[
     list[str] | None, typer.Option("--task-id", "-t", help="Id or glob of tasks; may be repeated. Default: all.")
 ]
 RunsOption = Annotated[Path, typer.Option("--runs-dir", help="Where run folders lie.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 RunArgument = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or the id of a run in --runs-dir.")]
 PolicyOption = Annotated[str, typer.Option("--policy", help="How failed trials count: floor, baseline or exclude.")]
 REGISTRY = Path("datasets.json")
@@ -43,7 +42,7 @@ AtOnceOption = Annotated[
     ),
 ]
 ExecutorOption = Annotated[str, typer.Option("--executor", help=f"Where tasks are worked on: {EXECUTORS}.")]
-EngineOption = Annotated[str, typer.Option("--engine", help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the rounds' order.")]
 MaxCostOption = Annotated[
     float | None,
     typer.Option(

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import JsonOption
+from datasmith.cli.eval_options import SeedOption
+from datasmith.cli.options import Engine, Json
 from datasmith.errors import ConfigError, MeasurementFailed
 
 if TYPE_CHECKING:
@@ -31,15 +32,15 @@ def redteam(
         list[str] | None, typer.Option("--workload", help="Id or glob of the workloads to attack. Default: one.")
     ] = None,
     max_rounds: Annotated[int, typer.Option(min=6, help="At most this many rounds per workload.")] = 6,
-    seed: Annotated[int, typer.Option(help="Seed of the rounds' order.")] = 0,
+    seed: SeedOption = 0,
     past_policy: Annotated[
         bool, typer.Option("--past-policy", help="Also run what the policy refuses, to see what would hold it then.")
     ] = False,
     pin: Annotated[
         bool, typer.Option("--pin/--no-pin", help="Pin launches to a core and drop those that others disturbed.")
     ] = True,
-    engine: Annotated[str, typer.Option(help="auto, docker, podman or bubblewrap; default: FC_ENGINE.")] = "",
-    json_output: JsonOption = False,
+    engine: Engine = "",
+    json_output: Json = False,
 ) -> None:
     """Attack a task's grading; exits with 1 where one scores above doing nothing, 35 where none could tell."""
     from datasmith.cli.logs import set_up_logging

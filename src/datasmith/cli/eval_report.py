@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import RUNS, JsonOption, PolicyOption, RunArgument, RunsOption, policy_of
+from datasmith.cli.eval_options import RUNS, PolicyOption, RunArgument, RunsOption, policy_of
+from datasmith.cli.options import Json
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def report(
     compat: Annotated[
         bool, typer.Option("--compat", help="Also print the run by the reference's definitions.")
     ] = False,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Print a run's tables and write its HTML page."""
     from datasmith.evaluation.run_folder import open_run
@@ -30,7 +31,7 @@ def report(
 
 
 def regrade(
-    run: RunArgument, policy: PolicyOption = "floor", runs_dir: RunsOption = RUNS, json_output: JsonOption = False
+    run: RunArgument, policy: PolicyOption = "floor", runs_dir: RunsOption = RUNS, json_output: Json = False
 ) -> None:
     """Compute outcomes and scores anew from a run's raw files; nothing is run."""
     from datasmith.evaluation.regrade import regrade_run

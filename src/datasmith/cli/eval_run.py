@@ -10,19 +10,19 @@ from datasmith.cli.eval_options import (
     RUNS,
     AtOnceOption,
     DatasetOption,
-    EngineOption,
     ExecutorOption,
-    JsonOption,
     MaxCostOption,
     PolicyOption,
     RegistryOption,
     RunsOption,
+    SeedOption,
     TaskOption,
     policy_of,
     select_of,
 )
 from datasmith.cli.eval_report import show_report
 from datasmith.cli.logs import set_up_logging
+from datasmith.cli.options import Engine, Json, MaxRounds, Precise
 from datasmith.errors import BudgetSpent
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def run(
     n_attempts: Annotated[int, typer.Option(min=1, help="Attempts of each agent at each task.")] = 1,
     n_concurrent: AtOnceOption = None,
     executor: ExecutorOption = "local",
-    engine: EngineOption = "",
-    precise: Annotated[bool, typer.Option("--precise", help="Intervals of ±1 % within 96 rounds.")] = False,
-    max_rounds: Annotated[int | None, typer.Option(min=6, help="At most this many rounds per workload.")] = None,
+    engine: Engine = "",
+    precise: Precise = False,
+    max_rounds: MaxRounds = None,
     select: Annotated[str, typer.Option(help="Workloads to time: all, or impacted (those a patch can touch).")] = "all",
-    seed: Annotated[int, typer.Option(help="Seed of the rounds' order.")] = 0,
+    seed: SeedOption = 0,
     timeout: _Timeout = 3600.0,
     test_timeout: _TestTimeout = 1800.0,
     benchmark_timeout: _BenchmarkTimeout = None,
@@ -72,7 +72,7 @@ def run(
     policy: PolicyOption = "floor",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a stopped run; without it the same.")] = True,  # noqa: ARG001
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Run agents on tasks; the same command goes on with a run that was stopped."""
     from datasmith.evaluation.entries import asked_entries

@@ -10,7 +10,6 @@ from datasmith.cli.eval_options import (
     RUNS,
     AtOnceOption,
     ExecutorOption,
-    JsonOption,
     MaxCostOption,
     PolicyOption,
     RegistryOption,
@@ -19,6 +18,7 @@ from datasmith.cli.eval_options import (
     help_without_command,
     policy_of,
 )
+from datasmith.cli.options import Json
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -35,7 +35,7 @@ def _runs(context: typer.Context) -> None:
 
 
 @runs.command("list")
-def list_runs(runs_dir: RunsOption = RUNS, json_output: JsonOption = False) -> None:
+def list_runs(runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
     """List the runs below --runs-dir, the oldest first."""
     from datasmith.cli.sheet import Column, Sheet, output
     from datasmith.errors import TrialError
@@ -59,7 +59,7 @@ def list_runs(runs_dir: RunsOption = RUNS, json_output: JsonOption = False) -> N
 
 
 @runs.command("status")
-def show_status(run: RunArgument, runs_dir: RunsOption = RUNS, json_output: JsonOption = False) -> None:
+def show_status(run: RunArgument, runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
     """Print how far a run is, trial by trial; changes nothing."""
     from datasmith.cli.sheet import Column, Sheet, output
     from datasmith.evaluation.overview import run_state
@@ -96,7 +96,7 @@ def resume(
     max_cost: MaxCostOption = None,
     policy: PolicyOption = "floor",
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Go on with a run as it was configured: what is complete stays, what is pending is done."""
     from dataclasses import replace

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.eval_options import REGISTRY, RUNS, JsonOption, RegistryOption, RunsOption
+from datasmith.cli.eval_options import REGISTRY, RUNS, RegistryOption, RunsOption
+from datasmith.cli.options import Json
 from datasmith.errors import ConfigError, TrialError
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def submit(
     dataset: _Dataset = "",
     runs_dir: RunsOption = RUNS,
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Pack a complete run into one file: configuration, patches, logs, tests and every launch; nothing is sent.
 

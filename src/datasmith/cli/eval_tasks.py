@@ -11,11 +11,11 @@ from datasmith.cli.eval_interact import interact
 from datasmith.cli.eval_options import (
     REGISTRY,
     DatasetOption,
-    JsonOption,
     RegistryOption,
     TaskOption,
     help_without_command,
 )
+from datasmith.cli.options import Json
 from datasmith.cli.trial_progress import ratio_of
 from datasmith.errors import ConfigError
 
@@ -40,7 +40,7 @@ def list_tasks(
     dataset: DatasetOption,
     task_id: TaskOption = None,
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """List the tasks of a dataset; the exit code is that of an invalid task where one cannot be read."""
     from datasmith.errors import InvalidTask
@@ -59,7 +59,7 @@ def show_task(
     *,
     dataset: DatasetOption,
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Print what a task is: its problem, its workloads, and what each machine found of it; never its solution."""
     from datasmith.settings import load_settings
@@ -114,7 +114,7 @@ def pack(
     release: Annotated[str, typer.Option("--release", help="The release's name, as in 2026-03.")],
     task_id: TaskOption = None,
     registry: RegistryOption = REGISTRY,
-    json_output: JsonOption = False,
+    json_output: Json = False,
 ) -> None:
     """Pack tasks into a release: an archive for each, and release.json; the same tasks give the same bytes."""
     from datasmith.settings import load_settings
@@ -145,7 +145,7 @@ def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
 
 
 @tasks.command("check")
-def check_tasks(dataset: DatasetOption, registry: RegistryOption = REGISTRY, json_output: JsonOption = False) -> None:
+def check_tasks(dataset: DatasetOption, registry: RegistryOption = REGISTRY, json_output: Json = False) -> None:
     """Check task folders without running them; the exit code is that of an invalid task where one is."""
     from datasmith.errors import InvalidTask
     from datasmith.settings import load_settings

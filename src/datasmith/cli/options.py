@@ -1,4 +1,4 @@
-"""Options that several commands of fc-data share."""
+"""Options that commands of both fc-data and fc-eval share, and those that several of fc-data do."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,4 +10,9 @@ End = Annotated[str, typer.Option("--end-date", help="Day after the window (YYYY
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where results go (default: FC_DATA_DIR, ./work).")]
 EXECUTORS = "local, inline (here, one after another) or ray (the cluster at FC_RAY_ADDRESS)"
 """What --executor takes, as its help says it."""
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as JSON on standard output.")]
+Engine = Annotated[
+    str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: FC_ENGINE, else auto).")
+]
+Precise = Annotated[bool, typer.Option("--precise", help="Measure to ±1 % within 96 rounds, not ±2 % within 24.")]
+MaxRounds = Annotated[int | None, typer.Option("--max-rounds", min=6, help="At most this many rounds a workload.")]
