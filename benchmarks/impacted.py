@@ -19,7 +19,7 @@ from datasmith.docker.engines import limits_of, open_engine
 from datasmith.errors import DatasmithError
 from datasmith.evaluation.images import build_again
 from datasmith.evaluation.records import SelectionRecord
-from datasmith.evaluation.selection import ALL, Suite, impacted
+from datasmith.evaluation.selection import ALL, impacted
 from datasmith.settings import Settings, load_settings
 from datasmith.tasks.certificate import Cost
 from datasmith.tasks.folder import read_task
@@ -28,6 +28,7 @@ from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS
 from datasmith.workloads.discover import discover
 from datasmith.workloads.measure import MeasurePlan, measure
+from datasmith.workloads.touched import Suite
 
 TIMEOUT_S = 3600.0
 

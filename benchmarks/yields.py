@@ -1,7 +1,7 @@
 """How many performance pull requests of some clones become tasks, and where the others are lost.
 
 Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--until built|verified|measured]
-[--suite own|newest|both]`.
+[--suite own|newest|both] [--select all|impacted]`.
 For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
 no model used, and stage 5 as far as is asked. All is kept below WORK, and the same
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
@@ -34,6 +34,7 @@ from datasmith.runners.testing import TEST_BUDGET_S
 from datasmith.settings import Settings, load_settings
 from datasmith.storage import open_store
 from datasmith.storage.base import FINAL_STATES, STAGES, ItemState, StageItem
+from datasmith.workloads.impact import Select
 from datasmith.workloads.measure import MeasurePlan
 
 DAYS_A_MONTH = 30.44
@@ -141,6 +142,7 @@ def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
         plan=MeasurePlan(seed=options.seed).at_most(options.max_rounds),
         suite=SuiteWish(NEWEST) if suite == NEWEST else SuiteWish(),
         until=options.until,
+        select=options.select,
         test_budget_s=options.test_budget,
     )
 
@@ -239,6 +241,7 @@ def main() -> None:
     parser.add_argument("--months", type=float, default=24, help="before the clone's newest commit")
     parser.add_argument("--suite", choices=("own", NEWEST, "both"), default="both", help="whose benchmarks")
     parser.add_argument("--until", choices=get_args(Until), default="verified", help="how far stage 5 goes")
+    parser.add_argument("--select", choices=get_args(Select), default="all", help="workloads that a task has")
     parser.add_argument("--test-budget", type=float, default=TEST_BUDGET_S, help="seconds for the tests at base")
     parser.add_argument("--again", default="", help="decide again what was refused with a reason that holds this")
     parser.add_argument("--show", action="store_true", help="print what is known, run nothing")

@@ -338,6 +338,7 @@ class Pipeline:
             limits=limits_of(self._settings),
             now=utc_now,
             until=self._request.until,
+            select=self._request.select,
             tests=TestRuns(
                 self._request.test_budget_s, self._settings.cache_dir.absolute() / TESTS, not self._request.force
             ),

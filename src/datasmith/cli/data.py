@@ -87,6 +87,14 @@ _SuiteRepo = Annotated[
         "--suite-from.",
     ),
 ]
+_Version = Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")]
+_Select = Annotated[
+    str,
+    typer.Option(
+        "--select",
+        help="Workloads that a task has: all of the suite, or impacted (those that the expert's patch can touch).",
+    ),
+]
 _Executor = Annotated[str, typer.Option("--executor", help=f"Where stages 4 and 5 run: {EXECUTORS}.")]
 _Agent = Annotated[
     str,
@@ -126,11 +134,10 @@ def run(
     max_rounds: MaxRounds = None,
     suite_from: _SuiteFrom = "",
     suite_repo: _SuiteRepo = "",
+    select: _Select = "all",
     data_dir: DataDir = None,
     as_json: Json = False,
-    _version: Annotated[
-        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
-    ] = False,
+    _version: _Version = False,
 ) -> None:
     """Run the stages over one window."""
     if context.invoked_subcommand is not None:
@@ -159,6 +166,7 @@ def run(
         executor=executor,
         agent=agent,
         suite=SuiteWish.checked(suite_from, suite_repo),
+        select=select,
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)

@@ -9,7 +9,6 @@ from datasmith.cli.options import EXECUTORS
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
-    from datasmith.evaluation.config import Select
     from datasmith.metrics.score import FailurePolicy
 
 DatasetOption = Annotated[
@@ -64,23 +63,6 @@ def policy_of(name: str) -> "FailurePolicy":
         if policy == name:
             return policy
     raise ConfigError(f"--policy {name!r}: not one of {', '.join(POLICIES)} (example: --policy floor)")
-
-
-def select_of(name: str) -> "Select":
-    """The choice of workloads of this name.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    from typing import get_args
-
-    from datasmith.evaluation.config import Select
-
-    choices: tuple[Select, ...] = get_args(Select)
-    for choice in choices:
-        if choice == name:
-            return choice
-    raise ConfigError(f"--select {name!r}: not one of {', '.join(choices)} (example: --select impacted)")
 
 
 def help_without_command(context: typer.Context) -> None:

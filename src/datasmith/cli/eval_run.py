@@ -18,7 +18,6 @@ from datasmith.cli.eval_options import (
     SeedOption,
     TaskOption,
     policy_of,
-    select_of,
 )
 from datasmith.cli.eval_report import show_report
 from datasmith.cli.logs import set_up_logging
@@ -78,6 +77,7 @@ def run(
     from datasmith.evaluation.entries import asked_entries
     from datasmith.evaluation.run import RunRequest
     from datasmith.settings import load_settings
+    from datasmith.workloads.impact import select_of
 
     settings = load_settings(engine=engine)
     chosen = policy_of(policy)

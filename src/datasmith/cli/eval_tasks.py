@@ -86,11 +86,14 @@ def show_task(
 def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
     status = task.certificate.status if task.certificate else "no certificate"
     expert = task.certificate.expert if task.certificate else None
+    workloads = f"{len(task.workloads)} workloads"
+    if task.not_impacted:
+        workloads += f" (the {task.not_impacted} others of the suite are not touched by the expert's patch)"
     lines = [
         f"{task.task_id}: {task.title}",
         f"  {task.repository} at {task.base_commit[:12]}, merged {task.merged_at:%Y-%m-%d}, Python "
         f"{task.build.python_version}, licence {task.licence or 'unknown'}",
-        f"  {task.difficulty}, {task.category}; {len(task.workloads)} workloads in {task.benchmark_dir}, "
+        f"  {task.difficulty}, {task.category}; {workloads} in {task.benchmark_dir}, "
         f"{len(task.passing_tests)} tests{', compiled' if task.compiled else ''}",
         f"  image {task.image_name} {task.image_digest}",
         f"  certificate: {status}" + (f", expert {ratio_of(expert)}" if expert else ""),

@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
@@ -14,14 +14,13 @@ from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.registry import agent_address, load_agent
 from datasmith.errors import ConfigError
 from datasmith.tasks.folder import TEST_TIMEOUT_S
+from datasmith.workloads.impact import Select
 from datasmith.written_json import written_json
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
 
 EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
-Select = Literal["all", "impacted"]
-"""Which workloads are measured: those of the task, or those of them that a patch of the session can touch."""
 REPEAT = "(example, to let an agent try twice: --n-attempts 2)"
 NO_MODEL = "none"
 """What an entry says where its agent asks no model."""

@@ -24,7 +24,7 @@ from datasmith.evaluation.outcome import (
 from datasmith.evaluation.records import SelectionRecord, SessionRecord, TaskFacts, patch_digest
 from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
-from datasmith.evaluation.selection import Suite, impacted
+from datasmith.evaluation.selection import impacted
 from datasmith.evaluation.tests_run import TreeTests
 from datasmith.metrics.score import Score, score
 from datasmith.tasks.certificate import ArmSummary
@@ -35,6 +35,7 @@ from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload, agent_arm
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.task_arm import scored_workloads, task_arm
+from datasmith.workloads.touched import Suite
 
 SHARED_ARMS = (BASE, CONTROL, EXPERT)
 

@@ -17,7 +17,7 @@ from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
 from datasmith.evaluation.budget import CostLimit
-from datasmith.evaluation.config import AgentEntry, RunConfig, Select, load_agents
+from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents
 from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
@@ -29,6 +29,7 @@ from datasmith.tasks.certificate import Machine
 from datasmith.tasks.dataset import Dataset, Places, load_dataset
 from datasmith.tasks.folder import TEST_TIMEOUT_S, task_digest
 from datasmith.tasks.task import Task
+from datasmith.workloads.impact import Select
 from datasmith.workloads.machine import this_machine
 
 TOO_FEW_CORES = "--n-concurrent {asked}: each task needs a core, and there are {have} (example: --n-concurrent {have})"

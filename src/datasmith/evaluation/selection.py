@@ -1,29 +1,15 @@
 """Fast mode: which of a task's workloads a session measures, and how that is said of its scores."""
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from datasmith.docker.engine import WORKDIR, Container
-from datasmith.errors import ContainerError, EngineUnavailable
+from datasmith.docker.engine import Container
 from datasmith.evaluation.records import RunRecord, SelectionRecord
-from datasmith.workloads.base import Workload
-from datasmith.workloads.coverage import coverage_key, suite_coverage
-from datasmith.workloads.impact import NOT_IMPACTED, Coverage, changed_files, impact_of, select
+from datasmith.workloads.impact import NOT_IMPACTED, Coverage, impact_of, select
+from datasmith.workloads.touched import Suite, look
 
 EARLIER = "selected by an earlier session of this task"
 ALL = "no workload seems to be touched by any patch, so that all are measured"
-
-
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """The workloads of a task as its base arm has them, and what else their coverage depends on."""
-
-    workloads: Sequence[Workload]
-    benchmark_dir: str
-    print: str
-    image_digest: str
 
 
 def impacted(
@@ -44,13 +30,10 @@ def impacted(
     Raises:
         EngineUnavailable: the engine is gone.
     """
-    started = time.monotonic()
-    key = coverage_key(suite.image_digest, suite.print, suite.workloads)
-    watched = suite_coverage(base, suite.workloads, suite.benchmark_dir, kept=kept_in / f"{key}.json.gz", say=say)
-    took_s = 0.0 if watched.known else time.monotonic() - started
-    sources = _sources(base, patches)
-    known = {workload.id: watched.by_workload[workload.id] for workload in suite.workloads}
-    return decided(known, patches, sources, suite.benchmark_dir, earlier=earlier, coverage_s=took_s)
+    seen = look(base, suite, patches, kept_in=kept_in, say=say)
+    return decided(
+        seen.coverage, patches, seen.sources, suite.benchmark_dir, earlier=earlier, coverage_s=seen.coverage_s
+    )
 
 
 def decided(
@@ -72,23 +55,6 @@ def decided(
         not_selected={name: NOT_IMPACTED for name in coverage if name not in chosen},
         coverage_s=coverage_s,
     )
-
-
-def _sources(base: Container, patches: Iterable[str]) -> dict[str, str | None]:
-    names = dict.fromkeys(name for patch in patches for name in changed_files(patch))
-    return {name: _text(base, name) for name in names}
-
-
-def _text(base: Container, name: str) -> str | None:
-    """A file of the tree as text; None where it is none."""
-    try:
-        return base.read_file(f"{WORKDIR}/{name}").decode("utf-8")
-    except (FileNotFoundError, UnicodeDecodeError):
-        return None
-    except EngineUnavailable:
-        raise
-    except ContainerError:
-        return None
 
 
 def scope(selections: Iterable[SelectionRecord | None]) -> str | None:

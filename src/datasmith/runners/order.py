@@ -68,6 +68,8 @@ class Verified:
     """Which suite was measured, where that is not base's own; `suite_patch` brings it."""
     suite_patch: str = ""
     test_command: tuple[str, ...] = ()
+    not_impacted: int = 0
+    """Workloads of the suite that were left out, because the expert's patch cannot touch them."""
 
     @property
     def passing(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from datasmith.runners.testing import TEST_BUDGET_S
 from datasmith.settings import AgentName
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage.base import STAGES
+from datasmith.workloads.impact import Select, select_of
 from datasmith.workloads.measure import MeasurePlan
 from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
@@ -28,8 +29,8 @@ class Request:
     `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
     it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run,
     `agent` who writes build scripts where nothing else helps (empty: as the settings say). `suite` says whose
-    benchmarks are measured, where not base's own; `until` is how far stage 5 goes, `test_budget_s` how
-    long it looks for tests.
+    benchmarks are measured, where not base's own, and `select` which of them; `until` is how far stage 5 goes,
+    `test_budget_s` how long it looks for tests.
     """
 
     window: Window
@@ -46,6 +47,7 @@ class Request:
     suite: SuiteWish = field(default_factory=SuiteWish)
     until: Until = "measured"
     test_budget_s: float = TEST_BUDGET_S
+    select: Select = "all"
 
     @classmethod
     def checked(
@@ -66,6 +68,7 @@ class Request:
         executor: str = "local",
         agent: str = "",
         suite: SuiteWish | None = None,
+        select: str = "all",
     ) -> Self:
         """Read the flags; stages given twice run once.
 
@@ -105,6 +108,7 @@ class Request:
             tasks_per_repo=tasks_per_repo,
             plan=plan if max_rounds is None else plan.at_most(max_rounds),
             suite=suite or SuiteWish(),
+            select=select_of(select),
         )
 
     def terms(self, repositories: Iterable[str] | None) -> Terms:

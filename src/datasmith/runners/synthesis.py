@@ -22,6 +22,7 @@ from datasmith.github.git import Git
 from datasmith.github.render import render_instruction
 from datasmith.runners.agenda import ENDS, Until
 from datasmith.runners.build_args import build_args
+from datasmith.runners.impacted import only_impacted
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.runners.solution import fix_of_order, solution
 from datasmith.runners.suite_fit import Fitted, fitted
@@ -32,10 +33,12 @@ from datasmith.tasks.task import BuildInputs, Task
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
 from datasmith.workloads.certify import certify
+from datasmith.workloads.impact import Select
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.mounts import inside_mounts
 from datasmith.workloads.summary import INVALID
+from datasmith.workloads.touched import Suite
 
 CALL_TIMEOUT_S = 900.0
 """Within this time one of the suite's benchmarks must have been called without an error."""
@@ -63,9 +66,14 @@ class Synthesis:
         reuse: bool = True,
         until: Until = "measured",
         tests: TestRuns | None = None,
+        select: Select = "all",
     ) -> None:
-        """`reuse`: an image may be built as it was for this commit before. An order is taken as far as `until`."""
+        """`reuse`: an image may be built as it was for this commit before. An order is taken as far as `until`.
+
+        `select`: a task has all workloads of the suite, or those that the expert's patch can touch.
+        """
         self._until = until
+        self._select = select
         self._tests = tests or TestRuns()
         self._engine = engine
         self._synthesizer = synthesizer
@@ -98,6 +106,10 @@ class Synthesis:
         verified = self._verify(order, sealed, core, progress)
         if isinstance(verified, Refusal):
             return verified
+        if self._select == "impacted":
+            verified = self._impacted(order, sealed, verified, core, progress)
+            if isinstance(verified, Refusal):
+                return verified
         if self._until == "verified":
             said = f"{len(verified.workloads)} workloads, {len(verified.passing)} tests"
             return Refusal(f"{ENDS[self._until]}: {said}")
@@ -211,7 +223,7 @@ class Synthesis:
         scored = tuple(workload for workload in found.workloads if workload.kind in SCORED_KINDS)
         if not scored:
             return Refusal("the suite has no timing benchmarks")
-        if self._until == "measured":
+        if self._until == "measured" and self._select == "all":
             self._plan.check(len(scored))
         return replace(found, workloads=scored)
 
@@ -233,6 +245,26 @@ class Synthesis:
             timeout=REBUILD_TIMEOUT_S,
             suite=suite,
         )
+
+    def _impacted(
+        self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
+    ) -> Verified | Refusal:
+        """The same with only those workloads that the expert's patch can touch."""
+        place, workloads = order.benchmark_dir, verified.workloads
+        with ExitStack() as stack:
+            writable = stack.enter_context(self._arm(sealed, "", order, core, verified.suite_patch))
+            suite = Suite(workloads, place, suite_print(writable, place), sealed.image.digest)
+            left = only_impacted(
+                verified,
+                stack.enter_context(prepare(writable, workloads, place, suite=suite.print)),
+                suite,
+                sealed.expert_patch,
+                kept_in=self._data_dir / "coverage",
+                say=lambda step, done, expected: progress(f"{step} {done}/{expected}"),
+            )
+        if isinstance(left, Verified) and self._until == "measured":
+            self._plan.check(len(left.workloads))
+        return left
 
     def _measure(
         self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
@@ -345,6 +377,7 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         image_digest=sealed.image.digest,
         benchmark_dir=order.benchmark_dir,
         workloads=workloads,
+        not_impacted=verified.not_impacted,
         test_command=verified.test_command,
         passing_tests=verified.passing,
         compiled=order.resolution.compiled,

@@ -48,6 +48,8 @@ class Task(BaseModel):
     """Time limit of benchmarks that name none (asv's default_benchmark_timeout)."""
     workloads: tuple[str, ...]
     """Workload ids: benchmark name, with `(p1, p2)` appended where it has parameters."""
+    not_impacted: int = 0
+    """Workloads of the suite that are no part of this task, because the expert's patch cannot touch them."""
     test_command: tuple[str, ...]
     """Runs the tests in WORKDIR; `{junit}` stands for the path of the JUnit XML it must write."""
     passing_tests: tuple[str, ...]

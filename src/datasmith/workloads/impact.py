@@ -7,7 +7,9 @@ by its name, or code that runs at import is not the same. Where that cannot be t
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
+from datasmith.errors import ConfigError
 from datasmith.tasks.folder import is_test_path
 from datasmith.tasks.gitdiff import FileChange as DiffChange
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
@@ -15,6 +17,8 @@ from datasmith.workloads.pychange import file_change
 from datasmith.workloads.rebuild import is_compiled_source
 from datasmith.workloads.textpatch import patched
 
+Select = Literal["all", "impacted"]
+"""Which workloads are measured: all, or those that a patch can touch."""
 NOT_IMPACTED = "not selected (not impacted)"
 """What stands for a workload that a patch cannot touch: neither a time nor a ratio, and never 1.0."""
 _INERT_SUFFIXES = (".md", ".rst", ".pyi", ".png", ".svg", ".gif", ".jpg", ".bib", ".ipynb", ".lock")
@@ -82,6 +86,19 @@ class Impact:
         """True where no workload can notice."""
         parts = (self.everything, self.functions, self.names, self.data, self.compiled, self.builds, self.modules)
         return not any(parts)
+
+
+def select_of(name: str) -> Select:
+    """The choice of workloads of this name.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    choices: tuple[Select, ...] = get_args(Select)
+    for choice in choices:
+        if choice == name:
+            return choice
+    raise ConfigError(f"--select {name!r}: not one of {', '.join(choices)} (example: --select impacted)")
 
 
 def impact_of(patch: str, sources: Mapping[str, str | None], *, benchmark_dir: str) -> Impact:
