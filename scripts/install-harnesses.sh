@@ -6,16 +6,11 @@
 # found, DIR says so in the file `missing`, and what needs them is left out.
 set -eu
 cd "$(dirname "$0")/.."
-target=${1:-.harnesses}
+. scripts/pinned.sh
 harbor=0.25.0
 terminal_bench=0.2.18
-wanted="harbor $harbor terminal-bench $terminal_bench"
-if [ "$(cat "$target/installed" 2>/dev/null)" = "$wanted" ]; then
-    echo "harnesses in $target: nothing is missing"
-    exit 0
-fi
-mkdir -p "$target"
-rm -f "$target/installed" "$target/missing"
+begin harnesses "${1:-.harnesses}" "harbor $harbor terminal-bench $terminal_bench"
+rm -f "$target/missing"
 python=""
 for candidate in python3.12 python3.13 python3.14 /usr/bin/python3 /usr/local/bin/python3 \
     "$HOME"/.pyenv/versions/3.1[2-9]*/bin/python3; do
@@ -29,14 +24,10 @@ if [ -z "$python" ]; then
     echo "no Python 3.12 or newer is installed" | tee "$target/missing"
     exit 0
 fi
-uv=.venv/bin/uv
-export UV_PYTHON_DOWNLOADS=never
 # Harbor 0.25 asks for a certifi of the day before it was made; any of that year will do.
 echo 'certifi>=2026' >"$target/overrides.txt"
-"$uv" venv --quiet --clear --python "$python" "$target/harbor"
 # tomli-w, numpy and uv are what our environment class needs of fc-data's own dependencies, and Harbor has not.
-"$uv" pip install --quiet --python "$target/harbor/bin/python" --override "$target/overrides.txt" \
+environment harbor "$python" --override "$target/overrides.txt" \
     "harbor==$harbor" 'tomli-w>=1.2,<2' 'numpy>=2.2,<3' 'uv>=0.9,<1'
-"$uv" venv --quiet --clear --python "$python" "$target/terminal-bench"
-"$uv" pip install --quiet --python "$target/terminal-bench/bin/python" "terminal-bench==$terminal_bench"
-printf '%s' "$wanted" >"$target/installed"
+environment terminal-bench "$python" "terminal-bench==$terminal_bench"
+finish
