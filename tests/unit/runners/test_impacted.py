@@ -15,9 +15,7 @@ from datasmith.workloads.touched import Suite
 
 LIB = "def f():\n    return 1\n"
 EDIT = "diff --git a/l.py b/l.py\n--- a/l.py\n+++ b/l.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
-COMMENT = (
-    "diff --git a/l.py b/l.py\n--- a/l.py\n+++ b/l.py\n@@ -1,2 +1,3 @@\n+# why\n def f():\n     return 1\n"
-)
+COMMENT = "diff --git a/l.py b/l.py\n--- a/l.py\n+++ b/l.py\n@@ -1,2 +1,3 @@\n+# why\n def f():\n     return 1\n"
 WORKLOADS = (Workload("bench.time_f", "time"), Workload("bench.time_other", "time"))
 RAN = {"bench.time_f": Coverage(called=frozenset({("l.py", 1)})), "bench.time_other": Coverage()}
 REPORT = TestReport({"tests.test_a::one": "passed"}, 0, False, 1.0, "")
