@@ -1,19 +1,22 @@
-"""All tests, in three runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
+"""All tests, in four runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
 Side by side, a process a core, run those that compute and wait and share nothing. Then, in two processes, those that
-build and kill without Docker. After them, one by one, runs all that is left: what measures, what
-has an engine or a whole machine to itself. What one run is given, the last one leaves out, so that each test is in
-exactly one of them.
+build and kill without Docker. After them, at the same time and each on its own half of the cores, two runs that take
+one test after another: what has the Docker engine to itself, and all that is left, above all what measures. What one
+run is given, the last one leaves out, so that each test is in exactly one of them.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parents[1]
 _SHARE_NOTHING = {
@@ -35,17 +38,56 @@ _TWO_AT_ONCE = {
 }  # fmt: skip
 PAIRED = tuple(f"tests/{room}/test_{name}.py" for room, names in _TWO_AT_ONCE.items() for name in names)
 """No clock is read in them, and none needs Docker, which others' mounts and load disturb."""
+_WITH_DOCKER = {
+    "conformance": (
+        "container_engine", "container_limits", "docker_base", "image_manager", "metadata_hook", "seal_leaks",
+        "sources_built", "verifiers",
+    ),
+    "faults": ("bubblewrap_kills", "docker_kills", "ledger_disk_full", "sandbox", "secrets"),
+    "integration": (
+        "cli_agents", "coding_agents", "push_docker", "thin_wheel", "verify_legacy",
+    ),
+    "snippets": ("seed_synthesis",),
+}  # fmt: skip
+WITH_DOCKER = tuple(f"tests/{room}/test_{name}.py" for room, names in _WITH_DOCKER.items() for name in names)
+"""What uses the Docker engine, or takes long, and decides nothing by a clock."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
 """Exit codes of pytest."""
+SHOWN = 25
 _TOLD = {"failure": "failed", "error": "errors", "skipped": "skipped"}
 
 
-def runs(options: Sequence[str] = ()) -> list[list[str]]:
-    """The three command lines, without the program."""
+@dataclass
+class Run:
+    """One run of pytest with these words, on these cores (none: on all)."""
+
+    words: list[str]
+    cores: Collection[int] = ()
+    code: int = field(default=INTERRUPTED, init=False)
+
+    def start(self, report: Path, printed: IO[bytes] | None) -> subprocess.Popen[bytes]:
+        """Begin; what it prints goes to `printed` (None: where ours goes)."""
+        command = [sys.executable, "-m", "pytest", *self.words, f"--junitxml={report}"]
+        ours = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, self.cores or ours)  # a child has those of whoever starts it
+        try:
+            return subprocess.Popen(command, cwd=ROOT, stdout=printed)
+        finally:
+            os.sched_setaffinity(0, ours)
+
+
+def steps(options: Sequence[str] = (), cores: Collection[int] = ()) -> list[list[Run]]:
+    """The runs, one step after another; those of a step at the same time, where there is more than one core."""
     side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER]
     in_pairs = ["-n", "2", "--dist", "loadfile", *PAIRED]
-    one_by_one = ["-n", "0", "tests", *(f"--ignore={path}" for path in (*TOGETHER, *PAIRED))]
-    return [[*words, *options] for words in (side_by_side, in_pairs, one_by_one)]
+    given = (*TOGETHER, *PAIRED, *WITH_DOCKER)
+    one_by_one = ["-n", "0", "tests", *(f"--ignore={path}" for path in given)]
+    with_docker = ["-n", "0", *WITH_DOCKER]
+    mine = sorted(cores)
+    half = len(mine) // 2
+    last = [Run([*one_by_one, *options], mine[half:]), Run([*with_docker, *options], mine[:half])]
+    first = [[Run([*side_by_side, *options])], [Run([*in_pairs, *options])]]
+    return [*first, last] if half else [*first, *([run] for run in last)]
 
 
 def counted(report: Path) -> Counter[str]:
@@ -65,20 +107,49 @@ def summed_up(ended: Counter[str], seconds: float) -> str:
     return f"{', '.join(told) or 'no tests ran'} in {seconds:.2f}s"
 
 
+def spent(reports: Sequence[Path]) -> dict[str, float]:
+    """Seconds by test module, what its fixtures took with it, from reports of pytest's; the longest first."""
+    found = defaultdict[str, float](float)
+    for report in reports:
+        for case in ET.parse(report).getroot().iter("testcase"):
+            found[case.attrib["classname"].partition(".Test")[0]] += float(case.attrib["time"])
+    return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+
+
+def carried_out(step: Sequence[Run], place: Path) -> list[Path]:
+    """Run all of a step at the same time; the first one prints as it goes, the others when they have ended.
+
+    Their reports are written to `place`, a new directory.
+    """
+    place.mkdir()
+    reports = [place / f"{number}.xml" for number in range(len(step))]
+    with tempfile.TemporaryFile() as printed:
+        begun = [
+            run.start(report, printed if number else None)
+            for number, (run, report) in enumerate(zip(step, reports, strict=True))
+        ]
+        for run, process in zip(step, begun, strict=True):
+            run.code = process.wait()
+        printed.seek(0)
+        sys.stdout.buffer.write(printed.read())
+        sys.stdout.flush()
+    return [report for report in reports if report.exists()]
+
+
 def main(options: Sequence[str]) -> int:
     """Run all, even where the first one fails; the exit code is the first one that is not 0."""
     started = time.monotonic()
     ended = Counter[str]()
-    codes = []
+    codes, reports = [], list[Path]()
     with tempfile.TemporaryDirectory(prefix="fc-tests-") as place:
-        for number, words in enumerate(runs(options)):
-            report = Path(place) / f"{number}.xml"
-            command = [sys.executable, "-m", "pytest", *words, f"--junitxml={report}"]
-            codes.append(subprocess.run(command, cwd=ROOT, check=False).returncode)
-            if report.exists():
-                ended += counted(report)
-            if codes[-1] == INTERRUPTED:
+        for number, step in enumerate(steps(options, os.sched_getaffinity(0))):
+            reports += carried_out(step, Path(place, str(number)))
+            codes += [run.code for run in step]
+            if INTERRUPTED in codes:
                 break
+        ended = sum(map(counted, reports), ended)
+        longest = list(spent(reports).items())[:SHOWN]
+    sys.stdout.write("".join(f"{seconds:7.0f} s  {module}\n" for module, seconds in longest))
     sys.stdout.write(f"all runs: {summed_up(ended, time.monotonic() - started)}\n")
     failed = [code for code in codes if code not in {0, NOTHING_COLLECTED}]
     return failed[0] if failed else min(codes)

@@ -5,13 +5,15 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from scripts.run_tests import PAIRED, TOGETHER, counted, runs, summed_up
+from scripts.run_tests import PAIRED, TOGETHER, WITH_DOCKER, counted, spent, steps, summed_up
 
 from tests.house.source import ROOT, modules_of_tests
 
 MEASURES = re.compile(r"\bdef demo\b|\bdemo: |import .*\bmeasure\b|host_load|max-rounds|docker\"|dockerd|ray_cluster")
 ALONE = re.compile(r"mark\.docker|\bdef demo\b|\bdemo: |datasmith\.workloads\.measure import .*\bmeasure\b|host_load")
 """What needs an engine of its own, or clocks a machine that does nothing else."""
+CLOCKS = re.compile(r"\bdef demo\b|\bdemo: |workloads\.measure import|\"certify\"|ray_cluster")
+"""What must find its core as quiet as it can be, or brings a cluster."""
 
 
 def given(words: list[str], prefix: str = "") -> list[str]:
@@ -20,13 +22,28 @@ def given(words: list[str], prefix: str = "") -> list[str]:
 
 
 def test_each_test_is_in_exactly_one_run() -> None:
-    """The last run takes all tests but those that the others are given; options go to each."""
-    first, second, last = runs(["-x"])
-    assert (given(first), given(second)) == (list(TOGETHER), list(PAIRED))
-    assert given(last, "--ignore=") == [*TOGETHER, *PAIRED] and given(last) == ["tests"]
-    assert all((ROOT / path).exists() for path in (*TOGETHER, *PAIRED))
-    assert not set(PAIRED) & set(TOGETHER) and not [path for path in PAIRED if path.startswith(TOGETHER)]
-    assert {words[-1] for words in (first, second, last)} == {"-x"} and last[:2] == ["-n", "0"]
+    """The run of all that is left takes all tests but those that the others are given; options go to each."""
+    (first,), (second,), (left, docker) = steps(["-x"], cores={0, 1, 2, 3})
+    lists = (TOGETHER, PAIRED, WITH_DOCKER)
+    assert tuple(tuple(given(run.words)) for run in (first, second, docker)) == lists
+    named = [path for paths in lists for path in paths]
+    assert given(left.words, "--ignore=") == named and given(left.words) == ["tests"]
+    assert all((ROOT / path).exists() for path in named) and len(set(named)) == len(named)
+    assert not [path for path in (*PAIRED, *WITH_DOCKER) if path.startswith(TOGETHER)]
+    assert {run.words[-1] for run in (first, second, left, docker)} == {"-x"}
+
+
+def test_what_runs_at_the_same_time_shares_no_core() -> None:
+    """On one core, one after another; what measures has the last ones, of which the engine takes none."""
+    *_, (left, docker) = steps(cores={0, 1, 2})
+    assert (left.cores, docker.cores) == ([1, 2], [0])
+    assert [len(step) for step in steps(cores={3})] == [1, 1, 1, 1]
+
+
+def test_what_has_the_engine_to_itself_reads_no_clock() -> None:
+    """Beside it something measures, which a second engine, a second cluster or another clock would disturb."""
+    modules = [module for module in modules_of_tests() if module.name in WITH_DOCKER]
+    assert not [module.name for module in modules if CLOCKS.search(module.text)]
 
 
 def test_what_runs_in_pairs_reads_no_clock_and_needs_no_docker() -> None:
@@ -59,3 +76,13 @@ def test_all_runs_are_summed_up(tmp_path: Path, suite: str, line: str) -> None:
     report = tmp_path / "report.xml"
     report.write_text(f"<testsuites>{suite}</testsuites>")
     assert summed_up(counted(report) + Counter(), 3.0) == line
+
+
+def test_the_longest_modules_are_known(tmp_path: Path) -> None:
+    """Over all runs, a class counting as its module."""
+    cases = ("tests.a", "1.5"), ("tests.b.TestB", "2"), ("tests.b", "1")
+    for number, (name, seconds) in enumerate(cases):
+        (tmp_path / f"{number}.xml").write_text(
+            f'<testsuites><testcase classname="{name}" time="{seconds}"/></testsuites>'
+        )
+    assert list(spent(sorted(tmp_path.iterdir())).items()) == [("tests.b", 3.0), ("tests.a", 1.5)]
