@@ -231,4 +231,4 @@ def relayed(ways: Mapping[str, str]) -> tuple[str, ...]:
     `ways`: names of variables (a comma between two), and the path of the socket whose address they hold.
     """
     told = (f"{names}={path}" for names, path in ways.items())
-    return ("/usr/bin/python3", "-c", template("relay.py"), *told, "--")
+    return ("/usr/bin/python3", "-I", "-c", template("relay.py"), *told, "--")

@@ -72,6 +72,7 @@ class Certifier:
             machine=this_machine(),
             plan=self.plan,
             suite=task.suite,
+            not_impacted=task.not_impacted,
         )
         if not sealed.ok:
             reason = f"{certificate.reason}: {named(sealed.problems)}"

@@ -265,6 +265,7 @@ class Grader:
             control=measured.summaries[CONTROL],
             cost=measured.cost,
             selection=self._selection,
+            not_impacted=self._task.not_impacted,
             host=measured.host,
         )
         write_measurements(self._folder.session(task_id, number) / "measurements.jsonl", shared)

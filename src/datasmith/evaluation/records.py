@@ -109,6 +109,8 @@ class SessionRecord(_Frozen):
     """Where it was measured; older records do not say."""
     selection: SelectionRecord | None = None
     """None: all workloads of the task."""
+    not_impacted: int = 0
+    """Workloads of the suite that are no part of the task."""
     host: HostFacts | None = None
 
 

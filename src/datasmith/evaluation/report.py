@@ -76,7 +76,7 @@ class Report:
     @property
     def scope(self) -> str | None:
         """The label of scores that are not over whole suites; None where they are."""
-        return scope(session.selection for session in self.sessions)
+        return scope(self.sessions)
 
     @property
     def n_complete(self) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from datasmith.docker.engine import Container
-from datasmith.evaluation.records import RunRecord, SelectionRecord
+from datasmith.evaluation.records import RunRecord, SelectionRecord, SessionRecord
 from datasmith.workloads.impact import NOT_IMPACTED, Coverage, impact_of, select
 from datasmith.workloads.touched import Suite, look
 
@@ -57,18 +57,20 @@ def decided(
     )
 
 
-def scope(selections: Iterable[SelectionRecord | None]) -> str | None:
-    """How scores over selected workloads are labelled; None where all workloads of all sessions were measured.
+def scope(sessions: Sequence[SessionRecord]) -> str | None:
+    """How scores over selected workloads are labelled; None where all workloads of all suites were measured.
 
     A speed-up over the selected workloads is no estimate of one over the suite: what was left out is not 1.0, it is
     not there. So the label stands wherever such scores are shown, and beside scores of full runs above all.
     """
-    made = [selection for selection in selections if selection is not None]
-    if not made:
-        return None
+    made = [session.selection for session in sessions if session.selection is not None]
     chosen = sum(len(selection.selected) for selection in made)
     total = sum(len(selection.selected) + len(selection.not_selected) for selection in made)
-    return f"scores over {chosen} selected of {total} workloads (--select impacted); not comparable with full runs"
+    parts = [f"scores over {chosen} selected of {total} workloads (--select impacted)"] if made else []
+    reduced = {session.task_id: session.not_impacted for session in sessions if session.not_impacted}
+    if reduced:
+        parts.append(f"{len(reduced)} tasks leave out {sum(reduced.values())} workloads of their suites")
+    return "; ".join([*parts, "not comparable with full runs"]) if parts else None
 
 
 def mixture(runs: Iterable[RunRecord | None]) -> str | None:

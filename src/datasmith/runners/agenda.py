@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from datasmith.storage.base import FINAL_STATES, ItemState, StageItem, Value
+from datasmith.workloads.impact import Select
 
 SAMPLED_OUT = "not in the sample"
 """How the reason of a pull request begins that was left out by chance: no decision about it."""
+NONE_IMPACTED = "none of the suite's workloads runs what the expert's patch changes"
+"""How the reason begins of a pull request that has no task of selected workloads: no decision about all of them."""
 Until = Literal["built", "verified", "measured"]
 """How far stage 5 takes a pull request, the nearest first."""
 ENDS: Mapping[Until, str] = {
@@ -25,7 +28,7 @@ _COSTLY = 5
 class Terms:
     """How a run goes about its stages; `repositories` ("owner/repo") are those it has, None for any.
 
-    `until` is how far stage 5 goes.
+    `until` is how far stage 5 goes, `select` which workloads its tasks have.
     """
 
     resume: bool = False
@@ -34,6 +37,7 @@ class Terms:
     seed: int = 0
     repositories: Collection[str] | None = None
     until: Until = "measured"
+    select: Select = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,8 @@ def _is_taken_back(stage: int, row: StageItem, terms: Terms) -> bool:
     if row.state == "failed" or (row.state == "refused" and row.reason.startswith(SAMPLED_OUT)):
         return True
     if row.state == "refused" and _ended_before(row.reason, terms.until):
+        return True
+    if row.state == "refused" and row.reason.startswith(NONE_IMPACTED) and terms.select == "all":
         return True
     repeats = terms.force if stage == _COSTLY else not terms.resume
     return repeats and row.state in FINAL_STATES

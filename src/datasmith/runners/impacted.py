@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from datasmith.docker.engine import Container
+from datasmith.runners.agenda import NONE_IMPACTED
 from datasmith.runners.order import Refusal, Verified
 from datasmith.workloads.impact import impact_of, select
 from datasmith.workloads.touched import Suite, look
@@ -28,5 +29,5 @@ def only_impacted(
     chosen = select([impact_of(patch, seen.sources, benchmark_dir=suite.benchmark_dir)], seen.coverage)
     kept = tuple(workload for workload in verified.workloads if workload.id in chosen)
     if not kept:
-        return Refusal(f"none of the suite's {len(suite.workloads)} workloads runs what the expert's patch changes")
+        return Refusal(f"{NONE_IMPACTED} ({len(suite.workloads)} workloads)")
     return replace(verified, workloads=kept, not_impacted=len(verified.workloads) - len(kept))

@@ -114,6 +114,7 @@ class Request:
     def terms(self, repositories: Iterable[str] | None) -> Terms:
         """What this request says of items that the ledger knows already."""
         chosen = None if repositories is None else frozenset(repositories)
-        # Decisions about another suite are none about this one.
-        force = self.force or (bool(self.suite) and not self.resume)
-        return Terms(self.resume, force, self.tasks_per_repo, self.plan.seed, chosen, self.until)
+        # Decisions about another suite, or about other workloads, are none about this one.
+        special = bool(self.suite) or self.select != "all"
+        force = self.force or (special and not self.resume)
+        return Terms(self.resume, force, self.tasks_per_repo, self.plan.seed, chosen, self.until, self.select)

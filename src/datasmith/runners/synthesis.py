@@ -316,6 +316,7 @@ class Synthesis:
             machine=this_machine(),
             plan=self._plan,
             suite=verified.suite,
+            not_impacted=verified.not_impacted,
         )
 
     def _on(self, core: int) -> Limits:

@@ -134,6 +134,8 @@ class Certificate(_Frozen):
     reason: str
     suite: SuiteRecord | None = None
     """Which suite was measured, where that is not base's own."""
+    not_impacted: int = 0
+    """Workloads of the suite that are no part of the task, and were not measured."""
     rebuilt_from: str | None = None
     """The digest of the task's image, where it was built again for this and came out with another one."""
     host: HostFacts | None = None

@@ -16,8 +16,17 @@ BINARY = (".so", ".pyd", ".dll", ".dylib", ".a", ".o", ".lib", ".exe", ".pyc", "
 """Files that run, and that nobody can read."""
 
 
-_NAMES = "time timeit gc sys os io pickle json random math statistics signal builtins importlib subprocess copyreg"
-_MODULES = f"(?:{'|'.join(_NAMES.split())}|threading)"
+_NAMES = (
+    "time timeit gc sys os io pickle json random math statistics signal builtins importlib subprocess copyreg threading"
+)
+_MODULES = f"(?:{'|'.join(_NAMES.split())})"
+_TOOLS = "abc ast base64 collections contextlib copy functools hashlib inspect itertools linecache operator re struct"
+_LIBRARIES = f"(?:{'|'.join(_NAMES.split() + _TOOLS.split())}|tokenize|traceback|types|warnings|weakref|numpy|np)"
+"""Modules that a patch has no reason to change; the checks themselves call some of them."""
+_TARGETS = r"(?:\*?[\w.\[\]\"']+\s*,\s*)*"
+"""What may stand before the target of an assignment to several."""
+_ONE_LINE = r"\b(?:if|elif|else|try|finally|for|while|with)\b.*:"
+"""The head of a statement whose body stands in the same line."""
 _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     "the tools of benchmarks or tests": (
         r"\b(asv_runner|asv_bench|_pytest|pluggy|junitxml|airspeed)\b|PYTEST_",
@@ -26,7 +35,8 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"/opt/fc\b|/workspace\b|fc-junit|/logs/(verifier|agent)|\bwall_timer\b",
     ),
     "what other modules hold": (
-        rf"(^|;)\s*{_MODULES}(\.\w+)+\s*=[^=]|\bdefault_timer\s*=[^=]",
+        rf"(^|;|{_ONE_LINE})\s*[(\[]*\s*{_TARGETS}{_LIBRARIES}(\.\w+)+\s*(,[\w\s.,*]*)?[)\]]*\s*(:[^=]+)?=(?!=)",
+        r"\bdefault_timer\s*=[^=]",
         r"\.(perf_counter|monotonic|process_time|thread_time|timeit)(_ns)?\s*=[^=]",
         rf"\b(getattr|setattr|delattr|vars|dir)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
         r"\bunittest\.mock\b|\bmonkeypatch\b|__(globals|builtins|subclasses|closure)__\b",

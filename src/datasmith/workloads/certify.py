@@ -29,6 +29,7 @@ def certify(
     machine: Machine,
     plan: MeasurePlan,
     suite: SuiteRecord | None = None,
+    not_impacted: int = 0,
 ) -> Certificate:
     """Issue a certificate from a measurement of base, base2 and expert.
 
@@ -62,6 +63,7 @@ def certify(
         status="refused" if problem else "valid",
         reason=problem or _praise(expert, changed),
         suite=suite,
+        not_impacted=not_impacted,
         host=measured.host,
     )
 

@@ -23,9 +23,11 @@ FRESH_LAUNCHES = 6
 KEPT = 0.5
 """A claim is believed that keeps this share of its ln ratio on fresh inputs."""
 ALLOWANCE_S = 2e-5
-"""Taken off an arm's calls before they are judged: a single call on inputs never seen costs a few microseconds more.
+"""What a single call on inputs never seen may cost more than one of many: so long, a quarter of base's call or half of
+the arm's, whichever is least.
 
-Calls that take base less than this are not judged at all.
+It comes off both sides before a claim is judged: code that is no faster than base there stays so. Calls that take base
+less than this are not judged.
 """
 SLOWER_BESIDE = 1.25
 """Looking and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere."""
@@ -40,9 +42,10 @@ def fresh_ratios(measurements: Iterable[Measurement], arm: str) -> list[float]:
 
 
 def _lenient(measurements: Iterable[Measurement], arm: str) -> list[float]:
-    """The same with the allowance taken off the arm's seconds."""
-    pairs = _pairs(measurements, arm)
-    return [math.log(base / max(other - ALLOWANCE_S, ALLOWANCE_S / 100)) for base, other in pairs]
+    """The same of calls that can be judged, with the allowance taken off base's seconds and the arm's."""
+    pairs = [(base, other) for base, other in _pairs(measurements, arm) if base >= ALLOWANCE_S]
+    allowed = [min(ALLOWANCE_S, base / 4, other / 2) for base, other in pairs]
+    return [math.log((base - off) / (other - off)) for (base, other), off in zip(pairs, allowed, strict=True)]
 
 
 def _pairs(measurements: Iterable[Measurement], arm: str) -> list[tuple[float, float]]:

@@ -27,7 +27,7 @@ TAMPERED = "tampered_or_unreliable"
 """Every reason that says that inside and outside disagree begins with this."""
 
 
-Moved = Literal["everything", "numbers", "seeds"]
+Moved = Literal["texts", "everything", "numbers", "seeds"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Fresh:
     """
 
     twist: int
-    what: Moved = "everything"
+    what: Moved = "texts"
     inputs: int = 0
 
 

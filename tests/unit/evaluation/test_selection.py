@@ -1,9 +1,11 @@
 """How scores over selected workloads are chosen and labelled."""
 
+from pathlib import Path
+
 from datasmith.evaluation.records import RunRecord, SelectionRecord
 from datasmith.evaluation.selection import ALL, EARLIER, decided, mixture, scope
 from datasmith.workloads.impact import NOT_IMPACTED, Coverage
-from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of
+from tests.unit.evaluation.sample_run import MACHINE, NOW, SampleRun, config_of
 
 LIB = "def f():\n    return 1\n"
 EDIT = "diff --git a/l.py b/l.py\n--- a/l.py\n+++ b/l.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
@@ -18,11 +20,15 @@ def test_earlier_selections_stay_and_nothing_selected_means_everything() -> None
     assert decided(SUITE, [""], {}, "benchmarks").selected == dict.fromkeys("abc", ALL)
 
 
-def test_scores_over_selected_workloads_are_labelled() -> None:
-    """N of m over all sessions; a full run has no label."""
+def test_scores_over_selected_workloads_are_labelled(tmp_path: Path) -> None:
+    """N of m over all sessions, and what the tasks themselves leave out, each once; a full run has no label."""
     some = SelectionRecord(selected={"a": "x"}, not_selected={"b": NOT_IMPACTED, "c": NOT_IMPACTED}, coverage_s=1.0)
-    assert scope([None]) is None
-    assert (scope([some, some]) or "").startswith("scores over 2 selected of 6 workloads")
+    whole = SampleRun(tmp_path, ["t"], ["nop"]).session("t", {"a": 2.0})
+    fast = whole.model_copy(update={"selection": some})
+    small = whole.model_copy(update={"not_impacted": 40})
+    assert scope([whole]) is None
+    assert (scope([fast, fast]) or "").startswith("scores over 2 selected of 6 workloads")
+    assert scope([small, small]) == "1 tasks leave out 40 workloads of their suites; not comparable with full runs"
 
 
 def run(run_id: str, select: str) -> RunRecord:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasmith.runners.agenda import ENDS, SAMPLED_OUT, Terms, Until, abandoned, agenda
+from datasmith.runners.agenda import ENDS, NONE_IMPACTED, SAMPLED_OUT, Terms, Until, abandoned, agenda
 from datasmith.storage.base import ItemKind, ItemState, StageItem
 
 FINAL = ("failed", "passed", "refused")
@@ -127,3 +127,10 @@ def test_the_leases_of_a_dead_process_are_known() -> None:
     leased = [{"item": item, "worker": worker} for item, worker in workers.items()]
     assert abandoned(leased, "host", lambda pid: pid == 2) == ["a"]
     assert abandoned(leased, "my-host", lambda _: False) == ["d"]
+
+
+def test_what_no_selected_workload_runs_is_decided_again_for_all_of_them() -> None:
+    """It says nothing about the whole suite; with the same choice it stays."""
+    refused = row("o/r:1", "refused", 5, f"{NONE_IMPACTED} (3 workloads)")
+    assert agenda(5, [refused], Terms(resume=True)).again == (refused,)
+    assert agenda(5, [refused], Terms(resume=True, select="impacted")).again == ()

@@ -6,6 +6,7 @@ from typing import cast
 
 from datasmith.docker.engine import WORKDIR, Container
 from datasmith.docker.verifiers import TestReport
+from datasmith.runners.agenda import NONE_IMPACTED
 from datasmith.runners.impacted import only_impacted
 from datasmith.runners.order import Refusal, Verified
 from datasmith.workloads.base import Workload
@@ -47,4 +48,4 @@ def test_only_what_the_patch_can_touch_stays(tmp_path: Path) -> None:
 
 def test_a_patch_that_no_workload_runs_is_refused(tmp_path: Path) -> None:
     """Nothing is measured then, and the reason says of how many."""
-    assert left(tmp_path, COMMENT) == Refusal("none of the suite's 2 workloads runs what the expert's patch changes")
+    assert left(tmp_path, COMMENT) == Refusal(f"{NONE_IMPACTED} (2 workloads)")

@@ -92,6 +92,17 @@ def test_what_a_single_call_costs_is_no_proof() -> None:
     assert row.ratio == pytest.approx(1, rel=0.05)
 
 
+@pytest.mark.parametrize(("base_s", "claim"), [(1e-4, 1.5), (4e-5, 4.0), (3e-5, 20.0)])
+def test_the_allowance_is_no_gift(base_s: float, claim: float) -> None:
+    """A cache that is as slow as base on other inputs is worth nothing, however short the calls are."""
+    base = SimulatedContainer(about(base_s, 1), tells_s=1e-6)
+    kept = SimulatedContainer(about(base_s / claim, 4), fresh=about(base_s, 5), tells_s=1e-6)
+    expert = SimulatedContainer(about(base_s / 2, 3), tells_s=1e-6)
+    (row,) = run(kept, expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1, rel=0.05)
+    assert row.repeated == pytest.approx(claim, rel=0.05)
+
+
 def test_work_that_is_put_off_is_counted_where_it_is_done() -> None:
     """In the look at the result: a call that takes a tenth of base's, and as long as base's with the look."""
     lazy = SimulatedContainer(about(1e-4, 4), fresh=about(1e-3, 5), puts_off_s=9e-4)

@@ -1,6 +1,8 @@
 """The inputs that are made of a benchmark's own numbers: others than the suite's, and never the same twice."""
 
 import functools
+import itertools
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +12,11 @@ import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
 from datasmith.workloads.inside.fresh import NothingToMove, time_fresh
-from datasmith.workloads.inside.moves import moved
+from datasmith.workloads.inside.moves import INPUTS, Draw, Moves
 
 SUITE = """
 import random
-from library import work
+from library import Lazy, work
 
 SIZE = 40
 
@@ -42,6 +44,18 @@ class Cached:
 
     def time_cached(self, data):
         work(len(data))
+
+VERSIONS = ["1.0", "2.1"]
+
+class Texts:
+    def setup(self):
+        self.day = "-".join(["2026", "03", "14"])
+
+    def time_texts(self):
+        work(VERSIONS[1], "3.4", self.day)
+
+def time_lazy():
+    return [Lazy() for _ in range(3000)]
 
 def time_nothing():
     work(1)
@@ -72,6 +86,23 @@ class Library:
         return self.computed.cache_info().misses
 
 
+class Lazy:
+    """Does its work when somebody looks."""
+
+    __slots__ = ("cells",)
+    made = done = 0
+
+    def __init__(self) -> None:
+        type(self).made += 1
+
+    def __getattr__(self, name: str) -> object:
+        if name != "cells":
+            raise AttributeError(name)
+        type(self).done += 1
+        self.cells: list[int] = [1]
+        return self.cells
+
+
 @pytest.fixture
 def library() -> Library:
     return Library()
@@ -85,6 +116,7 @@ def made(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     path.write_text(SUITE)
     stand_in = ModuleType("library")
     stand_in.work = library.work  # type: ignore[attr-defined]
+    stand_in.Lazy = Lazy  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "library", stand_in)
     module = ModuleType(path.stem)
     monkeypatch.setitem(sys.modules, path.stem, module)
@@ -152,10 +184,65 @@ def test_a_benchmark_without_numbers_says_so(made: Callable[..., TimeBenchmark])
 
 def test_numbers_move_a_little_and_always_alike() -> None:
     """The same number becomes the same one; what may be an axis or a flag stays; bools are no numbers."""
-    assert [moved(value, 7) for value in (0, 1, 7, True, "8", 0.5, 1.0)] == [0, 1, 7, True, "8", 0.5, 1.0]
-    for value in (8, 20, 1000, 0.9, 2.5):
-        new = moved(value, 7)
-        assert new == moved(value, 7)
+    draw = Draw(7, 0)
+    assert [draw.moved(value) for value in (0, 1, 7, True, "8", 0.5, 1.0)] == [0, 1, 7, True, "8", 0.5, 1.0]
+    for value in (8, 20, 1000, 2.5):
+        new = draw.moved(value)
+        assert new == Draw(7, 0).moved(value)
         assert isinstance(new, int | float)
-        assert value < new <= value * 1.5
-    assert len({moved(10**6, twist) for twist in range(100)}) == 100
+        assert value < new <= value * 1.75
+    assert 0.85 < float(str(draw.moved(0.9))) < 0.9, "a share stays one"
+
+
+@pytest.mark.parametrize("value", [8, 9, 30, 99, 10**6, 3.7, 0.04, "1.2.3"])
+@pytest.mark.parametrize("twist", [0, 1, 4242, 999_999])
+def test_no_input_of_a_launch_comes_again(value: object, twist: int) -> None:
+    """Nor one that is so near to another that the answer may be the same; and none follows from the one before."""
+    made = [Draw(twist, number, texts=True).moved(value) for number in range(INPUTS)]
+    assert len(set(made)) == INPUTS and value not in made
+    if isinstance(value, float):
+        numbers = sorted(float(str(one)) for one in made)
+        assert min(after / before - 1 for before, after in itertools.pairwise(numbers)) > 1e-5
+    if value == 10**6:
+        steps = {int(str(after)) - int(str(before)) for before, after in itertools.pairwise(made)}
+        assert len(steps) > 1
+
+
+def test_numbers_in_texts_move_where_that_is_asked_for() -> None:
+    """Versions and dates, also in lists of the module; parts of names stay, and each text has a change of its own."""
+    draw = Draw(5, 1, texts=True)
+    assert draw.moved("float64 x_1 utf8 name") == "float64 x_1 utf8 name"
+    moved = str(draw.moved("1.20rc3"))
+    assert moved != "1.20rc3" and re.fullmatch(r"[1-9]\.2[1-9]rc3", moved)
+    assert Draw(5, 1).moved("1.20rc3") == "1.20rc3"
+
+
+def test_texts_are_new_to_the_process(library: Library, made: Callable[..., TimeBenchmark]) -> None:
+    """Those of the code, of the module's lists and of what set-up computes: no answer is known beforehand."""
+    times, _ = time_fresh(made("time_texts", "Texts"), 12345, "texts")
+    assert len(times.calls) == INPUTS - 1
+    for at in range(3):
+        asked = [given[at] for given in library.asked if len(given) == 3]
+        assert len(set(asked)) == INPUTS, asked
+
+
+def test_what_lies_beyond_the_budget_of_a_description_is_looked_at(made: Callable[..., TimeBenchmark]) -> None:
+    """Work that was put off is done in each look, in each element, for each input."""
+    from library import Lazy  # type: ignore[import-not-found]
+
+    times, _ = time_fresh(made("time_lazy"), 12345, "everything", 2)
+    assert len(times.calls) == 2
+    assert Lazy.done >= 2 * 3000 * 1.0
+    assert Lazy.done == Lazy.made
+
+
+@pytest.mark.parametrize("twist", [0, 77])
+def test_computed_values_move_together_too(twist: int) -> None:
+    """A sum over many of them is another one, by more than outputs may differ."""
+    values = [1.0] * 100_000
+    sums = []
+    for number in range(INPUTS):
+        moved = Moves(Draw(twist, number)).value(values)
+        assert isinstance(moved, list)
+        sums.append(sum(moved) / len(values))
+    assert min(after / before - 1 for before, after in itertools.pairwise(sorted(sums))) > 1e-5

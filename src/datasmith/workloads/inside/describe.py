@@ -17,13 +17,15 @@ from .foreign import Later, Looked, Node, as_array, class_name, positions, reade
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from .foreign import Foreign
 
 MOST_NODES = 20_000
 MOST_BYTES = 200_000
 """Of one capture: descriptions, and bytes of arrays and texts. What is beyond is not described."""
+MOST_LOOKED = 200_000
+"""Values that are looked at, and not described, where that is asked for."""
 DEEPEST = 10
 FULL_SEQUENCE = 1000
 """A longer sequence is described by some of its elements, and the sum of its numbers."""
@@ -36,17 +38,22 @@ _PLAIN_MODULES = frozenset(("datetime", "decimal", "fractions", "uuid", "ipaddre
 
 
 class Describer:
-    """Describes values within one budget; the same values and seed give the same descriptions in every process."""
+    """Describes values within one budget; the same values and seed give the same descriptions in every process.
 
-    def __init__(self, seed: int) -> None:
+    thorough: looks at what is beyond the budget, and between the elements that are described, too, though nothing is
+    said of it: work that was put off is done there.
+    """
+
+    def __init__(self, seed: int, *, thorough: bool = False) -> None:
         self._seed = seed
+        self._beyond = MOST_LOOKED if thorough else 0
         self._nodes = MOST_NODES
         self._bytes = MOST_BYTES
         self._path: list[int] = []
 
     def anew(self) -> Describer:
         """One with the same seed, and a budget of its own."""
-        return Describer(self._seed)
+        return Describer(self._seed, thorough=self._beyond > 0)
 
     def take(self, told: Node) -> Node:
         """A description from elsewhere, at the cost of this budget."""
@@ -79,13 +86,17 @@ class Describer:
     def look(self, value: object) -> Looked:
         """A value taken apart; what raises while it is looked at is skipped with its reason."""
         self._nodes -= 1
-        if self._nodes < 0 or self._bytes < 0:
-            return ["cut"]
+        is_cut = self._nodes < 0 or self._bytes < 0
+        if is_cut:
+            self._beyond -= 1
+            if self._beyond < 0:
+                return ["cut"]
         if id(value) in self._path or len(self._path) > DEEPEST:
             return ["skip", "nested too deeply"]
         self._path.append(id(value))
         try:
-            return self._node(value)
+            looked = self._node(value)
+            return ["cut"] if is_cut else looked
         except Exception as error:
             return ["skip", "it raises " + type(error).__name__]
         finally:
@@ -133,6 +144,7 @@ class Describer:
             items: object = Later(lambda: [self._plain_node(value[i]) for i in at])
         else:
             items = [self.look(value[i]) for i in at]
+            self._look_through(value, set(at))
         return ["seq", name, len(value), None if whole else at, items, None if whole else Later(lambda: _sums(value))]
 
     def _plain_node(self, value: object) -> Node:
@@ -144,6 +156,7 @@ class Describer:
         if _PLAIN.issuperset(map(type, value)):
             return ["set", len(value), Later(lambda: self._plain_set(value))]
         if len(value) > FULL_SEQUENCE:
+            self._look_through(value)
             return ["set", len(value), []]
         return ["set", len(value), sorted((self.node(item) for item in value), key=repr)]
 
@@ -154,6 +167,8 @@ class Describer:
 
     def _mapping(self, name: str, items: list[tuple[object, object]]) -> Node:
         size = len(items)
+        if size > FULL_SEQUENCE:
+            self._look_through([value for _, value in items])
         if len(items) > FULL_SEQUENCE and all(type(key) in _ORDERED for key, _ in items):
             items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
             items = [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
@@ -166,6 +181,14 @@ class Describer:
         pairs = [(self.node(key), value) for key, value in items[: 10 * FULL_SEQUENCE]]
         pairs.sort(key=lambda pair: repr(pair[0]))
         return [[key, look(value)] for key, value in pairs[:FULL_SEQUENCE]]
+
+    def _look_through(self, values: list[object], but: Collection[int] = ()) -> None:
+        """Look at values of which nothing is said, but those at some positions."""
+        for at, value in enumerate(values if self._beyond > 0 else ()):
+            if at not in but and type(value) not in _PLAIN:
+                nodes, self._nodes = self._nodes, 0
+                self.look(value)
+                self._nodes = nodes
 
     def _other(self, name: str, value: object) -> Looked:
         """Anything else: its items or attributes, or the text that its class has it show; no address, no id."""

@@ -101,7 +101,7 @@ def class_name(value: object) -> str:
 def array(describer: Describer, value: Foreign) -> Looked:
     """["array", class, dtype, shape, positions, data as float64 or complex128, sums, digest]."""
     numpy = module("numpy")
-    plain = numpy.ma.getdata(value) if hasattr(value, "mask") else numpy.asarray(value)
+    plain = numpy.asarray(numpy.ma.getdata(value) if hasattr(value, "mask") else value)
     name, kind, dtype = class_name(value), str(value.dtype.kind), str(value.dtype.name)
     shape: Node = [int(size) for size in value.shape]
     if kind == "O":

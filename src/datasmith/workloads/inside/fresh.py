@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import inspect
 import os
-import random
 import sys
+from random import getstate
 from time import perf_counter
 
 from .capture import MOST_RECORDS, Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
 from .describe import Describer
-from .moves import Move, Moves, moved
+from .moves import INPUTS, Draw, Move, Moves
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 WARM_CALLS = 10
 WARM_S = 0.05
-TIMED_INPUTS = 5
+TIMED_INPUTS = INPUTS - 1
 TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
-KEPT_VALUES = 2000
-"""So many are sent through a recorder to see how long that takes."""
+KEPT_VALUES, KEPT_SAMPLES = 300, 7
+"""So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
 _OF_ASV = frozenset(
     (
         *("timeout", "number", "repeat", "rounds", "warmup_time", "sample_time", "processes", "version", "params"),
@@ -56,22 +56,22 @@ class Inputs:
         self._values = self._plain_values()
         self._is_set_up = False
 
-    def make(self, twist: int, recorder: Recorder) -> float:
-        """Set the benchmark up with numbers moved by `twist`, its values going to `recorder` when it is called.
+    def make(self, draw: Draw, recorder: Recorder) -> float:
+        """Set the benchmark up with the numbers of a draw, its values going to `recorder` when it is called.
 
         Returns the seconds that setup_cache and setup took: work may be moved there.
 
         Raises:
             NothingToMove: its inputs would be the same ones.
         """
-        changes, moves = self._move_values(twist), Moves(twist)
+        changes, moves = self._move_values(draw), Moves(draw)
         for function in (*self._setups, self._cache):
-            changes += self._rewrite(function, Move(twist, self._what, sets_up=True), moves)
-        changes += self._rewrite(self._function, Move(twist, self._what, sets_up=False), moves, Keep())
+            changes += self._rewrite(function, Move(draw, self._what, sets_up=True), moves)
+        changes += self._rewrite(self._function, Move(draw, self._what, sets_up=False), moves, Keep())
         recorder.watch(self._function)
         if self._is_set_up:
             self._benchmark.do_teardown()
-        plant_seed(twist)
+        plant_seed(draw.seed)
         before = drawn_so_far()
         started = perf_counter()
         if self._cache is not None:
@@ -79,9 +79,10 @@ class Inputs:
             self._benchmark.set_cache(self._benchmark.do_setup_cache())
         if self._benchmark.do_setup():
             raise NothingToMove("setup refuses other parameters")
+        drew = drawn_so_far() != before
         seconds = perf_counter() - started
         self._is_set_up = True
-        if not changes and not moves.changes and drawn_so_far() == before:
+        if not changes and not moves.changes and not drew:
             raise NothingToMove("its code holds no number that could be moved")
         return max(seconds, 1e-9)
 
@@ -108,26 +109,40 @@ class Inputs:
             kind = type(self._instance)
             own = [(name, getattr(kind, name, None)) for name in sorted(names - _OF_ASV)]
             found += [(self._instance, name, value) for name, value in own]
-        return [(owner, name, value) for owner, name, value in found if type(value) in (int, float)]
+        return [(owner, name, value) for owner, name, value in found if _is_plain(value)]
 
-    def _move_values(self, twist: int) -> int:
+    def _move_values(self, draw: Draw) -> int:
         if self._what == "seeds":
             return 0
         changes = 0
         for owner, name, value in self._values:
-            new = moved(value, twist)
+            new = _each(draw, value)
             changes += new != value
             setattr(owner, name, new)
-        params = tuple(moved(value, twist) for value in self._params)
+        params = tuple(_each(draw, value) for value in self._params)
         self._benchmark._current_params = params  # type: ignore[attr-defined]
         return changes + (params != self._params)
+
+
+def _is_plain(value: object) -> bool:
+    """True for numbers and texts, and for lists and tuples of them."""
+    parts = value if type(value) in (list, tuple) else (value,)
+    return {int, float, str}.issuperset(map(type, parts))  # type: ignore[call-overload]
+
+
+def _each(draw: Draw, value: object) -> object:
+    """A plain value with its numbers moved; of a list or tuple only texts are: numbers there may be shapes."""
+    if type(value) not in (list, tuple):
+        return draw.moved(value)
+    items = [draw.moved(item) if type(item) is str else item for item in value]  # type: ignore[attr-defined]
+    return tuple(items) if type(value) is tuple else items
 
 
 def drawn_so_far() -> object:
     """The state of the generators that everybody shares."""
     drawn = sys.modules.get("numpy.random")
     get_state = getattr(drawn, "get_state", None)
-    return random.getstate(), repr(get_state()) if get_state else ""
+    return getstate(), repr(get_state()) if get_state else ""
 
 
 def fresh_directory() -> None:
@@ -161,10 +176,14 @@ def keeping_s() -> float:
     recorder = Recorder(Describer(0))
     for _ in range(MOST_RECORDS):
         recorder.keep(0, None)
-    started = perf_counter()
+    return min(_keeping_s(recorder) for _ in range(KEPT_SAMPLES))
+
+
+def _keeping_s(recorder: Recorder) -> float:
+    started, told_s = perf_counter(), recorder.telling_s
     for _ in range(KEPT_VALUES):
         recorder.keep(0, None)
-    return (perf_counter() - started - recorder.telling_s) / KEPT_VALUES
+    return (perf_counter() - started - (recorder.telling_s - told_s)) / KEPT_VALUES
 
 
 def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> tuple[Times, Node]:
@@ -175,8 +194,9 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
     inputs = Inputs(benchmark, what)
-    warming, describer = Recorder(Describer(twist)), Describer(twist)
-    inputs.make(twist, warming)
+    texts = what == "texts"
+    warming = Recorder(Describer(twist, thorough=True))
+    inputs.make(Draw(twist, 0, texts=texts), warming)
     started = perf_counter()
     for _ in range(WARM_CALLS):
         watched_call(benchmark, warming)
@@ -186,8 +206,8 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
     values: Node = []
     started = perf_counter()
     for number in range(1, (count or TIMED_INPUTS) + 1):
-        recorder = Recorder(describer)
-        setup_s = inputs.make(twist + number, recorder)
+        recorder = Recorder(Describer(twist, thorough=True))
+        setup_s = inputs.make(Draw(twist, number, texts=texts), recorder)
         looked_s = watched_call(benchmark, recorder)
         times.add(setup_s, max(looked_s - recorder.seen * kept_s, recorder.looking_s), recorder.looking_s)
         values.append([f"input {number}", recorder.whole()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import sys
 from random import Random
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 LEAST = 8
 """A smaller integer may be an axis, an order or a flag: it stays."""
+INPUTS = 6
+"""Inputs that one launch sees, that of the warm-up among them."""
+LEAST_SHARE, MOST_SHARE = 2e-3, 3e-2
+"""A floating-point number is moved by a share between these: by more than outputs may differ."""
 SPREAD = 1e-3
 """Values that set-up computes are moved by at most half of this share."""
 SEED, VALUE = "\0seed", "\0value"
@@ -22,23 +27,53 @@ _SEEDING = frozenset(
     ("seed", "Random", "RandomState", "default_rng", "SeedSequence", "PCG64", "MT19937", "random_state", "manual_seed")
 )
 """Functions and arguments by these names take a seed."""
+_IN_TEXT = re.compile(r"(?<![A-Za-z_\d])\d+")
+"""A number in a text; in `float64` or `x1` it is part of a name."""
 
 
-def moved(value: object, twist: int) -> object:
-    """A number a little larger, always the same for the same one; anything else, and a small integer, as it is."""
-    if type(value) is int and value >= LEAST:
-        return value + 1 + twist % max(3, value // 25)
-    if type(value) is float and value not in (0.0, 1.0, -1.0, 0.5) and abs(value) < 1e15:
-        return value * (1.0 + (1 + twist % 7919) * 1e-6)
-    return value
+class Draw:
+    """Which other numbers one input of a launch is made of: all the launch's inputs differ, none follows from another.
+
+    twist: the launch's number, which the host draws; number: which of its inputs, 0 being that of the warm-up. The
+    same value always becomes the same one in one input. texts: the numbers that stand in texts are other ones, too.
+    """
+
+    def __init__(self, twist: int, number: int, *, texts: bool = False) -> None:
+        self.seed = twist + number
+        self._twist = twist
+        self._number = number % INPUTS
+        self._texts = texts
+
+    def moved(self, value: object) -> object:
+        """A number a little away from this one, or a text with such numbers; a small integer and all else stay."""
+        if type(value) is int and value >= LEAST:
+            return value + 1 + self._nth(value, max(INPUTS, value // 25))
+        if type(value) is float and value not in (0.0, 1.0, -1.0, 0.5) and abs(value) < 1e15:
+            share = LEAST_SHARE + self.spread(value) * (MOST_SHARE - LEAST_SHARE)
+            return value * (1.0 + share if abs(value) >= 1.0 else 1.0 - share)
+        return _IN_TEXT.sub(self._digit, value) if self._texts and type(value) is str else value
+
+    def spread(self, value: object) -> float:
+        """A number from 0 to 1 for this input, which those of the launch's other inputs are well away from."""
+        within = Random(f"{self.seed} {value!r}").uniform(0.3, 0.7)
+        return (self._nth(value, INPUTS) + within) / INPUTS
+
+    def _nth(self, value: object, size: int) -> int:
+        """Of a drawn order of `size` offsets, that of this input."""
+        return Random(f"{self._twist} {value!r}").sample(range(size), INPUTS)[self._number]
+
+    def _digit(self, found: re.Match[str]) -> str:
+        others = [digit for digit in "123456789" if digit != found[0][-1]]
+        return found[0][:-1] + others[self._nth(found.string, len(others))]
 
 
 class Moves:
-    """What one number, `twist`, makes of seeds and of computed values; `changes` counts what was made another."""
+    """What a draw makes of seeds and of computed values; `changes` counts what was made another."""
 
-    def __init__(self, twist: int) -> None:
-        self._twist = twist
-        self._drawn = Random(twist)
+    def __init__(self, draw: Draw) -> None:
+        self._draw = draw
+        self._drawn = Random(draw.seed)
+        self._common = 1.0 + SPREAD * (draw.spread("together") - 0.5)
         self.changes = 0
 
     @property
@@ -50,15 +85,19 @@ class Moves:
         """Another seed; what is none stays, and draws what it would have."""
         if type(value) is int:
             self.changes += 1
-            return (value + 1 + self._twist) % 2**32
+            return (value + 1 + self._draw.seed) % 2**32
         return value
 
     def value(self, value: object) -> object:
-        """Floating-point numbers, lists and arrays of them, each number moved by a share of its own."""
+        """Floating-point numbers, lists and arrays of them, moved together and each by a share of its own; texts."""
         if type(value) is float:
             self.changes += 1
-            return value * self._factor() if math.isfinite(value) else value
-        if type(value) is list and value and all(type(item) is float for item in value):
+            return value * self._factor() * self._common if math.isfinite(value) else value
+        if type(value) is str:
+            other = self._draw.moved(value)
+            self.changes += other != value
+            return other
+        if type(value) is list and value and {type(item) for item in value} in ({float}, {str}):
             return [self.value(item) for item in value]
         numpy = sys.modules.get("numpy")
         if numpy is not None and type(value) is numpy.ndarray:
@@ -70,7 +109,8 @@ class Moves:
             return value
         self.changes += 1
         drawn = numpy.random.RandomState(self._drawn.randrange(2**32))
-        factors = drawn.uniform(1.0 - SPREAD / 2, 1.0 + SPREAD / 2, value.shape)
+        low, high = ((1.0 + side * SPREAD / 2) * self._common for side in (-1, 1))
+        factors = drawn.uniform(low, high, value.shape)
         return numpy.multiply(value, factors.astype(value.dtype), order="K")
 
     def _factor(self) -> float:
@@ -80,14 +120,14 @@ class Moves:
 class Move(ast.NodeTransformer):
     """Moves what stands in a piece of code.
 
-    what: "seeds": only those of generators; "numbers": all numbers as well; "everything": also what comprehensions and
-    assignments yield, where `sets_up`: the code makes inputs, and is not timed.
+    what: "seeds": only those of generators; "numbers": all numbers as well; "everything", "texts": also what
+    comprehensions and assignments yield, where `sets_up`: the code makes inputs, and is not timed.
     """
 
-    def __init__(self, twist: int, what: str, *, sets_up: bool) -> None:
-        self._twist = twist
+    def __init__(self, draw: Draw, what: str, *, sets_up: bool) -> None:
+        self._draw = draw
         self._numbers = what != "seeds"
-        self._values = what == "everything" and sets_up
+        self._values = what in ("texts", "everything") and sets_up
         self.changes = 0
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -118,8 +158,8 @@ class Move(ast.NodeTransformer):
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
-        """A number that stands in the code."""
-        new = moved(node.value, self._twist) if self._numbers else node.value
+        """A number, or a text, that stands in the code."""
+        new = self._draw.moved(node.value) if self._numbers else node.value
         if new is node.value or new == node.value:
             return node
         self.changes += 1

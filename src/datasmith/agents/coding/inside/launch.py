@@ -1,4 +1,4 @@
-"""Process 1 of a coding agent's turn: give it its files, its environment and its ways out, and wait for its end.
+"""A coding agent's turn, below the relay: give it its files, its environment and its model, and wait for its end.
 
 What it shall do comes as JSON on standard input. Where a text of the job holds MODEL_URL, the agent finds the address
 of its model instead, which stands in MODEL_VARIABLE.
