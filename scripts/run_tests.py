@@ -2,8 +2,8 @@
 
 Side by side, a process a core, run those that compute and wait and share nothing. Then, in two processes, those that
 build and kill without Docker. After them, at the same time and each on its own half of the cores, two runs that take
-one test after another: what has the Docker engine to itself, and all that is left, above all what measures. What one
-run is given, the last one leaves out, so that each test is in exactly one of them.
+one test after another: what has the Docker engine or a cluster to itself, and all that is left, above all what
+measures. What one run is given, the last one leaves out, so that each test is in exactly one of them.
 """
 
 import os
@@ -40,17 +40,19 @@ PAIRED = tuple(f"tests/{room}/test_{name}.py" for room, names in _TWO_AT_ONCE.it
 """No clock is read in them, and none needs Docker, which others' mounts and load disturb."""
 _WITH_DOCKER = {
     "conformance": (
-        "container_engine", "container_limits", "docker_base", "image_manager", "metadata_hook", "seal_leaks",
-        "sources_built", "verifiers",
+        "container_engine", "container_limits", "docker_base", "executor", "image_manager", "metadata_hook",
+        "seal_leaks", "sources_built", "verifiers",
     ),
-    "faults": ("bubblewrap_kills", "docker_kills", "ledger_disk_full", "sandbox", "secrets"),
+    "faults": (
+        "bubblewrap_kills", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets", "trial_kills",
+    ),
     "integration": (
-        "cli_agents", "coding_agents", "push_docker", "thin_wheel", "verify_legacy",
+        "cli_agents", "coding_agents", "push_docker", "ray_pipeline", "thin_wheel", "verify_legacy",
     ),
     "snippets": ("seed_synthesis",),
 }  # fmt: skip
 WITH_DOCKER = tuple(f"tests/{room}/test_{name}.py" for room, names in _WITH_DOCKER.items() for name in names)
-"""What uses the Docker engine, or takes long, and decides nothing by a clock."""
+"""What uses the Docker engine or a cluster of Ray, or takes long, and decides nothing by a clock."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
 """Exit codes of pytest."""
 SHOWN = 25

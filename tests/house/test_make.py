@@ -12,8 +12,8 @@ from tests.house.source import ROOT, modules_of_tests
 MEASURES = re.compile(r"\bdef demo\b|\bdemo: |import .*\bmeasure\b|host_load|max-rounds|docker\"|dockerd|ray_cluster")
 ALONE = re.compile(r"mark\.docker|\bdef demo\b|\bdemo: |datasmith\.workloads\.measure import .*\bmeasure\b|host_load")
 """What needs an engine of its own, or clocks a machine that does nothing else."""
-CLOCKS = re.compile(r"\bdef demo\b|\bdemo: |workloads\.measure import|\"certify\"|ray_cluster")
-"""What must find its core as quiet as it can be, or brings a cluster."""
+CLOCKS = re.compile(r"\bdef demo\b|\bdemo: |workloads\.measure import|\"certify\"")
+"""What must find its core as quiet as it can be."""
 
 
 def given(words: list[str], prefix: str = "") -> list[str]:
@@ -41,7 +41,7 @@ def test_what_runs_at_the_same_time_shares_no_core() -> None:
 
 
 def test_what_has_the_engine_to_itself_reads_no_clock() -> None:
-    """Beside it something measures, which a second engine, a second cluster or another clock would disturb."""
+    """Beside it something measures, on cores of its own."""
     modules = [module for module in modules_of_tests() if module.name in WITH_DOCKER]
     assert not [module.name for module in modules if CLOCKS.search(module.text)]
 
