@@ -6,6 +6,7 @@ Ten workloads of one suite: five do 2 % more work under the patch, five do not, 
 """
 
 import argparse
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -36,16 +37,18 @@ ASV_FACTOR = 1.1
 
 @dataclass
 class Counts:
-    """(found, workloads) by whether the slow-down was planted."""
+    """(found, workloads) by whether the slow-down was planted, and half the width of each interval of ln ratio."""
 
     found: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     total: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
+    widths: list[float] = field(default_factory=list)
 
-    def add(self, workload: str, found: bool) -> None:
+    def add(self, workload: str, found: bool, half_width: float | None = None) -> None:
         """Count one workload."""
         planted = planted_work.is_planted(workload)
         self.found[planted] += found
         self.total[planted] += 1
+        self.widths += [] if half_width is None else [half_width]
 
     def show(self, name: str) -> None:
         """Print power and false alarms."""
@@ -53,7 +56,8 @@ class Counts:
             print(f"{name}: too few undisturbed launches: is the machine busy? (try --cpu -1)")
         else:
             power, wrong = (told(self.found[planted], self.total[planted]) for planted in (True, False))
-            print(f"{name}: power {power}; false alarms {wrong}")
+            width = f"; intervals of ±{median(self.widths):.1%}" if self.widths else ""
+            print(f"{name}: power {power}; false alarms {wrong}{width}")
 
 
 def cut(run: Run, seconds: float) -> Run:
@@ -65,10 +69,10 @@ def cut(run: Run, seconds: float) -> Run:
     return kept
 
 
-def found(run: Run, seed: int) -> dict[str, bool]:
-    """Workload -> whether the patched arm is called changed, in the right direction or not."""
+def found(run: Run, seed: int) -> dict[str, tuple[bool, float]]:
+    """Workload -> whether the patched arm is called changed, rightly or not, and half its interval's width."""
     rows = summarise(run, seed=seed)[EXPERT].workloads
-    return {row.workload: row.changed for row in rows if row.ratio is not None}
+    return {row.workload: (row.changed, math.log(row.high / row.low) / 2) for row in rows if row.low and row.high}
 
 
 def one_after_the_other(
@@ -107,8 +111,8 @@ def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tal
         run: Run = []
         measure(arms, subject.workloads, plan, benchmark_dir="benchmarks", sink=run.append)
         for share in CUTS:
-            for workload, changed in found(cut(run, share * chosen.seconds), plan.seed).items():
-                tallies[f"paired, {share * chosen.seconds:g} s"].add(workload, changed)
+            for workload, (changed, half_width) in found(cut(run, share * chosen.seconds), plan.seed).items():
+                tallies[f"paired, {share * chosen.seconds:g} s"].add(workload, changed, half_width)
         if chosen.without_asv:
             return
         whole = cut(run, chosen.seconds)
