@@ -1,19 +1,18 @@
 """All tests, in four runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
-Side by side, a process a core, run those that compute and wait and share nothing. Then, in two processes, those that
-build and kill without Docker. After them, at the same time and each on its own half of the cores, two runs that take
-one test after another: what has the Docker engine or a cluster to itself, and all that is left, above all what
-measures. What one run is given, the last one leaves out, so that each test is in exactly one of them.
+Side by side, a process a core, run those that compute and wait and share nothing; at the same time, one by one, those
+that have the Docker engine or a cluster to themselves, and mostly wait. Then, in two processes, those that build and
+kill without Docker. After them, one by one and with nothing beside it, runs all that is left, above all what measures.
+What one run is given, the last one leaves out, so that each test is in exactly one of them.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -61,35 +60,25 @@ _TOLD = {"failure": "failed", "error": "errors", "skipped": "skipped"}
 
 @dataclass
 class Run:
-    """One run of pytest with these words, on these cores (none: on all)."""
+    """One run of pytest with these words."""
 
     words: list[str]
-    cores: Collection[int] = ()
     code: int = field(default=INTERRUPTED, init=False)
 
     def start(self, report: Path, printed: IO[bytes] | None) -> subprocess.Popen[bytes]:
         """Begin; what it prints goes to `printed` (None: where ours goes)."""
         command = [sys.executable, "-m", "pytest", *self.words, f"--junitxml={report}"]
-        ours = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, self.cores or ours)  # a child has those of whoever starts it
-        try:
-            return subprocess.Popen(command, cwd=ROOT, stdout=printed)
-        finally:
-            os.sched_setaffinity(0, ours)
+        return subprocess.Popen(command, cwd=ROOT, stdout=printed)
 
 
-def steps(options: Sequence[str] = (), cores: Collection[int] = ()) -> list[list[Run]]:
-    """The runs, one step after another; those of a step at the same time, where there is more than one core."""
+def steps(options: Sequence[str] = ()) -> list[list[Run]]:
+    """The runs, one step after another; those of a step at the same time."""
     side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER]
-    in_pairs = ["-n", "2", "--dist", "loadfile", *PAIRED]
-    given = (*TOGETHER, *PAIRED, *WITH_DOCKER)
-    one_by_one = ["-n", "0", "tests", *(f"--ignore={path}" for path in given)]
     with_docker = ["-n", "0", *WITH_DOCKER]
-    mine = sorted(cores)
-    half = len(mine) // 2
-    last = [Run([*one_by_one, *options], mine[half:]), Run([*with_docker, *options], mine[:half])]
-    first = [[Run([*side_by_side, *options])], [Run([*in_pairs, *options])]]
-    return [*first, last] if half else [*first, *([run] for run in last)]
+    in_pairs = ["-n", "2", "--dist", "loadfile", *PAIRED]
+    given = (*TOGETHER, *WITH_DOCKER, *PAIRED)
+    alone = ["-n", "0", "tests", *(f"--ignore={path}" for path in given)]
+    return [[Run([*words, *options]) for words in step] for step in ([side_by_side, with_docker], [in_pairs], [alone])]
 
 
 def counted(report: Path) -> Counter[str]:
@@ -144,7 +133,7 @@ def main(options: Sequence[str]) -> int:
     ended = Counter[str]()
     codes, reports = [], list[Path]()
     with tempfile.TemporaryDirectory(prefix="fc-tests-") as place:
-        for number, step in enumerate(steps(options, os.sched_getaffinity(0))):
+        for number, step in enumerate(steps(options)):
             reports += carried_out(step, Path(place, str(number)))
             codes += [run.code for run in step]
             if INTERRUPTED in codes:

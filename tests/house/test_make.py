@@ -13,7 +13,7 @@ MEASURES = re.compile(r"\bdef demo\b|\bdemo: |import .*\bmeasure\b|host_load|max
 ALONE = re.compile(r"mark\.docker|\bdef demo\b|\bdemo: |datasmith\.workloads\.measure import .*\bmeasure\b|host_load")
 """What needs an engine of its own, or clocks a machine that does nothing else."""
 CLOCKS = re.compile(r"\bdef demo\b|\bdemo: |workloads\.measure import|\"certify\"")
-"""What must find its core as quiet as it can be."""
+"""What must find the machine as quiet as it can be."""
 
 
 def given(words: list[str], prefix: str = "") -> list[str]:
@@ -22,26 +22,20 @@ def given(words: list[str], prefix: str = "") -> list[str]:
 
 
 def test_each_test_is_in_exactly_one_run() -> None:
-    """The run of all that is left takes all tests but those that the others are given; options go to each."""
-    (first,), (second,), (left, docker) = steps(["-x"], cores={0, 1, 2, 3})
-    lists = (TOGETHER, PAIRED, WITH_DOCKER)
-    assert tuple(tuple(given(run.words)) for run in (first, second, docker)) == lists
+    """The last run takes all tests but those that the others are given, with nothing beside it; options go to each."""
+    (first, docker), (second,), (last,) = steps(["-x"])
+    lists = (TOGETHER, WITH_DOCKER, PAIRED)
+    assert tuple(tuple(given(run.words)) for run in (first, docker, second)) == lists
     named = [path for paths in lists for path in paths]
-    assert given(left.words, "--ignore=") == named and given(left.words) == ["tests"]
+    assert given(last.words, "--ignore=") == named and given(last.words) == ["tests"]
     assert all((ROOT / path).exists() for path in named) and len(set(named)) == len(named)
     assert not [path for path in (*PAIRED, *WITH_DOCKER) if path.startswith(TOGETHER)]
-    assert {run.words[-1] for run in (first, second, left, docker)} == {"-x"}
-
-
-def test_what_runs_at_the_same_time_shares_no_core() -> None:
-    """On one core, one after another; what measures has the last ones, of which the engine takes none."""
-    *_, (left, docker) = steps(cores={0, 1, 2})
-    assert (left.cores, docker.cores) == ([1, 2], [0])
-    assert [len(step) for step in steps(cores={3})] == [1, 1, 1, 1]
+    assert {run.words[-1] for run in (first, docker, second, last)} == {"-x"}
+    assert last.words[:2] == docker.words[:2] == ["-n", "0"]
 
 
 def test_what_has_the_engine_to_itself_reads_no_clock() -> None:
-    """Beside it something measures, on cores of its own."""
+    """Beside it all cores compute."""
     modules = [module for module in modules_of_tests() if module.name in WITH_DOCKER]
     assert not [module.name for module in modules if CLOCKS.search(module.text)]
 
