@@ -37,6 +37,7 @@ _Models = Annotated[
     list[str] | None, typer.Option("--model", "-m", help="The model of each --agent, in their order; repeatable.")
 ]
 _Exclude = Annotated[list[str] | None, typer.Option("--exclude", help="Id or glob of tasks to leave out; repeatable.")]
+_RunId = Annotated[str | None, typer.Option(help="Name of the run; the default follows from its configuration.")]
 _Timeout = Annotated[
     float, typer.Option("--timeout", "--agent-timeout", min=1.0, help="Seconds an agent may work on a task.")
 ]
@@ -55,7 +56,7 @@ def run(
     task_id: TaskOption = None,
     exclude: _Exclude = None,
     runs_dir: RunsOption = RUNS,
-    run_id: Annotated[str, typer.Option(help="Name of the run; the default follows from its configuration.")] = "",
+    run_id: _RunId = None,
     n_attempts: Annotated[int, typer.Option(min=1, help="Attempts of each agent at each task.")] = 1,
     n_concurrent: AtOnceOption = None,
     executor: ExecutorOption = "local",

@@ -24,6 +24,8 @@ def export_tasks(folders: Sequence[Path], output: Path, harness: Harness, *, for
     """
     if output.exists() and not output.is_dir():
         raise ConfigError(f"--output {output}: is no directory (example: --output harbor-tasks)")
+    if any((output / folder.name).resolve() == folder.resolve() for folder in folders):
+        raise ConfigError(f"--output {output}: holds the tasks themselves (example: --output harbor-tasks)")
     problems = [problem for folder in folders for problem in check_task(folder)]
     if problems:
         raise InvalidTask(problems)

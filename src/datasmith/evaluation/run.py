@@ -37,7 +37,7 @@ TOO_FEW_CORES = "--n-concurrent {asked}: each task needs a core, and there are {
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What `fc-eval run` was asked, before anything is read; empty `run_id` and `task_ids` mean the default.
+    """What `fc-eval run` was asked, before anything is read; no `run_id` and empty `task_ids` mean the default.
 
     Relative paths of the agents start at `directory`. `release` is that of the dataset, where a run has noted it.
     `max_cost_usd`: see CostLimit.
@@ -52,7 +52,7 @@ class RunRequest:
     """The --config file; empty where the agents were given on the command line."""
     exclude: tuple[str, ...] = ()
     release: str = ""
-    run_id: str = ""
+    run_id: str | None = None
     n_attempts: int = 1
     n_concurrent: int | None = None
     """Tasks at once; None: one on this machine, as many as there are slots elsewhere."""
@@ -205,7 +205,7 @@ def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine
 
 
 def _run_id(request: RunRequest, config: RunConfig) -> str:
-    if not request.run_id:
+    if request.run_id is None:
         return config.run_id()
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", request.run_id):
         raise ConfigError(f"--run-id {request.run_id!r}: letters, digits, '.', '_' and '-' only (example: my-run.1)")

@@ -83,7 +83,9 @@ class RunFolder:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError as error:
-            raise ConfigError(f"--run-id {self.root.name}: another process is at work on this run") from error
+            raise ConfigError(
+                f"run {self.root.name}: another process is at work on it (example: fc-eval runs status {self.root})"
+            ) from error
         finally:
             os.close(descriptor)
 

@@ -1,7 +1,6 @@
 """Stage 5 for one pull request: build at base, seal, verify, apply the expert's patch, test, measure, certify."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
@@ -22,6 +21,7 @@ from datasmith.github.git import Git
 from datasmith.github.render import render_instruction
 from datasmith.runners.agenda import ENDS, Until
 from datasmith.runners.build_args import build_args
+from datasmith.runners.decided import decided
 from datasmith.runners.impacted import only_impacted
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.runners.solution import fix_of_order, solution
@@ -37,7 +37,6 @@ from datasmith.workloads.impact import Select
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.mounts import inside_mounts
-from datasmith.workloads.summary import INVALID
 from datasmith.workloads.touched import Suite
 
 CALL_TIMEOUT_S = 900.0
@@ -301,7 +300,7 @@ class Synthesis:
                     sink=lambda row: print_row(file, row),
                     progress=lambda step: progress(f"measure {step.done}/{step.expected}"),
                 )
-        return _usable(measured)
+        return decided(measured)
 
     def _certify(self, order: Order, sealed: Sealed, verified: Verified, measured: Measured) -> Certificate:
         return certify(
@@ -335,21 +334,6 @@ def _does_not_build(failed: Attempt | None) -> Refusal:
     said = last_line(failed.log)
     what = "does not build" if failed.image is None else "is built, but does not work"
     return Refusal(f"{what}{why}: stage {failed.stage}, exit code {failed.rc}: {said}")
-
-
-def _usable(measured: Measured) -> Measured | Refusal:
-    """The same where at least one workload has a ratio.
-
-    Raises:
-        MeasurementFailed: the machine was too busy to tell: that says nothing about the pull request.
-    """
-    rows = measured.summaries[EXPERT].workloads
-    if any(row.ratio is not None for row in rows):
-        return measured
-    reason = Counter(row.reason or "no launch" for row in rows).most_common(1)[0][0]
-    if any((row.reason or "").startswith(INVALID) for row in rows):
-        raise MeasurementFailed(f"no workload could be measured on this machine now: {reason}")
-    return Refusal(f"no workload could be measured: {reason}")
 
 
 def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certificate) -> Task:

@@ -6,6 +6,8 @@ import pytest
 
 from datasmith.errors import ConfigError
 from datasmith.evaluation.export import export_tasks
+from datasmith.tasks.folder import write_task
+from tests.unit.tasks.samples import sample_task, source_tar
 
 
 def test_a_file_is_no_place_for_folders(tmp_path: Path) -> None:
@@ -14,3 +16,13 @@ def test_a_file_is_no_place_for_folders(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"--output .*is no directory \(example: --output harbor-tasks\)"):
         export_tasks([], tmp_path / "file", "harbor")
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_tasks_are_not_exported_over_themselves(tmp_path: Path) -> None:
+    """Also with force, and by another spelling of the place: nothing is touched."""
+    task = sample_task()
+    folder = write_task(task, tmp_path / "tasks", source=source_tar(tmp_path / "repo.tar.gz"), provenance={})
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(ConfigError, match="holds the tasks themselves"):
+        export_tasks([folder], tmp_path / "tasks/../tasks", "harbor", force=True)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

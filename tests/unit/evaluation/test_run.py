@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +12,7 @@ from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.config import AgentEntry, RunConfig
 from datasmith.evaluation.placing import side_by_side
 from datasmith.evaluation.records import RunRecord
-from datasmith.evaluation.run import _start, request_of
+from datasmith.evaluation.run import RunRequest, _run_id, _start, request_of
 from datasmith.evaluation.run_folder import RunFolder, write_record
 from datasmith.evaluation.trial import Stopped, StopToken
 from datasmith.tasks.dataset import Dataset
@@ -20,6 +21,16 @@ from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of
 
 TASKS = cast(list[Task], [f"task {number}" for number in range(8)])
 """The scheduler never looks into a task."""
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "-x"])
+def test_a_run_has_a_name_or_none_is_given(name: str) -> None:
+    """An empty one is the unset variable of a script, and no wish for the default."""
+    request = RunRequest("tasks", (), (), directory=Path(), runs_dir=Path("runs"), run_id=name)
+    with pytest.raises(ConfigError, match=r"--run-id .*\(example: my-run\.1\)"):
+        _run_id(request, config_of(["t"], ["nop"]))
+    named = config_of(["t"], ["nop"])
+    assert _run_id(replace(request, run_id=None), named) == named.run_id()
 
 
 def test_at_most_so_many_tasks_at_once() -> None:

@@ -11,7 +11,6 @@ import pytest
 from datasmith.agents.classification import Classification
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.images import BUILD_ARGS, ImagePlan
-from datasmith.errors import MeasurementFailed
 from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange
 from datasmith.resolution.base import Resolution
@@ -21,13 +20,11 @@ from datasmith.runners.order import Order, Refusal, Sealed
 from datasmith.runners.solution import solution
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.testing import TEST_COMMAND
-from datasmith.tasks.certificate import ArmSummary, Cost
 from datasmith.tasks.task import BuildInputs
-from datasmith.workloads.measure import Measured, MeasurePlan
-from datasmith.workloads.summary import INVALID
+from datasmith.workloads.measure import MeasurePlan
 from tests.clones import START, Clone
 from tests.unit.agents.synthesizing import Bench, Verdict
-from tests.unit.tasks.samples import PATCH, certificate
+from tests.unit.tasks.samples import PATCH
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 IMAGE = ImageRef("stub", "x", "sha256:0")
@@ -215,24 +212,3 @@ def test_a_version_from_git_is_given_to_the_build(clone: Clone) -> None:
     assert plain == {"FC_INSTALL_DIR": ".", "FC_IMPORT_NAMES": "calc"}
     told = build_args(order(clone).resolution, "1.2")
     assert told["SETUPTOOLS_SCM_PRETEND_VERSION"] == "1.2"
-
-
-def measured(*reasons: str | None) -> Measured:
-    """A measurement with one workload for each reason; None is one that has a ratio."""
-    row = certificate().expert.workloads[0]
-    unknown = {"ratio": None, "low": None, "high": None, "changed": False}
-    rows = [row.model_copy(update={**unknown, "reason": reason} if reason else {}) for reason in reasons]
-    arm = ArmSummary(arm="expert", speedup=None, low=None, high=None, workloads=tuple(rows))
-    return Measured((), {"expert": arm}, Cost(launches=0, wall_s=1.0, cpu_s=1.0, timed_s=0.0))
-
-
-def test_a_suite_that_cannot_be_measured_is_refused() -> None:
-    """By the most frequent reason; one workload with a ratio is enough."""
-    assert synthesis._usable(measured("hangs", "raises", "hangs")) == Refusal("no workload could be measured: hangs")
-    assert isinstance(synthesis._usable(measured("hangs", None)), Measured)
-
-
-def test_a_busy_machine_is_no_answer() -> None:
-    """Then the pull request fails, and a later run tries again."""
-    with pytest.raises(MeasurementFailed, match="on this machine now"):
-        synthesis._usable(measured("hangs", f"{INVALID}: 0 undisturbed rounds"))
