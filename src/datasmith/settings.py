@@ -49,6 +49,7 @@ class Settings(BaseSettings):
     clone_url: str = ""
     """Where a repository is cloned from, with `{owner}` and `{repo}` in it; empty means `FC_GITHUB_URL`'s server."""
     engine: EngineName = "auto"
+    """Whose sandboxes: docker, podman or bubblewrap; auto: the first of them that works here."""
     base_image: str = "debian:bookworm-slim"
     """Image that docker and podman builds start from."""
     namespace: str = "formulacode"
@@ -69,9 +70,11 @@ class Settings(BaseSettings):
     """Cores that `fc-eval` may use, as in `2,3;4,5`: a slot for each task at once; its first core measures, all of them
     serve the agent. Empty: each core is a slot."""
     memory_mb: int = Field(default=4096, gt=0)
+    """Most memory of one sandbox, in MiB."""
     pids: int = Field(default=512, gt=0)
+    """Most processes and threads of one sandbox."""
     disk_mb: int = Field(default=4096, gt=0)
-    """Limits of one sandbox."""
+    """Most that one sandbox may write, in MiB."""
     gh_tokens: SecretStr = Field(default=SecretStr(""), validation_alias=AliasChoices("GH_TOKENS", "FC_GH_TOKENS"))
     """GitHub tokens, with commas between them; calls are spread over all of them."""
     github_url: str = "https://api.github.com"

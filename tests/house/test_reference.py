@@ -19,7 +19,7 @@ def test_generated_pages_are_up_to_date() -> None:
 def test_generated_pages_hold_what_they_are_for() -> None:
     """The generator itself: commands, variables and codes are there."""
     assert all(f"## {name}" in cli_page() for name in COMMANDS) and "--start-date" in cli_page()
-    assert "`DATABASE_URL`, `FC_DATABASE_URL`" in settings_page() and "Limits of one sandbox" in settings_page()
+    assert "`DATABASE_URL`, `FC_DATABASE_URL`" in settings_page() and "Most memory of one sandbox" in settings_page()
     assert "| 2 | `ConfigError` |" in exit_codes_page()
 
 
