@@ -130,7 +130,6 @@ def carried_out(step: Sequence[Run], place: Path) -> list[Path]:
 def main(options: Sequence[str]) -> int:
     """Run all, even where the first one fails; the exit code is the first one that is not 0."""
     started = time.monotonic()
-    ended = Counter[str]()
     codes, reports = [], list[Path]()
     with tempfile.TemporaryDirectory(prefix="fc-tests-") as place:
         for number, step in enumerate(steps(options)):
@@ -138,7 +137,7 @@ def main(options: Sequence[str]) -> int:
             codes += [run.code for run in step]
             if INTERRUPTED in codes:
                 break
-        ended = sum(map(counted, reports), ended)
+        ended = sum(map(counted, reports), Counter[str]())
         longest = list(spent(reports).items())[:SHOWN]
     sys.stdout.write("".join(f"{seconds:7.0f} s  {module}\n" for module, seconds in longest))
     sys.stdout.write(f"all runs: {summed_up(ended, time.monotonic() - started)}\n")

@@ -106,14 +106,16 @@ def repository_of(item: str) -> str:
 
 
 def _is_taken_back(stage: int, row: StageItem, terms: Terms) -> bool:
-    if row.state == "failed" or (row.state == "refused" and row.reason.startswith(SAMPLED_OUT)):
-        return True
-    if row.state == "refused" and _ended_before(row.reason, terms.until):
-        return True
-    if row.state == "refused" and row.reason.startswith(NONE_IMPACTED) and terms.select == "all":
+    if row.state == "failed" or (row.state == "refused" and _is_no_decision(row.reason, terms)):
         return True
     repeats = terms.force if stage == _COSTLY else not terms.resume
     return repeats and row.state in FINAL_STATES
+
+
+def _is_no_decision(reason: str, terms: Terms) -> bool:
+    """True where a pull request was refused by the terms of its run, and these ask for more."""
+    over_all = terms.select == "all" and reason.startswith(NONE_IMPACTED)
+    return over_all or reason.startswith(SAMPLED_OUT) or _ended_before(reason, terms.until)
 
 
 def _ended_before(reason: str, until: Until) -> bool:

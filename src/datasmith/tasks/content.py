@@ -20,8 +20,11 @@ _NAMES = (
     "time timeit gc sys os io pickle json random math statistics signal builtins importlib subprocess copyreg threading"
 )
 _MODULES = f"(?:{'|'.join(_NAMES.split())})"
-_TOOLS = "abc ast base64 collections contextlib copy functools hashlib inspect itertools linecache operator re struct"
-_LIBRARIES = f"(?:{'|'.join(_NAMES.split() + _TOOLS.split())}|tokenize|traceback|types|warnings|weakref|numpy|np)"
+_TOOLS = (
+    "abc ast base64 collections contextlib copy functools hashlib inspect itertools linecache operator re struct"
+    " tokenize traceback types warnings weakref numpy np"
+)
+_LIBRARIES = f"(?:{'|'.join([*_NAMES.split(), *_TOOLS.split()])})"
 """Modules that a patch has no reason to change; the checks themselves call some of them."""
 _TARGETS = r"(?:\*?[\w.\[\]\"']+\s*,\s*)*"
 """What may stand before the target of an assignment to several."""

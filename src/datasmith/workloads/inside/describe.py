@@ -17,7 +17,7 @@ from .foreign import Later, Looked, Node, as_array, class_name, positions, reade
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from .foreign import Foreign
 
@@ -144,7 +144,9 @@ class Describer:
             items: object = Later(lambda: [self._plain_node(value[i]) for i in at])
         else:
             items = [self.look(value[i]) for i in at]
-            self._look_through(value, set(at))
+            if not whole:
+                told = set(at)
+                self._look_through(item for i, item in enumerate(value) if i not in told)
         return ["seq", name, len(value), None if whole else at, items, None if whole else Later(lambda: _sums(value))]
 
     def _plain_node(self, value: object) -> Node:
@@ -168,7 +170,7 @@ class Describer:
     def _mapping(self, name: str, items: list[tuple[object, object]]) -> Node:
         size = len(items)
         if size > FULL_SEQUENCE:
-            self._look_through([value for _, value in items])
+            self._look_through(value for _, value in items)
         if len(items) > FULL_SEQUENCE and all(type(key) in _ORDERED for key, _ in items):
             items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
             items = [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
@@ -182,10 +184,10 @@ class Describer:
         pairs.sort(key=lambda pair: repr(pair[0]))
         return [[key, look(value)] for key, value in pairs[:FULL_SEQUENCE]]
 
-    def _look_through(self, values: list[object], but: Collection[int] = ()) -> None:
-        """Look at values of which nothing is said, but those at some positions."""
-        for at, value in enumerate(values if self._beyond > 0 else ()):
-            if at not in but and type(value) not in _PLAIN:
+    def _look_through(self, values: Iterable[object]) -> None:
+        """Look at values of which nothing is said."""
+        for value in values if self._beyond > 0 else ():
+            if type(value) not in _PLAIN:
                 nodes, self._nodes = self._nodes, 0
                 self.look(value)
                 self._nodes = nodes

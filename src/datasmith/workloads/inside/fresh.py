@@ -56,14 +56,17 @@ class Inputs:
         self._values = self._plain_values()
         self._is_set_up = False
 
-    def make(self, draw: Draw, recorder: Recorder) -> float:
-        """Set the benchmark up with the numbers of a draw, its values going to `recorder` when it is called.
+    def make(self, twist: int, number: int, recorder: Recorder) -> float:
+        """Set the benchmark up with the numbers of an input, its values going to `recorder` when it is called.
+
+        twist: the launch's number; number: which of its inputs, 0 being that of the warm-up.
 
         Returns the seconds that setup_cache and setup took: work may be moved there.
 
         Raises:
             NothingToMove: its inputs would be the same ones.
         """
+        draw = Draw(twist, number, texts=self._what == "texts")
         changes, moves = self._move_values(draw), Moves(draw)
         for function in (*self._setups, self._cache):
             changes += self._rewrite(function, Move(draw, self._what, sets_up=True), moves)
@@ -194,9 +197,8 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
     inputs = Inputs(benchmark, what)
-    texts = what == "texts"
     warming = Recorder(Describer(twist, thorough=True))
-    inputs.make(Draw(twist, 0, texts=texts), warming)
+    inputs.make(twist, 0, warming)
     started = perf_counter()
     for _ in range(WARM_CALLS):
         watched_call(benchmark, warming)
@@ -207,7 +209,7 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
     started = perf_counter()
     for number in range(1, (count or TIMED_INPUTS) + 1):
         recorder = Recorder(Describer(twist, thorough=True))
-        setup_s = inputs.make(Draw(twist, number, texts=texts), recorder)
+        setup_s = inputs.make(twist, number, recorder)
         looked_s = watched_call(benchmark, recorder)
         times.add(setup_s, max(looked_s - recorder.seen * kept_s, recorder.looking_s), recorder.looking_s)
         values.append([f"input {number}", recorder.whole()])
