@@ -2,6 +2,7 @@
 
 Run: `python -m benchmarks.power [--budget 5400] [--slower 0.02] [--seconds 60]`. One session takes about twice
 `--seconds` for each of ten workloads (20 minutes), half of it asv's way; sessions are repeated while the budget lasts.
+The second channel, instructions per call, is asked in each session, too; `--without-clock` asks it alone.
 Ten workloads of one suite: five do 2 % more work under the patch, five do not, so that false alarms show, too.
 """
 
@@ -9,6 +10,7 @@ import argparse
 import math
 import os
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ from scipy.stats import mannwhitneyu  # type: ignore[import-untyped]
 from datasmith.docker.engine import Container
 from datasmith.workloads.base import BASE, EXPERT, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize
+from datasmith.workloads.instructions import FLOOR, counter_in, per_call
 from datasmith.workloads.launch import Order, launch
 from datasmith.workloads.measure import MeasurePlan, measure
 from datasmith.workloads.summary import by_workload, summarise
@@ -31,17 +34,20 @@ from datasmith.workloads.summary import by_workload, summarise
 MOST_ROUNDS = 400
 CUTS = (0.25, 0.5, 1.0)
 """Shares of the seconds at which the same launches are looked at."""
+INSTRUCTIONS = "instructions per call"
+COUNTED_CALLS = 50
 ASV_FACTOR = 1.1
 """`asv compare` and `asv continuous` call nothing a change that is smaller, unless they are told to."""
 
 
 @dataclass
 class Counts:
-    """(found, workloads) by whether the slow-down was planted, and half the width of each interval of ln ratio."""
+    """(found, workloads) by whether the slow-down was planted, half the width of each interval of ln ratio, seconds."""
 
     found: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     total: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
     widths: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
 
     def add(self, workload: str, found: bool, half_width: float | None = None) -> None:
         """Count one workload."""
@@ -57,7 +63,8 @@ class Counts:
         else:
             power, wrong = (told(self.found[planted], self.total[planted]) for planted in (True, False))
             width = f"; intervals of ±{median(self.widths):.1%}" if self.widths else ""
-            print(f"{name}: power {power}; false alarms {wrong}{width}")
+            longest = f"; at most {max(self.seconds):.1f} s per workload" if self.seconds else ""
+            print(f"{name}: power {power}; false alarms {wrong}{width}{longest}")
 
 
 def cut(run: Run, seconds: float) -> Run:
@@ -104,10 +111,27 @@ def cpu_seconds(run: Run, workload: str) -> float:
     return sum(row.cpu_s or row.wall_s for row in run if row.workload == workload)
 
 
+def count(arms: Mapping[str, Container], subject: Subject, tally: Counts) -> None:
+    """The second channel: instructions of one call in both arms; more than its noise apart is a change."""
+    counter = counter_in(arms[BASE])
+    for workload in subject.workloads:
+        started = time.monotonic()
+        calls = [per_call(counter, arms[arm], workload, COUNTED_CALLS, subject.benchmark_dir) for arm in (BASE, EXPERT)]
+        told = [one for one in calls if isinstance(one, str)]
+        if told:
+            raise SystemExit(f"{workload.id}: {told[0]}")
+        base, other = map(float, calls)
+        tally.add(workload.id, abs(math.log(base / other)) > FLOOR)
+        tally.seconds.append(time.monotonic() - started)
+
+
 def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tallies: Mapping[str, Counts]) -> None:
-    """One paired measurement of all workloads, cut at several times; then the same cpu time asv's way."""
+    """Count; one paired measurement of all workloads, cut at several times; then the same cpu time asv's way."""
     with ExitStack() as stack:
         arms = stack.enter_context(subject.arms({EXPERT: planted_work.patch(chosen.slower)}))
+        count(arms, subject, tallies[INSTRUCTIONS])
+        if chosen.without_clock:
+            return
         run: Run = []
         measure(arms, subject.workloads, plan, benchmark_dir="benchmarks", sink=run.append)
         for share in CUTS:
@@ -138,10 +162,12 @@ def main() -> None:
     parser.add_argument("--slower", type=float, default=0.02, help="share of more work")
     parser.add_argument("--sessions", type=int, default=100)
     parser.add_argument("--without-asv", action="store_true", help="only the paired rounds: half the time")
+    parser.add_argument("--without-clock", action="store_true", help="only instructions: a minute or two")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="core to pin to; -1: none")
     chosen = parser.parse_args()
     names = [f"paired, {share * chosen.seconds:g} s" for share in CUTS]
-    tallies = {name: Counts() for name in (*names, "asv, its test alone", "asv, as `asv compare` decides")}
+    asked = (*names, "asv, its test alone", "asv, as `asv compare` decides", INSTRUCTIONS)
+    tallies = {name: Counts() for name in asked}
     rounds = rounds_for(chosen.seconds)
     plan = MeasurePlan(
         min_rounds=rounds, max_rounds=rounds, target_half_width=1e-6, cpu=chosen.cpu if chosen.cpu >= 0 else None
@@ -151,7 +177,8 @@ def main() -> None:
         repeated(chosen.budget, chosen.sessions, lambda at: session(subject, seeded(plan, at), chosen, tallies))
     print(f"{chosen.slower:.1%} more work, {chosen.seconds:g} s of wall time per workload (target: power 0.9)")
     for name, counts in tallies.items():
-        counts.show(name)
+        if not chosen.without_clock or name == INSTRUCTIONS:
+            counts.show(name)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """All tests, in four runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
-Side by side, a process a core, run those that compute and wait and share nothing; at the same time, one by one, those
-that have the Docker engine or a cluster to themselves, and mostly wait. Then, in two processes, those that build and
-kill without Docker. After them, one by one and with nothing beside it, runs all that is left, above all what measures.
+Side by side, a process a core, run those that compute and wait and share nothing, and after them, in two processes,
+those that build and kill without Docker. At the same time, one by one, run those that have the Docker engine or a
+cluster to themselves, and mostly wait. After all of them, one by one and with nothing beside it, runs what is left,
+above all what measures.
 What one run is given, the last one leaves out, so that each test is in exactly one of them.
 """
 
@@ -13,6 +14,7 @@ import time
 import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -65,25 +67,30 @@ class Run:
     words: list[str]
     code: int = field(default=INTERRUPTED, init=False)
 
-    def start(self, report: Path, printed: IO[bytes] | None) -> subprocess.Popen[bytes]:
-        """Begin; what it prints goes to `printed` (None: where ours goes)."""
+    def carry_out(self, report: Path, printed: IO[bytes] | None) -> None:
+        """Run to the end; what it prints goes to `printed` (None: where ours goes)."""
         command = [sys.executable, "-m", "pytest", *self.words, f"--junitxml={report}"]
-        return subprocess.Popen(command, cwd=ROOT, stdout=printed)
+        self.code = subprocess.run(command, cwd=ROOT, stdout=printed, check=False).returncode
 
 
-def steps(options: Sequence[str] = ()) -> list[list[Run]]:
-    """The runs, one step after another; those of a step at the same time."""
+Lane = list[Run]
+"""Runs one after another, beside those of other lanes."""
+
+
+def steps(options: Sequence[str] = ()) -> list[list[Lane]]:
+    """The steps, one after another; the lanes of a step at the same time."""
     side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER]
     with_docker = ["-n", "0", *WITH_DOCKER]
     in_pairs = ["-n", "2", "--dist", "loadfile", *PAIRED]
     given = (*TOGETHER, *WITH_DOCKER, *PAIRED)
     alone = ["-n", "0", "tests", *(f"--ignore={path}" for path in given)]
-    return [[Run([*words, *options]) for words in step] for step in ([side_by_side, with_docker], [in_pairs], [alone])]
+    planned = [[[side_by_side, in_pairs], [with_docker]], [[alone]]]
+    return [[[Run([*words, *options]) for words in lane] for lane in step] for step in planned]
 
 
-def counted(report: Path) -> Counter[str]:
+def counted(report: ET.Element) -> Counter[str]:
     """Tests by how they ended, from a report of pytest's (JUnit's XML)."""
-    suite = ET.parse(report).getroot().find("testsuite")
+    suite = report.find("testsuite")
     if suite is None:
         return Counter()
     found = Counter({word: int(suite.attrib[f"{word}s" if word != "skipped" else word]) for word in _TOLD})
@@ -98,43 +105,47 @@ def summed_up(ended: Counter[str], seconds: float) -> str:
     return f"{', '.join(told) or 'no tests ran'} in {seconds:.2f}s"
 
 
-def spent(reports: Sequence[Path]) -> dict[str, float]:
+def spent(reports: Sequence[ET.Element]) -> dict[str, float]:
     """Seconds by test module, what its fixtures took with it, from reports of pytest's; the longest first."""
     found = defaultdict[str, float](float)
     for report in reports:
-        for case in ET.parse(report).getroot().iter("testcase"):
+        for case in report.iter("testcase"):
             found[case.attrib["classname"].partition(".Test")[0]] += float(case.attrib["time"])
     return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
 
-def carried_out(step: Sequence[Run], place: Path) -> list[Path]:
-    """Run all of a step at the same time; the first one prints as it goes, the others when they have ended.
+def carried_out(step: Sequence[Lane], place: Path) -> list[ET.Element]:
+    """Run all lanes of a step at the same time; the first one prints as it goes, the others when all have ended.
 
-    Their reports are written to `place`, a new directory.
+    Gives their reports, which are written to `place`, a new directory. Ctrl-C ends the runs, too, and no lane begins
+    another.
     """
     place.mkdir()
-    reports = [place / f"{number}.xml" for number in range(len(step))]
-    with tempfile.TemporaryFile() as printed:
-        begun = [
-            run.start(report, printed if number else None)
-            for number, (run, report) in enumerate(zip(step, reports, strict=True))
-        ]
-        for run, process in zip(step, begun, strict=True):
-            run.code = process.wait()
-        printed.seek(0)
-        sys.stdout.buffer.write(printed.read())
-        sys.stdout.flush()
-    return [report for report in reports if report.exists()]
+
+    def travelled(number: int) -> bytes:
+        with tempfile.TemporaryFile() as printed:
+            for at, run in enumerate(step[number]):
+                run.carry_out(place / f"{number}-{at}.xml", printed if number else None)
+                if run.code == INTERRUPTED:
+                    break
+            printed.seek(0)
+            return printed.read()
+
+    with ThreadPoolExecutor(len(step)) as pool:
+        for text in list(pool.map(travelled, range(len(step)))):
+            sys.stdout.buffer.write(text)
+    sys.stdout.flush()
+    return [ET.parse(report).getroot() for report in sorted(place.iterdir())]
 
 
 def main(options: Sequence[str]) -> int:
     """Run all, even where the first one fails; the exit code is the first one that is not 0."""
     started = time.monotonic()
-    codes, reports = [], list[Path]()
+    codes, reports = [], list[ET.Element]()
     with tempfile.TemporaryDirectory(prefix="fc-tests-") as place:
         for number, step in enumerate(steps(options)):
             reports += carried_out(step, Path(place, str(number)))
-            codes += [run.code for run in step]
+            codes += [run.code for lane in step for run in lane]
             if INTERRUPTED in codes:
                 break
         ended = sum(map(counted, reports), Counter[str]())

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from datasmith.redact import redact
+
+_Name = TypeVar("_Name", bound=str)
 
 
 class DatasmithError(Exception):
@@ -27,6 +29,18 @@ class ConfigError(DatasmithError):
     """A setting, flag or input is wrong; the message names it and gives an example value."""
 
     exit_code = 2
+
+
+def one_of(setting: str, given: str, choices: Sequence[_Name], example: str) -> _Name:
+    """The choice that `given` is.
+
+    Raises:
+        ConfigError: it is none of them; names the setting.
+    """
+    for choice in choices:
+        if choice == given:
+            return choice
+    raise ConfigError(f"{setting} {given!r}: must be one of {', '.join(choices)} (example: {setting} {example})")
 
 
 class NothingToDo(DatasmithError):

@@ -70,11 +70,21 @@ def plan(settings: Settings, request: Request) -> list[Step]:
     """What each asked stage would do now; reads the ledger and clones that are here, and changes nothing.
 
     Raises:
-        ConfigError: a clone that was given cannot be used.
+        ConfigError: a clone that was given cannot be used, or none holds the wished suite.
     """
     names = local_names(request.sources)
+    check_suite(request)
     with open_store(settings, create=False) as store:
         return [_step(store, request, stage, names) for stage in request.stages]
+
+
+def check_suite(request: Request) -> None:
+    """Look for the wished suite's commit where clones were given; what will be fetched cannot be asked yet.
+
+    Raises:
+        ConfigError: none of the clones holds it.
+    """
+    request.suite.check(request.sources.clones if request.sources.forge == "git" else ())
 
 
 def _step(store: Store, request: Request, stage: int, names: Sequence[str] | None) -> Step:
@@ -84,7 +94,7 @@ def _step(store: Store, request: Request, stage: int, names: Sequence[str] | Non
     elif stage == 1 and names:
         text = f"would look at {', '.join(names)}"
     else:
-        text = "nothing known yet"
+        text = f"would work on what stage {stage - 1} passes" if stage > 1 else "would ask the forge"
     return Step(stage, STAGES[stage], found.to_do, text)
 
 
@@ -146,8 +156,10 @@ class Pipeline:
         """Open the forge, the executor and the store; entering the pipeline holds the window.
 
         Raises:
-            ConfigError, ForgeError, StoreError: what cannot be opened, or no place for an asked stage.
+            ConfigError, ForgeError, StoreError: what cannot be opened, no place for an asked stage, or no clone that
+                was given holds the wished suite.
         """
+        check_suite(request)
         forge = open_forge(request.sources, settings)
         executor = open_executor(request.executor, settings)
         for stage in NEEDS.keys() & set(request.stages):

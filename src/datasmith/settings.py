@@ -8,10 +8,10 @@ from typing import Annotated, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from dotenv import dotenv_values
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, one_of
 
 TOKENS_FILE = Path("tokens.env")
 """Read beside the environment, from the working directory; the environment wins."""
@@ -219,12 +219,8 @@ def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings
         raise ConfigError(f"{name}: {first['msg']} (example: {name}={_example(name)})") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"tokens.env is not UTF-8 text: {error.reason} (example line: FC_ENGINE=docker)") from error
-    try:
-        chosen = TypeAdapter(EngineName).validate_python(engine) if engine else found.engine
-    except ValidationError as error:
-        raise ConfigError(
-            f"--engine {engine!r}: must be one of {', '.join(get_args(EngineName))} (example: --engine docker)"
-        ) from error
+    names: tuple[EngineName, ...] = get_args(EngineName)
+    chosen = one_of("--engine", engine, names, "docker") if engine else found.engine
     return found.model_copy(update={"engine": chosen, "data_dir": data_dir or found.data_dir})
 
 

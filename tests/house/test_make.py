@@ -1,11 +1,24 @@
 """`make test` runs every test once: side by side where that does no harm, else one by one."""
 
 import re
+import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
+from typing import IO
 
 import pytest
-from scripts.run_tests import PAIRED, TOGETHER, WITH_DOCKER, counted, spent, steps, summed_up
+from scripts.run_tests import (
+    INTERRUPTED,
+    PAIRED,
+    TOGETHER,
+    WITH_DOCKER,
+    Run,
+    carried_out,
+    counted,
+    spent,
+    steps,
+    summed_up,
+)
 
 from tests.house.source import ROOT, modules_of_tests
 
@@ -23,7 +36,7 @@ def given(words: list[str], prefix: str = "") -> list[str]:
 
 def test_each_test_is_in_exactly_one_run() -> None:
     """The last run takes all tests but those that the others are given, with nothing beside it; options go to each."""
-    (first, docker), (second,), (last,) = steps(["-x"])
+    ((first, second), (docker,)), ((last,),) = steps(["-x"])
     lists = (TOGETHER, WITH_DOCKER, PAIRED)
     assert tuple(tuple(given(run.words)) for run in (first, docker, second)) == lists
     named = [path for paths in lists for path in paths]
@@ -65,18 +78,38 @@ def test_what_runs_side_by_side_disturbs_nobody() -> None:
         ("", "no tests ran in 3.00s"),
     ],
 )
-def test_all_runs_are_summed_up(tmp_path: Path, suite: str, line: str) -> None:
+def test_all_runs_are_summed_up(suite: str, line: str) -> None:
     """From the reports that pytest writes."""
-    report = tmp_path / "report.xml"
-    report.write_text(f"<testsuites>{suite}</testsuites>")
+    report = ET.fromstring(f"<testsuites>{suite}</testsuites>")
     assert summed_up(counted(report) + Counter(), 3.0) == line
 
 
-def test_the_longest_modules_are_known(tmp_path: Path) -> None:
+def test_the_longest_modules_are_known() -> None:
     """Over all runs, a class counting as its module."""
     cases = ("tests.a", "1.5"), ("tests.b.TestB", "2"), ("tests.b", "1")
-    for number, (name, seconds) in enumerate(cases):
-        (tmp_path / f"{number}.xml").write_text(
-            f'<testsuites><testcase classname="{name}" time="{seconds}"/></testsuites>'
-        )
-    assert list(spent(sorted(tmp_path.iterdir())).items()) == [("tests.b", 3.0), ("tests.a", 1.5)]
+    reports = [
+        ET.fromstring(f'<testsuites><testcase classname="{name}" time="{seconds}"/></testsuites>')
+        for name, seconds in cases
+    ]
+    assert list(spent(reports).items()) == [("tests.b", 3.0), ("tests.a", 1.5)]
+
+
+def test_lanes_run_beside_each_other_and_stop_when_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """A lane's runs one after another; after one that was interrupted it begins no other, and the other lane ends."""
+    begun = list[str]()
+
+    def carry_out(run: Run, report: Path, printed: IO[bytes] | None) -> None:
+        begun.append(run.words[0])
+        report.write_text("<testsuites/>")
+        if printed:
+            printed.write(b"told ")
+        run.code = INTERRUPTED if run.words[0] == "stopped" else 0
+
+    monkeypatch.setattr(Run, "carry_out", carry_out)
+    lanes = [[Run(["stopped"]), Run(["never"])], [Run(["one"]), Run(["two"])]]
+    assert len(carried_out(lanes, tmp_path / "0")) == 3
+    assert sorted(begun) == ["one", "stopped", "two"] and begun.index("one") < begun.index("two")
+    assert capfdbinary.readouterr().out == b"told told "
+    assert [run.code for lane in lanes for run in lane] == [INTERRUPTED, INTERRUPTED, 0, 0]

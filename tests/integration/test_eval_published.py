@@ -1,5 +1,6 @@
 """The published command as printed, against a hub on loopback; then a run that stops for its cost and goes on."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -92,5 +93,16 @@ def _a_run_stops_for_its_cost(home: Path, capsys: pytest.CaptureFixture[str]) ->
     code, out, err = said(capsys, "runs", "resume", "paid", "--max-cost", "9", "--json")
     assert code == 0, err
     assert json.loads(out)["n_complete"] == 4
+    _it_goes_on_from_elsewhere(home, capsys)
     _, out, _ = said(capsys, "runs", "list", "--json")
     assert {row["n_complete"] == row["n_expected"] for row in json.loads(out)} == {True}
+
+
+def _it_goes_on_from_elsewhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the name of its tasks leads nowhere, the error names an option that helps."""
+    (home / "elsewhere").mkdir()
+    with contextlib.chdir(home / "elsewhere"):
+        code, _, err = said(capsys, "runs", "resume", "../runs/paid", "--json")
+        assert code == 2 and err.startswith("error: --dataset tasks: not a directory")
+        code, out, err = said(capsys, "runs", "resume", "../runs/paid", "--dataset", "../tasks", "--json")
+    assert (code, json.loads(out)["n_complete"]) == (0, 4), err

@@ -62,7 +62,7 @@ def test_stages_4_and_5_end_as_they_do_here(ray_cluster: RayCluster, clone: Clon
     stopped = ours.interrupted(5, *words, *RAY, "--stage", "4", "--stage", "5")
     assert (stopped.rc, stopped.errors) == (
         130,
-        ["error: stopped; the same command goes on where this one ended (fc-data: with --resume)"],
+        ["error: stopped; with --resume, the same command goes on where this one ended"],
     )
     assert (ours.states(4), packages(ours.data)) == (local.states(4), packages(local.data))
     states = ours.states(5)

@@ -113,7 +113,7 @@ def test_a_dry_run_touches_nothing(settings: Settings, clone: Clone, tmp_path: P
     first, *others = plan(settings, request(clones=(clone.path,)))
     assert first.text == "would look at acme/calc"
     assert [(step.stage, step.waiting, step.text) for step in others] == [
-        (n, 0, "nothing known yet") for n in range(2, 7)
+        (n, 0, f"would work on what stage {n - 1} passes") for n in range(2, 7)
     ]
     assert sorted(tmp_path.rglob("*")) == before
 

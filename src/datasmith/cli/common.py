@@ -54,7 +54,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
     except TyperException as error:
         return _tell(Failure(ConfigError.__name__, *explained(error, app)), held)
     except (KeyboardInterrupt, typer.Abort):
-        return _tell(_stopped(), held)
+        return _tell(_stopped(app.info.name), held)
     except BrokenPipeError:
         _leave_the_pipe()
         return 0
@@ -63,10 +63,10 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _stopped() -> Failure:
+def _stopped(command: str | None) -> Failure:
     process.kill_descendants()
-    what = "stopped; the same command goes on where this one ended (fc-data: with --resume)"
-    return Failure("Interrupted", what, INTERRUPTED)
+    how = "with --resume, the same command" if command == "fc-data" else "the same command"
+    return Failure("Interrupted", f"stopped; {how} goes on where this one ended", INTERRUPTED)
 
 
 def _surprise(error: Exception) -> Failure:

@@ -16,7 +16,7 @@ from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_seal import seal_check
 from datasmith.cli.data_status import status
 from datasmith.cli.data_verify import verify
-from datasmith.cli.options import EXECUTORS, DataDir, End, Engine, Json, MaxRounds, Precise, Start
+from datasmith.cli.options import EXECUTORS, DataDir, End, Engine, Json, MaxRounds, Precise, ResultsDir, Start
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _summed_up(summary: "StageSummary") -> str:
 def funnel(
     start_date: Start,
     end_date: End,
-    data_dir: DataDir = None,
+    data_dir: ResultsDir = None,
     as_json: Json = False,
 ) -> None:
     """Print where every pull request of a window ended, and why; exits with 1 where the counts do not add up."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from datasmith.cli.options import DataDir, Json
+from datasmith.cli.options import Json, ResultsDir
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datasmith.storage.base import Value
 
 
-def attempts(data_dir: DataDir = None, as_json: Json = False) -> None:
+def attempts(data_dir: ResultsDir = None, as_json: Json = False) -> None:
     """Print how environments were built, from every attempt in the store; changes nothing."""
     from datasmith.settings import load_settings
     from datasmith.storage import open_store

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from datasmith.cli.options import DataDir, End, Json, Start
+from datasmith.cli.options import End, Json, ResultsDir, Start
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +18,7 @@ REASONS = 20
 """At most so many reasons of failures are shown; --json gives all of them."""
 
 
-def status(start_date: Start, end_date: End, data_dir: DataDir = None, as_json: Json = False) -> None:
+def status(start_date: Start, end_date: End, data_dir: ResultsDir = None, as_json: Json = False) -> None:
     """Print how far a window is: stages, speed, oldest waiting item, failures by reason, workers; changes nothing."""
     from datasmith.github.base import Window
     from datasmith.runners.status import status as read_status

@@ -114,6 +114,11 @@ def compare(
     sides = _side(runs_dir, first), _side(runs_dir, second)
     _note_mixture([folder for folder, _ in sides])
     found = compare_sides(*sides, policy_of(policy))
+    if not any(each.tasks for each in found):
+        raise TrialError(
+            f"{first} and {second} have no task that both were scored at: nothing can be compared "
+            f"(example: fc-eval runs status {sides[0][0].root})"
+        )
     if json_output:
         print(json.dumps([comparison_as_json(each) for each in found], indent=1))
         return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.options import EXECUTORS
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
     from datasmith.metrics.score import FailurePolicy
@@ -41,7 +41,7 @@ AtOnceOption = Annotated[
     ),
 ]
 ExecutorOption = Annotated[str, typer.Option("--executor", help=f"Where tasks are worked on: {EXECUTORS}.")]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the rounds' order.")]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the rounds' order.")]
 MaxCostOption = Annotated[
     float | None,
     typer.Option(
@@ -59,14 +59,15 @@ def policy_of(name: str) -> "FailurePolicy":
     """
     from datasmith.metrics.score import POLICIES
 
-    for policy in POLICIES:
-        if policy == name:
-            return policy
-    raise ConfigError(f"--policy {name!r}: not one of {', '.join(POLICIES)} (example: --policy floor)")
+    return one_of("--policy", name, POLICIES, "floor")
 
 
 def help_without_command(context: typer.Context) -> None:
-    """Callback of a group: print its help where no command of it is given, with the exit code of a wrong command."""
+    """Callback of a group: print its help where no command of it is given, which is an error.
+
+    Raises:
+        ConfigError: none is given.
+    """
     if context.invoked_subcommand is None:
         print(context.get_help())
-        raise typer.Exit(ConfigError.exit_code)
+        raise ConfigError(f"{context.command_path}: no command is given (example: {context.command_path} --help)")

@@ -1,7 +1,7 @@
 """fc-eval runs: which runs there are, how far one is, and going on with it."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -96,6 +96,7 @@ def resume(
     max_cost: MaxCostOption = None,
     policy: PolicyOption = "floor",
     registry: RegistryOption = REGISTRY,
+    dataset: Annotated[str, typer.Option("--dataset", "-d", help="Where its tasks are now, if elsewhere.")] = "",
     json_output: Json = False,
 ) -> None:
     """Go on with a run as it was configured: what is complete stays, what is pending is done."""
@@ -109,7 +110,14 @@ def resume(
     folder = open_run(runs_dir, run)
     request = request_of(folder)
     settings = load_settings(engine=request.engine)
-    wanted = replace(request, n_concurrent=n_concurrent, executor=executor, max_cost_usd=max_cost, registry=registry)
+    wanted = replace(
+        request,
+        n_concurrent=n_concurrent,
+        executor=executor,
+        max_cost_usd=max_cost,
+        registry=registry,
+        tasks_at=dataset,
+    )
     carry_out(wanted, settings, policy_of(policy), json_output)
 
 

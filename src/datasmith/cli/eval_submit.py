@@ -87,7 +87,8 @@ def _checked(file: Path, dataset: str, registry: Path) -> "Checked":
     from datasmith.tasks.dataset import Places, load_dataset
 
     if not file.is_file():
-        raise ConfigError(f"--check {file}: no such file (example: --check my-run.submission.tar.gz)")
+        problem = "is a directory" if file.is_dir() else "no such file"
+        raise ConfigError(f"--check {file}: {problem} (example: --check my-run.submission.tar.gz)")
     tasks = load_dataset(dataset, Places.of(load_settings(), registry)) if dataset else None
     return check_submission(file, tasks)
 

@@ -67,7 +67,7 @@ def show_task(
     from datasmith.tasks.dataset import Places, load_dataset
 
     opened = load_dataset(dataset, Places.of(load_settings(), registry))
-    found = [(one, read_certificates(opened.folders[one.task_id])) for one in opened.select([task])]
+    found = [(one, read_certificates(opened.folders[one.task_id])) for one in opened.select([task], said="ID")]
     if json_output:
         hidden = {"expert_patch", "build", "suite_patch"}
         rows = [

@@ -5,9 +5,27 @@ from typing import Annotated
 
 import typer
 
+from datasmith.errors import ConfigError
+
 Start = Annotated[str, typer.Option("--start-date", help="First day of the window (YYYY-MM-DD, UTC, inclusive).")]
 End = Annotated[str, typer.Option("--end-date", help="Day after the window (YYYY-MM-DD, UTC, exclusive).")]
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where results go (default: FC_DATA_DIR, ./work).")]
+
+
+_WORK = Path("work")
+
+
+def _there(path: Path | None) -> Path | None:
+    """Callback of `--data-dir` where nothing is written: the default need not be there, one that is named must."""
+    if path not in {None, _WORK} and not path.is_dir():
+        raise ConfigError(f"--data-dir {path}: no such directory (example: --data-dir ./work)")
+    return path
+
+
+ResultsDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", callback=_there, help="Where results are (default: FC_DATA_DIR, ./work)."),
+]
 EXECUTORS = "local, inline (here, one after another) or ray (the cluster at FC_RAY_ADDRESS)"
 """What --executor takes, as its help says it."""
 Json = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as JSON on standard output.")]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.board import log_advantage_of
 from datasmith.evaluation.gather import Gathered, gather
 from datasmith.evaluation.run_folder import RunFolder
@@ -75,12 +75,12 @@ def compare(gathered: Gathered, first: str, second: str) -> Comparison:
     """Compare two configurations of a board.
 
     Raises:
-        ConfigError: one of them is not on it.
+        TrialError: one of them is not on it, because none of its trials has ended.
     """
     board = gathered.board
     for name in (first, second):
         if name not in board.configurations:
-            raise ConfigError(f"compare: there is no {name} (known: {', '.join(board.configurations)})")
+            raise TrialError(f"compare: {name} has no trial that ended: nothing can be compared")
     mine, others = board.values(first), board.values(second)
     logs, other_logs = board.values(first, log_advantage_of), board.values(second, log_advantage_of)
     shared = sorted(mine.keys() & others.keys())
@@ -116,6 +116,7 @@ def compare_sides(first: Side, second: Side, policy: FailurePolicy) -> tuple[Com
 
     Raises:
         ConfigError: a side names no agent and cannot do without, or one that its run does not have.
+        TrialError: no trial of a side has ended.
     """
     runs = [_labels(side) for side in (first, second)]
     pairs = _pairs(first, second, runs)
@@ -138,7 +139,10 @@ def _labels(side: Side) -> tuple[str, tuple[str, ...]]:
         raise ConfigError(f"compare: {folder.root}: no run.json there (example: runs/my-run)")
     labels = run.config.labels
     if agent and agent not in labels:
-        raise ConfigError(f"compare: {run.run_id} has no agent {agent!r} (known: {', '.join(labels)})")
+        raise ConfigError(
+            f"compare: {run.run_id} has no agent {agent!r}; it has {', '.join(labels)} "
+            f"(example: {run.run_id}:{labels[0]})"
+        )
     return run.run_id, labels
 
 

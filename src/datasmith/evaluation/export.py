@@ -51,5 +51,5 @@ def folders_of(what: Sequence[str], places: Places) -> tuple[Path, ...]:
     Raises:
         ConfigError: there is none of that name.
     """
-    found = [folder for name in what for folder in load_dataset(name, places).folders.values()]
+    found = [folder for name in what for folder in load_dataset(name, places, said="TASK").folders.values()]
     return tuple(dict.fromkeys(found))

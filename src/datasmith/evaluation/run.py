@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -68,6 +68,8 @@ class RunRequest:
     engine: str = ""
     """The engine that an earlier part of the run used; empty: that of the settings."""
     registry: Path | None = None
+    tasks_at: str = ""
+    """Where the dataset is now; empty: where `dataset` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     agents = load_agents(request.entries, request.source, request.directory, settings)
     check_cost(request.max_cost_usd, agents)
     _check_slots(request, settings)
-    dataset = load_dataset(request.dataset, Places.of(settings, request.registry), release=request.release)
+    dataset = _dataset(request, settings)
     for note in dataset.notes:
         observer.note(note)
     tasks = dataset.select(request.task_ids, request.exclude)
@@ -144,6 +146,14 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
         _start(folder, config, dataset, this_machine() if request.executor == "local" else None, request.directory)
         unbegun = _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents))
     return RunEnd(folder, unbegun)
+
+
+def _dataset(request: RunRequest, settings: Settings) -> Dataset:
+    """The dataset under the name that the run knows it by, wherever it is now; `_start` asks whether it is the same."""
+    where = request.tasks_at or request.dataset
+    return replace(
+        load_dataset(where, Places.of(settings, request.registry), release=request.release), name=request.dataset
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,17 +167,25 @@ class Git:
             raise ConfigError(f"--repo {self.path} has no commits (example: --repo ./packaging)")
         return sha
 
+    def holds(self, reference: str) -> bool:
+        """Whether a branch, tag or commit id names a commit of this clone."""
+        return self._named(reference) is not None
+
     def commit_named(self, reference: str) -> str:
         """The commit id of a branch, tag or (also shortened) commit id of this clone.
 
         Raises:
             ConfigError: there is none of this name.
         """
-        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
-        sha = found.text.strip()
-        if not found.ok or not _SHA.fullmatch(sha):
+        sha = self._named(reference)
+        if sha is None:
             raise ConfigError(f"{self.path} holds no commit {reference[:100]!r} (example: --suite-from main)")
         return sha
+
+    def _named(self, reference: str) -> str | None:
+        found = self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{reference}^{{commit}}")
+        sha = found.text.strip()
+        return sha if found.ok and _SHA.fullmatch(sha) else None
 
     def default_branch(self) -> str:
         """The branch that HEAD names ("main"), or "HEAD" where it names a commit."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self, get_args
 
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, one_of
 from datasmith.executors.executors import check_executor
 from datasmith.github.base import Window
 from datasmith.github.forges import Sources
@@ -89,10 +89,8 @@ class Request:
                 " (example: --stage 4 --stage 5 --suite-from newest)"
             )
         plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
-        if agent and agent not in get_args(AgentName):
-            raise ConfigError(
-                f"--agent {agent!r}: must be one of {', '.join(get_args(AgentName))} (example: --agent claude)"
-            )
+        if agent:
+            one_of("--agent", agent, get_args(AgentName), "claude")
         if max_rounds is not None and max_rounds < FEWEST_ROUNDS:
             raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
         return cls(

@@ -1,6 +1,6 @@
 """A suite from another day, or from a repository of its own: which commit it is of, and what it asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -52,6 +52,17 @@ class SuiteWish:
 
     def __bool__(self) -> bool:
         return bool(self.ref or self.repository)
+
+    def check(self, clones: Sequence[Path]) -> None:
+        """Look for the commit in `clones`, those of pull requests that are here, or in the suite's own if it is here.
+
+        Raises:
+            ConfigError: none of them holds it; names the last one.
+        """
+        own = Path(self.repository)
+        here = ([own] if own.is_absolute() else []) if self.repository else clones
+        if self.ref not in ("", NEWEST) and here and not any(Git(clone).holds(self.ref) for clone in here):
+            Git(here[-1]).commit_named(self.ref)
 
 
 @dataclass(frozen=True, slots=True)

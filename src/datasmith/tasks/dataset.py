@@ -10,7 +10,7 @@ from datasmith.errors import ConfigError, InvalidTask, TaskError
 from datasmith.tasks.folder import read_task
 from datasmith.tasks.hub import Hub, HubAddress, HubRelease
 from datasmith.tasks.ids import canonical, spellings
-from datasmith.tasks.names import Named, resolve
+from datasmith.tasks.names import EXAMPLE, Named, example, resolve
 from datasmith.tasks.release import INDEX, ReleasedFolders, read_index
 from datasmith.tasks.task import Task
 
@@ -34,14 +34,16 @@ class Dataset:
     folders: Mapping[str, Path]
     notes: tuple[str, ...] = ()
 
-    def select(self, patterns: Sequence[str], exclude: Sequence[str] = ()) -> list[Task]:
+    def select(self, patterns: Sequence[str], exclude: Sequence[str] = (), *, said: str = "--task-id") -> list[Task]:
         """The tasks whose id matches a pattern (shell globs; every spelling of an id is read; none means all).
+
+        `said` is the word by which the patterns were given.
 
         Raises:
             ConfigError: a pattern matches nothing; names it and an id that exists.
             InvalidTask: a selected folder breaks the contract.
         """
-        kept = self._chosen(patterns) - {name for pattern in exclude for name in self._named(pattern)}
+        kept = self._chosen(patterns, said) - {name for pattern in exclude for name in self._named(pattern)}
         return [read_task(self.folders[name]) for name in sorted(kept)]
 
     def readable(self, patterns: Sequence[str]) -> tuple[list[Task], list[str]]:
@@ -52,21 +54,21 @@ class Dataset:
         """
         tasks: list[Task] = []
         problems: list[str] = []
-        for name in sorted(self._chosen(patterns)):
+        for name in sorted(self._chosen(patterns, "--task-id")):
             try:
                 tasks.append(read_task(self.folders[name]))
             except InvalidTask as error:
                 problems += error.problems
         return tasks, problems
 
-    def _chosen(self, patterns: Sequence[str]) -> set[str]:
-        return {name for pattern in patterns or ("*",) for name in self._wanted(pattern)}
+    def _chosen(self, patterns: Sequence[str], said: str) -> set[str]:
+        return {name for pattern in patterns or ("*",) for name in self._wanted(pattern, said)}
 
-    def _wanted(self, pattern: str) -> list[str]:
+    def _wanted(self, pattern: str, said: str) -> list[str]:
         found = self._named(pattern)
         if not found:
             raise ConfigError(
-                f"--task-id {pattern!r} matches no task of {self.name} (example: --task-id {self._any()})"
+                f"{said} {pattern!r} matches no task of {self.name} (example: {example(said, self._any())})"
             )
         return found
 
@@ -110,12 +112,14 @@ class Places:
         return cls(registries, hub, cache / "tasks")
 
 
-def load_dataset(reference: str, places: Places | None = None, *, release: str = "") -> Dataset:
+def load_dataset(
+    reference: str, places: Places | None = None, *, release: str = "", said: str = "--dataset"
+) -> Dataset:
     """Open the dataset at a directory, or under a name.
 
     A directory is one task, holds tasks, holds a release (release.json), or holds tasks below `tasks/`. A name is
     looked up in the registries of `places`; see docs/reference/dataset.md. `release` is the state to open, as a run
-    has noted it; empty means the one that the reference names.
+    has noted it; empty means the one that the reference names. `said` is the word by which the reference was given.
 
     Raises:
         ConfigError: neither a directory nor a known name, or a directory without tasks, or no such release.
@@ -123,18 +127,18 @@ def load_dataset(reference: str, places: Places | None = None, *, release: str =
     """
     where = places or Places()
     if Path(reference).is_dir():
-        return _directory(reference, Path(reference), where)
-    named = resolve(reference, where.registries)
+        return _directory(reference, Path(reference), where, said)
+    named = resolve(reference, where.registries, said)
     if isinstance(named.target, HubAddress):
-        return _on_the_hub(reference, named, where, release)
-    found = _directory(reference, named.target, where, named.release if not named.exact else "")
+        return _on_the_hub(reference, named, where, release, said)
+    found = _directory(reference, named.target, where, said, named.release if not named.exact else "")
     if not named.release and named.releases:
         note = f"no release is named: its newest state is used (to name one: {reference}@{named.releases[-1]})"
-        return replace(found, notes=(f"--dataset {reference}: {note}",))
+        return replace(found, notes=(f"{said} {reference}: {note}",))
     return found
 
 
-def _directory(reference: str, path: Path, places: Places, release: str = "") -> Dataset:
+def _directory(reference: str, path: Path, places: Places, said: str, release: str = "") -> Dataset:
     """`release` is what a name asked for; a directory that knows its own release must be that one."""
     if (path / "task.toml").is_file():
         return Dataset(reference, LOCAL, {path.resolve().name: path})
@@ -142,8 +146,8 @@ def _directory(reference: str, path: Path, places: Places, release: str = "") ->
         index = read_index(path / INDEX)
         if release not in ("", index.release):
             raise ConfigError(
-                f"--dataset {reference}: {path} is release {index.release} "
-                f"(example: --dataset {reference.partition('@')[0]}@{index.release})"
+                f"{said} {reference}: {path} is release {index.release} "
+                f"(example: {example(said, reference.partition('@')[0])}@{index.release})"
             )
         return Dataset(reference, index.release, ReleasedFolders(index, _Beside(path), places.cache))
     for parent in (path, path / "tasks"):
@@ -151,7 +155,7 @@ def _directory(reference: str, path: Path, places: Places, release: str = "") ->
         folders = {name: folder for name, folder in folders.items() if not name.startswith(".")}
         if folders:
             return Dataset(reference, LOCAL, folders)
-    raise ConfigError(f"--dataset {reference}: no task folder in it (example: --dataset work/dataset/tasks)")
+    raise ConfigError(f"{said} {reference}: no task folder in it (example: {example(said, EXAMPLE)})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +172,16 @@ class _Beside:
         return path
 
 
-def _on_the_hub(reference: str, named: Named, places: Places, release: str) -> Dataset:
+def _on_the_hub(reference: str, named: Named, places: Places, release: str, said: str) -> Dataset:
     assert isinstance(named.target, HubAddress)
     if places.hub is None:
-        raise ConfigError(f"--dataset {reference}: the Hub is not asked here (example: --dataset work/dataset/tasks)")
+        raise ConfigError(f"{said} {reference}: the Hub is not asked here (example: {example(said, EXAMPLE)})")
     address = named.target
     asked = "" if named.exact else named.release
     if address.revision and asked:
         raise ConfigError(
-            f"--dataset {reference}: the registry fixes it to {address.revision} "
-            f"(example: --dataset {reference.partition('@')[0]})"
+            f"{said} {reference}: the registry fixes it to {address.revision} "
+            f"(example: {example(said, reference.partition('@')[0])})"
         )
     wanted = release or address.revision or asked
     index, commit = places.hub.index(address.at(wanted))
@@ -187,4 +191,4 @@ def _on_the_hub(reference: str, named: Named, places: Places, release: str) -> D
         return found
     stem = reference.partition("@")[0]
     note = f"no release is named: its newest state is used, {index.release}, commit {commit[:12]}"
-    return replace(found, notes=(f"--dataset {reference}: {note} (to name one: {stem}@{index.release})",))
+    return replace(found, notes=(f"{said} {reference}: {note} (to name one: {stem}@{index.release})",))

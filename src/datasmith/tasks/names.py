@@ -11,7 +11,12 @@ from datasmith.errors import ConfigError, TaskError
 from datasmith.tasks.hub import SCHEME, HubAddress
 from datasmith.written_json import written_json
 
-_EXAMPLE = "work/dataset/tasks"
+EXAMPLE = "work/dataset/tasks"
+
+
+def example(said: str, value: str) -> str:
+    """How a value is given: after its option, or bare where `said` is an argument, as in TASK."""
+    return f"{said} {value}" if said.startswith("-") else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +32,10 @@ class Named:
     releases: tuple[str, ...] = ()
 
 
-def resolve(name: str, registries: Mapping[str, Path]) -> Named:
+def resolve(name: str, registries: Mapping[str, Path], said: str = "--dataset") -> Named:
     """Look a name up: in `registries` in their order (those that exist), then among the names that are built in.
 
-    A registry is a file, by the setting that names it.
+    A registry is a file, by the setting that names it. `said` is the word by which the name was given.
 
     Raises:
         ConfigError: no registry knows it; names those that are known.
@@ -48,8 +53,8 @@ def resolve(name: str, registries: Mapping[str, Path]) -> Named:
                 return Named(_target(entries[asked], registry), release, exact, tuple(releases))
     looked = ", ".join(str(path) for path in registries.values() if path.is_file())
     raise ConfigError(
-        f"--dataset {name}: not a directory, and no registered name: {looked or 'there is no registry file'}; "
-        f"known: {', '.join(sorted(known))} (example: --dataset {_EXAMPLE})"
+        f"{said} {name}: not a directory, and no registered name: {looked or 'there is no registry file'}; "
+        f"known: {', '.join(sorted(known))} (example: {example(said, EXAMPLE)})"
     )
 
 
@@ -66,7 +71,7 @@ def _read(registry: Path, setting: str) -> dict[str, str]:
     except (OSError, ValueError) as error:
         problem = error.strerror if isinstance(error, OSError) else error
         raise TaskError(
-            f'{setting} {registry}: no registry of datasets: {problem} (example of its text: {{"mine": "{_EXAMPLE}"}})'
+            f'{setting} {registry}: no registry of datasets: {problem} (example of its text: {{"mine": "{EXAMPLE}"}})'
         ) from error
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from datasmith.errors import ConfigError
+from datasmith.errors import one_of
 from datasmith.tasks.folder import is_test_path
 from datasmith.tasks.gitdiff import FileChange as DiffChange
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
@@ -95,10 +95,7 @@ def select_of(name: str) -> Select:
         ConfigError: there is none.
     """
     choices: tuple[Select, ...] = get_args(Select)
-    for choice in choices:
-        if choice == name:
-            return choice
-    raise ConfigError(f"--select {name!r}: not one of {', '.join(choices)} (example: --select impacted)")
+    return one_of("--select", name, choices, "impacted")
 
 
 def impact_of(patch: str, sources: Mapping[str, str | None], *, benchmark_dir: str) -> Impact:

@@ -32,7 +32,7 @@ def app_raising(error: BaseException) -> typer.Typer:
         (ConfigError("--x is wrong"), 2, "--x is wrong"),
         (BuildFailed("pkg", 1, "a\nb\x1b[31m"), 31, "build stage 'pkg' failed"),
         (InvalidTask(["a", "b"]), 33, "a; b"),
-        (KeyboardInterrupt(), INTERRUPTED, "--resume"),
+        (KeyboardInterrupt(), INTERRUPTED, "stopped; the same command goes on"),
         (
             OSError(errno.ENOSPC, "No space left on device", "/data/x"),
             StoreUnavailable.exit_code,

@@ -95,10 +95,22 @@ def test_wrong_input_is_one_line_and_exit_code_2(
     assert list((tmp_path / "here").iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["funnel", "status", "attempts"])
+def test_results_that_are_not_there_are_no_empty_window(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
+) -> None:
+    """A misspelt directory is an error; the default may be missing, since nothing was done yet."""
+    words = [] if command == "attempts" else ["--start-date", "2026-02-01", "--end-date", "2026-03-01"]
+    code, out, err = said(capsys, command, *words, "--json", "--data-dir", tmp_path / "misspelt")
+    assert (code, json.loads(out)["error"]["kind"]) == (2, "ConfigError")
+    assert err == f"error: --data-dir {tmp_path / 'misspelt'}: no such directory (example: --data-dir ./work)\n"
+    assert said(capsys, command, *words)[0] == 0
+
+
 def test_a_dry_run_makes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Not even the data directory; as text and as JSON."""
     code, out, err = said(capsys, *WINDOW, "--dry-run", "--repo", "acme/calc")
-    assert (code, err, out.count("nothing known yet")) == (0, "", 5)
+    assert (code, err, out.count("would work on what stage")) == (0, "", 5)
     assert "1 scrape_repos       would look at acme/calc" in out
     code, out, err = said(capsys, *WINDOW, "--dry-run", "--json", "--stage", "3", "--stage", "3")
     assert [step["name"] for step in json.loads(out)["stages"]] == ["classify_prs"]

@@ -101,7 +101,7 @@ def test_ctrl_c_stops_and_resume_goes_on(clone: Clone, tmp_path: Path, times: in
     allowed = {INTERRUPTED} if times == 1 else {INTERRUPTED, -signal.SIGINT}  # the second may end it at once
     assert child.returncode in allowed
     assert times == 2 or told.decode().splitlines()[-1] == (
-        "error: stopped; the same command goes on where this one ended (fc-data: with --resume)"
+        "error: stopped; with --resume, the same command goes on where this one ended"
     )
     again = subprocess.run(words, env=env, check=False, capture_output=True)
     assert again.returncode == 0, again.stderr

@@ -132,6 +132,7 @@ def test_a_wrong_configuration_ends_before_anything_starts(
         ("run", "--dataset", "x", "--config", "gone.json"),
         ("run", "--dataset", "x", "--config", "gone.json", "--n-attempts", "0"),
         ("run", "--dataset", "x", "--config", "gone.json", "--agents", "nop"),
+        ("run", "--dataset", "x", "--agent", "nop", "--seed", "-1"),
         ("report", "no-such-run"),
         ("nonsense",),
     ],
@@ -145,6 +146,20 @@ def test_wrong_words_are_one_line(
     assert (code, out) == (2, "")
     assert err.startswith("error: ")
     assert err.count("\n") == 1
+
+
+def test_an_error_names_the_word_that_was_given(
+    capsys: pytest.CaptureFixture[str], dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of arguments that stand for a dataset or a task, not the options of other commands."""
+    monkeypatch.chdir(dataset)
+    Path("empty").mkdir()
+    _, _, err = said(capsys, "export", "empty", "--output", "x", "--harbor")
+    assert err == "error: TASK empty: no task folder in it (example: work/dataset/tasks)\n"
+    _, _, err = said(capsys, "export", "gone", "--output", "x", "--harbor")
+    assert err.startswith("error: TASK gone: not a directory") and err.endswith("(example: work/dataset/tasks)\n")
+    _, _, err = said(capsys, "tasks", "show", "gone", "--dataset", ".")
+    assert err.startswith("error: ID 'gone' matches no task of . (example: ") and "--" not in err
 
 
 def test_a_registry_that_is_named_is_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

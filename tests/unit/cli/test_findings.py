@@ -67,6 +67,18 @@ def test_findings_of_runs(capsys: pytest.CaptureFixture[str], runs: Path) -> Non
     assert (code, json.loads(out)["runs"]) == (0, ["s"])
 
 
+def test_what_cannot_be_compared_is_an_error(capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path) -> None:
+    """No shared task is no table of dashes; an agent that is not there is told with one that is."""
+    code, out, err = said(capsys, "compare", "r:nobody", "s", "--runs-dir", str(runs))
+    assert (code, out) == (ConfigError.exit_code, "")
+    assert err.startswith("error: compare: r has no agent 'nobody'; it has ") and "(example: r:command-" in err
+    for name, tasks in (("none", []), ("other", [5])):
+        run_of(tmp_path / name, {"gpt-5": 1.2}, tasks)
+        code, out, err = said(capsys, "compare", str(runs / "s:command-gpt-5"), str(tmp_path / f"{name}:command-gpt-5"))
+        assert (code, out) == (TrialError.exit_code, "")
+        assert "no task that both were scored at" in err and "fc-eval runs status" in err
+
+
 def test_a_comparison(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
     """Two agents of a run, as a table and as JSON."""
     sides = ("r:command-good", "r:command-nothing", "--runs-dir", str(runs))

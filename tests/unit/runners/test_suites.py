@@ -119,6 +119,21 @@ def test_a_suite_repository_is_a_clone_or_a_name(tmp_path: Path) -> None:
         SuiteWish.checked("", "no such place")
 
 
+def test_a_ref_is_looked_for_before_anything_starts(tmp_path: Path) -> None:
+    """In the clones that are here, of which one that has it is enough; "newest" is everywhere."""
+    clones = [Clone(tmp_path / name) for name in ("one", "two")]
+    for number, clone in enumerate(clones):
+        clone.commit("first", {"a.py": str(number)}, "2026-02-01T00:00:00+0000")
+        clone.git("tag", f"only-{number}")
+    paths = [clone.path for clone in clones]
+    for wish in (SuiteWish(), SuiteWish("newest"), SuiteWish("only-0"), SuiteWish("only-1"), SuiteWish("x", "a/b")):
+        wish.check(paths)
+    SuiteWish("misspelt").check([])
+    for wish in (SuiteWish("misspelt"), SuiteWish("only-0", str(paths[1]))):
+        with pytest.raises(ConfigError, match=rf"two holds no commit '{wish.ref}' \(example: --suite-from"):
+            wish.check(paths)
+
+
 def asked(**flags: object) -> Request:
     given: dict[str, object] = {
         "start_date": "2026-02-01", "end_date": "2026-03-01", "sources": Sources("git"), "stages": (), "resume": False,
