@@ -1,5 +1,6 @@
 """Directories that a sandbox has filled, handled from outside: nothing in them is followed, run or trusted."""
 
+import errno
 import hashlib
 import os
 import stat
@@ -13,6 +14,7 @@ from datasmith import process
 from datasmith.errors import ContainerError
 
 _COPY_PATIENCE_S = 3600.0
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 _NO_STAMPS: Mapping[bytes, "Stamp"] = MappingProxyType({})
 
@@ -150,12 +152,24 @@ def copy_tree(source: Path, target: Path) -> None:
     """A private copy of a directory, by reference where the file system can; no file of it is shared for writing.
 
     Raises:
-        ContainerError: the disk is full or cannot be written; names the place.
+        ContainerError: it cannot be done; names the place. The cause is an OSError where the disk is full, or where it
+            took too long.
     """
-    done = process.run(["cp", "-a", "--reflink=auto", "--", source, target], timeout=_COPY_PATIENCE_S)
+    # In the words of os.strerror, whatever language is set.
+    plain = process.clean_environment({"LC_ALL": "C"})
+    done = process.run(["cp", "-a", "--reflink=auto", "--", source, target], timeout=_COPY_PATIENCE_S, env=plain)
     if not done.ok:
         reason = done.error_text.strip()[-300:] or ("it took too long" if done.timed_out else f"exit code {done.rc}")
-        raise ContainerError(f"cannot copy {source} to {target}: {reason}")
+        raise ContainerError(f"cannot copy {source} to {target}: {reason}") from _outage(done, target)
+
+
+def _outage(done: process.Completed, target: Path) -> OSError | None:
+    """What the machine refused to a program; None where it is something else."""
+    if done.timed_out:
+        return TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), str(target))
+    ends = [line.rpartition(": ")[2] for line in done.error_text.splitlines()]
+    full = (number for number in _FULL if os.strerror(number) in ends)
+    return next((OSError(number, os.strerror(number), str(target)) for number in full), None)
 
 
 def remove_tree(path: Path) -> None:

@@ -1,12 +1,15 @@
 """Directories that a sandbox filled: told apart, copied, shared and deleted, whatever is in them."""
 
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from datasmith.docker.trees import copy_tree, read_tree, remove_tree, share, tree_digest
-from datasmith.errors import ContainerError
+from datasmith.errors import ContainerError, StoreUnavailable
+from datasmith.runners.disk import needing_room
+from tests.mounts import small_disk
 
 
 def tree(root: Path) -> Path:
@@ -103,6 +106,22 @@ def test_a_copy_that_fails_names_the_place(tmp_path: Path) -> None:
     with pytest.raises(ContainerError, match=r"nosuch.*No such file") as caught:
         copy_tree(tmp_path / "nosuch", tmp_path / "b")
     assert str(tmp_path / "b") in str(caught.value)
+
+
+def test_a_copy_that_fills_the_disk_is_an_outage(tmp_path: Path) -> None:
+    """The cause is the system's own error with the place, which tells a full disk from a tree that cannot be copied."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/big").write_bytes(os.urandom(3 << 20))
+    with small_disk(tmp_path / "disk", megabytes=1) as disk:
+        with pytest.raises(ContainerError, match="No space left") as caught:
+            copy_tree(tmp_path / "a", disk / "b")
+        with pytest.raises(StoreUnavailable, match=str(disk / "b")), needing_room(tmp_path):
+            copy_tree(tmp_path / "a", disk / "b")
+    cause = caught.value.__cause__
+    assert isinstance(cause, OSError) and cause.errno == errno.ENOSPC
+    with pytest.raises(ContainerError) as caught:
+        copy_tree(tmp_path / "nosuch", tmp_path / "b")
+    assert caught.value.__cause__ is None
 
 
 def test_only_what_is_the_same_is_shared(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Limits
-from datasmith.errors import ConfigError, EngineUnavailable
+from datasmith.errors import ConfigError, ContainerError, EngineUnavailable
 from datasmith.runners.verification.base import Generation, Step, Stopped, Times, conditions
 from datasmith.runners.verification.run import Judged, Kind, Verification, find_folders
 from datasmith.runners.verification.sealed import SealedFolders
@@ -205,6 +205,37 @@ def test_an_outage_is_no_verdict(tmp_path: Path) -> None:
     assert found.verdict is None and "does not answer" in found.held
     assert not (folder / SUCCESS).exists() and not (folder / FAILURE).exists()
     assert not (tmp_path / "verdicts").exists()
+
+
+class Refused:
+    """An engine that refuses something for a reason of its own, and no longer when it is asked again."""
+
+    engine = conditions = "docker"
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
+        self.calls += 1
+        if self.calls == 1:
+            raise ContainerError("docker start failed with exit code 125: cannot check the seal: time is up")
+        return Verified(image_digest="sha256:0", tests_passed=1, tests_failed=0, benchmarks=1)
+
+
+def test_a_failure_of_nobody_knows_what_is_not_remembered(tmp_path: Path) -> None:
+    """It is shown in the folder, and the next run verifies anew; one that is remembered from earlier is not taken."""
+    folder, refused = sealed_folder(tmp_path / "tasks"), Refused()
+    first = judged(tmp_path, refused, folder)
+    assert failure(first).stage == "unknown" and first.verdict
+    place = tmp_path / "verdicts"
+    assert not place.exists()
+    Verdicts(place).keep(
+        first.verdict.model_copy(update={"found": failure(first).model_copy(update={"stage": "build"})})
+    )
+    (kept,) = place.iterdir()
+    kept.write_text(first.verdict.model_dump_json())
+    again = judged(tmp_path, refused, folder)
+    assert again.verdict and again.verdict.ok and not again.known and refused.calls == 2
 
 
 def test_what_a_stopped_command_killed_has_no_verdict(tmp_path: Path) -> None:

@@ -124,8 +124,7 @@ class Verification:
         with needing_room(self.logs), tempfile.TemporaryDirectory(prefix="fc-verify-") as place:
             verdict = self._reached(folder, generation, Path(place, folder.resolve().name), step)
         step("note")
-        if verdict.inputs:
-            self.verdicts.keep(verdict)
+        self.verdicts.keep(verdict)
         lay_down(folder, verdict)
         return Judged(folder, verdict, forged=forged)
 
@@ -167,7 +166,8 @@ class Verification:
         except EngineUnavailable:
             raise
         except ContainerError as error:
-            # What the disk or the machine refuses says nothing about the folder.
+            # What the disk or the machine refuses says nothing about the folder; neither does what has no known cause,
+            # which is shown and not remembered.
             if isinstance(error.__cause__, OSError) or self.stop.is_set():
                 raise EngineUnavailable(str(error)) from error
             return failed("unknown", str(error))

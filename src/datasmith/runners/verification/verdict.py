@@ -73,6 +73,11 @@ class Verdict(_Frozen):
         """True where the folder is verified."""
         return isinstance(self.found, Verified)
 
+    @property
+    def lasts(self) -> bool:
+        """False where it holds for this once only: no digest names the files, or the machine failed, not the folder."""
+        return bool(self.inputs) and not (isinstance(self.found, Failed) and self.found.stage == "unknown")
+
     def shown(self) -> tuple[str, str]:
         """Name and text of the file that is laid into the folder."""
         about = self.model_dump(mode="json", exclude={"found"})
@@ -156,10 +161,12 @@ class Verdicts:
             found = Verdict.model_validate_json(self._place(inputs, conditions).read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
-        return found if (found.inputs, found.conditions) == (inputs, conditions) else None
+        return found if found.lasts and (found.inputs, found.conditions) == (inputs, conditions) else None
 
     def keep(self, verdict: Verdict) -> None:
-        """Remember a verdict; it appears whole or not at all."""
+        """Remember a verdict that lasts; it appears whole or not at all."""
+        if not verdict.lasts:
+            return
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         _write(self._place(verdict.inputs, verdict.conditions), verdict.model_dump_json(indent=1) + "\n")
 
