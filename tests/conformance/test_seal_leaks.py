@@ -200,6 +200,33 @@ def test_every_leak_is_found(built: Built, tmp_path: Path, name: str) -> None:
     assert any(LEAKS[name].says in problem for problem in report.problems), report.problems
 
 
+LYING = b"""set -eu
+for name in find git bash sh grep sort xargs sed head cut readlink prlimit; do
+    printf '#!/bin/true\\n' >/opt/env/bin/$name
+    chmod +x /opt/env/bin/$name
+done
+mkdir -p /opt/env/hidden/bin /opt/env/hidden/notes
+printf '#!/bin/true\\n' >/opt/env/hidden/bin/python
+ln -sf /opt/env/hidden/bin/python /opt/env/bin/python
+"""
+"""A build that leaves programs of its own before the system's, and an interpreter that lies elsewhere."""
+
+
+def test_no_program_of_a_build_answers_for_the_image(built: Built, tmp_path: Path) -> None:
+    """The seal asks the system's programs, and looks into what calls itself the interpreter's installation."""
+    tree = committed(tmp_path / "tree", FILES)
+    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
+        archive.add(tree, arcname=".")
+    leak = Leak("", path=f"{ENV_PREFIX}/hidden/notes/a.txt", content=NOTE.encode())
+    files: dict[str, bytes | Path] = {"leak.sh": leak.script + LYING, "repo.tar": tmp_path / "repo.tar"}
+    made = built.engine.build(built.env, Tier("pr", "fc-conformance/lying:1", ("leak.sh",), files), log=built.log)
+    with built.engine.start(made) as container:
+        problems = seal.check(container, fix=fix(tree), import_names=["pkg"]).problems
+    assert any("hidden/notes/a.txt" in problem and "lines that the fix adds" in problem for problem in problems), (
+        problems
+    )
+
+
 ARCHIVES = {
     f"{WORKDIR}/build/pkg.zip": zipped(),
     f"{WORKDIR}/build/pkg.tar": tarred("w"),

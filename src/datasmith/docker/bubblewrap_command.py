@@ -114,7 +114,7 @@ class Sandbox:
         words += [bwrap, *namespaces, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
         words += ["--args", str(environment_fd)]
         words += ["--", "/bin/sh", "-c", _INNER, "sh", cwd]
-        words += ["prlimit", f"--nproc={self.limits.pids}", "--"] if self.process_limit else []
+        words += ["/usr/bin/prlimit", f"--nproc={self.limits.pids}", "--"] if self.process_limit else []
         return [*words, *argv]
 
     def _places(self) -> list[str]:

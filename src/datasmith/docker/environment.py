@@ -9,8 +9,10 @@ ENV_GROUP = 2000
 TOOLS = "/opt/fc/bin"
 """Where uv lies in a sandbox."""
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Programs that no build of an env or pr tier can change."""
 CLEAN_ENVIRONMENT = {
-    "PATH": f"{ENV_PREFIX}/bin:{TOOLS}:/usr/local/bin:/usr/bin:/bin",
+    "PATH": f"{ENV_PREFIX}/bin:{TOOLS}:{SYSTEM_PATH}",
     "HOME": HOME,
     "TMPDIR": "/tmp",
     "TZ": "UTC",

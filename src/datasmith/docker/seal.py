@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datasmith.docker import seal_names, seal_search
 from datasmith.docker.cli_build import template
 from datasmith.docker.engine import WORKDIR, Container, ExecResult
+from datasmith.docker.environment import SYSTEM_PATH
 from datasmith.docker.seal_names import Names
 from datasmith.docker.seal_search import Search, asked, telling
 from datasmith.errors import ContainerError
@@ -35,7 +36,8 @@ _SETTINGS = {
 _ARCHIVES = "seal_archives.py"
 _NO_LINES = "lines and names of the fix, in files, machine code and archives: the fix is not known"
 _NO_NAMES = "copies and other distributions of the package: its modules are not known"
-_GIT_ENV = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+_ASKING = {"PATH": SYSTEM_PATH, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+"""The environment's own programs come first elsewhere; here a build could answer through one that it left there."""
 _LEFTOVERS = (
     *("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "packed-refs", "logs", "hooks", "shallow"),
     *("modules", "worktrees", "svn", "lfs", "rr-cache", "refs/tags/*", "refs/remotes", "refs/stash", "refs/notes"),
@@ -222,7 +224,7 @@ class _Tree:
 
 
 def _asked(container: Container, argv: Sequence[str], *, stdin: bytes = b"", cwd: str = "/") -> ExecResult:
-    done = container.exec(argv, timeout=TIMEOUT_S, cwd=cwd, env=_GIT_ENV, stdin=stdin)
+    done = container.exec(argv, timeout=TIMEOUT_S, cwd=cwd, env=_ASKING, stdin=stdin)
     if not done.ok:
         raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: {done.error_text.strip()[-300:]}")
     return done

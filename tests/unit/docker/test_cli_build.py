@@ -81,7 +81,7 @@ def test_each_stage_starts_without_its_parents_key() -> None:
 def test_downloads_are_kept_only_where_the_builder_can_and_the_tier_downloads() -> None:
     """The cache is mounted in base and env tiers of our own Dockerfiles with BuildKit, and nowhere else."""
     own = Tier("env", "n/n:1", (), {}, network="build", dockerfile="FROM x\nRUN sh /build/tier.sh run\n")
-    assert "RUN --mount=type=cache,id=fc-uv,target=/mnt sh /build/tier.sh run" in dockerfile(ENV, cache=True)
+    assert "RUN --mount=type=cache,id=fc-uv,target=/mnt /bin/sh /build/tier.sh run" in dockerfile(ENV, cache=True)
     assert environment_of(ENV, cache=True)["UV_CACHE_DIR"] == "/mnt"
     for tier, cache in ((ENV, False), (PR, True), (own, True)):
         assert "--mount" not in dockerfile(tier, cache=cache)

@@ -9,7 +9,10 @@ set -euo pipefail
 names=$1
 archives=$2
 place=$(mktemp -d)
-python=$(readlink -f /opt/env/bin/python || echo /opt/env)
+# The interpreter's own files, unless a build could have put them there: what it left there counts.
+python=$(readlink -f /opt/env/bin/python || true)
+case $python in /opt/env/* | /workspace/* | /tmp/* | /home/* | /dev/* | '') python=/usr/bin/python ;; esac
+system="^(/usr|$(printf '%s' "${python%/bin/*}" | sed 's/[^[:alnum:]_/-]/[&]/g'))/"
 # Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
 mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')
 [ "${#places[@]}" -gt 0 ]
@@ -71,8 +74,8 @@ only_new "$place/lines"
 sed 's/^/line\t/' "$place/lines"
 if [ -s "$place/lines" ]; then
   # Of the system and the interpreter, which are large and older than the build, only where packages are installed.
-  { grep -zvE "^(/usr|${python%/bin/*})/" "$place/all" || [ $? = 1 ]; } >"$place/built"
-  { grep -zE "^(/usr|${python%/bin/*})/.*/(site|dist)-packages/" "$place/all" || [ $? = 1 ]; } >>"$place/built"
+  { grep -zvE "$system" "$place/all" || [ $? = 1 ]; } >"$place/built"
+  { grep -zE "$system.*/(site|dist)-packages/" "$place/all" || [ $? = 1 ]; } >>"$place/built"
   holders "$place/lines" "$place/built"
   archived "$place/lines" "$archives" lines <"$place/built"
 fi

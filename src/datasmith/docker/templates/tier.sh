@@ -4,6 +4,8 @@
 set -eu
 user=1000
 group=2000
+# What a build left in the environment is no program for root.
+[ "$1" = run ] || PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 case $1 in
 prepare)
     # The directories of every sandbox, and its user.
