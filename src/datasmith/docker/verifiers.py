@@ -60,6 +60,11 @@ class TestReport:
             return frozenset()
         return frozenset(name for name, state in self.outcomes.items() if state == "passed")
 
+    @property
+    def failed(self) -> frozenset[str]:
+        """Ids of the tests that failed or broke; what was skipped, or failed as expected, is in neither set."""
+        return frozenset(name for name, state in self.outcomes.items() if state in {"failed", "error"})
+
 
 def run_tests(
     container: Container, command: Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None
@@ -147,7 +152,7 @@ class PytestVerifier:
         """See Verifier."""
         with _sandbox(where) as container, _Asked("tests", self.timeout) as asked:
             report = run_tests(container, self.command, timeout=self.timeout)
-            ok = bool(report.passed) and not set(report.outcomes.values()) & {"failed", "error"}
+            ok = bool(report.passed) and not report.failed
             said = report.tail + (_limit_note(self.timeout) if report.timed_out else "")
             rc = report.rc or -int(report.timed_out)
             asked.verdict = VerifyResult(ok, rc, f"{len(report.passed)} passed", said, report.wall_s, "tests")

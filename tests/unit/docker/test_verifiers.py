@@ -152,6 +152,15 @@ def test_a_suite_is_found_and_called(container: Container) -> None:
     assert result.stdout.startswith("4 benchmarks found") and result.stage == "profile"
 
 
+def test_what_is_skipped_has_not_failed(container: Container) -> None:
+    """Neither passed nor failed; an error counts as a failure."""
+    inside = {"a": "", "b": "<skipped/>", "c": '<skipped type="pytest.xfail"/>', "d": "<failure/>", "e": "<error/>"}
+    cases = "".join(f'<testcase classname="t" name="{name}">{found}</testcase>' for name, found in inside.items())
+    script = f"echo '<testsuites>{cases}</testsuites>' >{REPORT}"
+    report = run_tests(container, ["sh", "-c", script], timeout=20)
+    assert (set(report.passed), set(report.failed), len(report.outcomes)) == ({"t::a"}, {"t::d", "t::e"}, 5)
+
+
 def test_a_suite_without_benchmarks_is_a_failure(engine: BubblewrapEngine, image: ImageRef) -> None:
     """Zero benchmarks, and benchmarks none of which can be called, are failures."""
     with engine.start(image, mounts=_asv_mount()) as changed:

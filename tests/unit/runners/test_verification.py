@@ -18,7 +18,7 @@ from datasmith.runners.verification.sealed import SealedFolders
 from datasmith.runners.verification.verdict import FAILURE, SUCCESS, Failed, Verdict, Verdicts, Verified, inputs_digest
 from datasmith.settings import Settings
 from datasmith.tasks.suite import SuiteRecord, patch_digest
-from tests.integration.eval_task import WRONG, expert_patch
+from tests.integration.eval_task import FILES, WRONG, expert_patch
 from tests.sandboxes import embedded_engine
 from tests.unit.runners.verification_folders import sealed_folder
 
@@ -114,6 +114,16 @@ def test_each_way_to_fail_has_its_stage(engine: BubblewrapEngine, tmp_path: Path
     for stage, (folder, reason) in stages.items():
         found = failure(judged(tmp_path, Counted(engine, tmp_path), folder))
         assert (found.stage, reason in found.error_message) == (stage, True), found
+
+
+def test_skipped_tests_are_not_told_as_failed(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """`tests_failed` counts those that fail and those that break, as for older folders."""
+    inside = "<testcase name='b'><skipped/></testcase><testcase name='c'><failure/></testcase>"
+    runner = FILES["tests/run_tests.py"].decode().replace("{case}", "{case}" + inside)
+    folder = sealed_folder(tmp_path / "tasks", files={"tests/run_tests.py": runner.encode()})
+    found = judged(tmp_path, Counted(engine, tmp_path), folder).verdict
+    assert found and isinstance(found.found, Verified), found
+    assert (found.found.tests_passed, found.found.tests_failed) == (1, 1)
 
 
 def test_a_time_out_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> None:

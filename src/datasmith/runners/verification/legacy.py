@@ -93,7 +93,7 @@ class LegacyFolders:
         return Verified(
             image_digest=image.digest,
             tests_passed=len(report.passed),
-            tests_failed=sum(state in {"failed", "error"} for state in report.outcomes.values()),
+            tests_failed=len(report.failed),
             benchmarks=len(names),
         )
 

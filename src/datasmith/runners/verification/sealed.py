@@ -82,7 +82,7 @@ class SealedFolders:
         return self._with_patch(task, image) or Verified(
             image_digest=image.digest,
             tests_passed=len(base.passed),
-            tests_failed=len(base.outcomes) - len(base.passed),
+            tests_failed=len(base.failed),
             benchmarks=len(task.workloads),
         )
 
