@@ -163,11 +163,13 @@ class PytestVerifier:
 class ProfileVerifier:
     """Whether asv benchmarks are found, and one of them can be called; measuring is `datasmith.workloads`' work.
 
-    `benchmark_dir` is relative to the tree; empty: as the tree's asv configuration says.
+    `benchmark_dir` is relative to the tree; empty: as the tree's asv configuration says. Where `only` names benchmarks,
+    each with a position in the product of its parameters (None: it has none), no other is called.
     """
 
     timeout: float = 300.0
     benchmark_dir: str = ""
+    only: tuple[tuple[str, int | None], ...] | None = None
 
     def verify(self, where: Where) -> VerifyResult:
         """See Verifier; a given container must have been started with asv_runner below /opt/fc/asv or in its Python."""
@@ -180,12 +182,15 @@ class ProfileVerifier:
         return asked.verdict
 
     def _called(self, container: Container, names: Sequence[str], asked: "_Asked", spent: float) -> VerifyResult:
-        """Call benchmarks, in the order of their names, until one works or the time is up."""
-        verdict = VerifyResult(False, -1, "", _limit_note(self.timeout), spent, "profile")
-        for name in names:
+        """Call benchmarks, in the order of their names or of `only`, until one works or the time is up."""
+        wanted = self.only if self.only is not None else [(name, None) for name in names]
+        calls = [call for call in wanted if call[0] in names]
+        said = _limit_note(self.timeout) if calls else "none of the named benchmarks is there"
+        verdict = VerifyResult(False, -1, "", said, spent, "profile")
+        for name, index in calls:
             if spent >= self.timeout:
                 break
-            called = self._run(container, self.timeout - spent, name)
+            called = self._run(container, self.timeout - spent, name, *([] if index is None else [str(index)]))
             spent += called.done.wall_s
             verdict = asked.of_told(called)
             if verdict.ok:
@@ -193,8 +198,8 @@ class ProfileVerifier:
         said = f"{len(names)} benchmarks found\n{verdict.stdout}"
         return replace(verdict, stdout=said, duration_s=spent)
 
-    def _run(self, container: Container, timeout: float, *name: str) -> "_Told":
-        argv = ["python3", "-c", _template("profile.py"), WORKDIR, self.benchmark_dir, *name]
+    def _run(self, container: Container, timeout: float, *call: str) -> "_Told":
+        argv = ["python3", "-c", _template("profile.py"), WORKDIR, self.benchmark_dir, *call]
         environment = {"PYTHONPATH": _ASV_PATH, "PYTHONDONTWRITEBYTECODE": "1"}
         return _told(container, argv, timeout=timeout, env=environment)
 

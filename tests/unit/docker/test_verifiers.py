@@ -152,6 +152,19 @@ def test_a_suite_is_found_and_called(container: Container) -> None:
     assert result.stdout.startswith("4 benchmarks found") and result.stage == "profile"
 
 
+def test_only_the_named_benchmarks_are_called(engine: BubblewrapEngine, image: ImageRef) -> None:
+    """Each with its own parameters; one that works beside those that are named shows nothing for them."""
+
+    def asked(container: Container, *only: tuple[str, int | None]) -> VerifyResult:
+        return ProfileVerifier(timeout=60, only=only).verify(container)
+
+    with engine.start(image, mounts=_asv_mount()) as own:
+        assert asked(own, ("bench.time_a_broken_one", None), ("bench.Refused.time_sized", 1)).ok
+        for only in ("bench.time_a_broken_one", None), ("bench.Refused.time_sized", 0), ("bench.time_gone", None):
+            assert not asked(own, only).ok
+        assert not asked(own).ok
+
+
 def test_what_is_skipped_has_not_failed(container: Container) -> None:
     """Neither passed nor failed; an error counts as a failure."""
     inside = {"a": "", "b": "<skipped/>", "c": '<skipped type="pytest.xfail"/>', "d": "<failure/>", "e": "<error/>"}

@@ -116,6 +116,19 @@ def test_each_way_to_fail_has_its_stage(engine: BubblewrapEngine, tmp_path: Path
         assert (found.stage, reason in found.error_message) == (stage, True), found
 
 
+def test_one_of_the_tasks_own_workloads_must_run(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """Another benchmark of the suite that works says nothing of them; one of several that works is enough."""
+    suite = b"class Of:\n    params = [1, 2]\n    def time_half(self, n):\n        1 / (n - 1)\n"
+    suite += b"def time_total():\n    1 / 0\ndef track_size():\n    return 3\n"
+    given = {"files": {"benchmarks/bench.py": suite}}
+    bad = sealed_folder(tmp_path / "bad", workloads=("bench.time_total", "bench.Of.time_half(1)"), **given)
+    found = failure(judged(tmp_path, Counted(engine, tmp_path), bad))
+    assert found.stage == "measure" and "ZeroDivisionError" in found.stderr
+    good = sealed_folder(tmp_path / "good", workloads=("bench.time_total", "bench.Of.time_half(2)"), **given)
+    end = judged(tmp_path, Counted(engine, tmp_path), good)
+    assert end.verdict and end.verdict.ok, end
+
+
 def test_skipped_tests_are_not_told_as_failed(engine: BubblewrapEngine, tmp_path: Path) -> None:
     """`tests_failed` counts those that fail and those that break, as for older folders."""
     inside = "<testcase name='b'><skipped/></testcase><testcase name='c'><failure/></testcase>"

@@ -1,7 +1,8 @@
 """Inside a sandbox: list the benchmarks of an asv suite, or call one of them.
 
-Arguments: the tree, the suite's directory in it (empty: as the tree's asv configuration says), and the benchmark to
-call; without one, the names of all are told. Exit code 3: the benchmark's own setup refuses to run it.
+Arguments: the tree, the suite's directory in it (empty: as the tree's asv configuration says), the benchmark to call,
+and the position of its parameters (the first, where none is given); without a benchmark, the names of all are told.
+Exit code 3: the benchmark's own setup refuses to run it.
 The answer is a line of JSON, with the token that stood on standard input, written last; what the suite prints goes to
 standard error.
 """
@@ -33,10 +34,10 @@ def suite(tree: Path, directory: str) -> Path:
     return tree / "benchmarks"
 
 
-def call(benchmark: Benchmark) -> int:
-    """Call one benchmark with its first parameters; the exit code."""
+def call(benchmark: Benchmark, index: int) -> int:
+    """Call one benchmark with the parameters at this position of their product; the exit code."""
     if benchmark.params:
-        benchmark.set_param_idx(0)
+        benchmark.set_param_idx(index)
     if benchmark.setup_cache_key is not None:
         benchmark.set_cache(benchmark.do_setup_cache())
     if benchmark.do_setup():
@@ -48,7 +49,7 @@ def call(benchmark: Benchmark) -> int:
     return 0
 
 
-def main(tree: Path, directory: str, name: str | None = None) -> int:
+def main(tree: Path, directory: str, name: str | None = None, index: str = "0") -> int:
     """See the module."""
     token, answer = sys.stdin.readline().strip(), os.dup(1)
     os.dup2(2, 1)
@@ -57,7 +58,7 @@ def main(tree: Path, directory: str, name: str | None = None) -> int:
     root = str(suite(tree, directory).resolve())
     update_sys_path(root)
     found = {benchmark.name: benchmark for benchmark in disc_benchmarks(root, ignore_import_errors=True)}
-    code = 0 if name is None else call(found[name])
+    code = 0 if name is None else call(found[name], int(index))
     if code == 0:
         said = {"token": token, "names": sorted(found) if name is None else [name]}
         rest = memoryview(json.dumps(said).encode() + b"\n")
