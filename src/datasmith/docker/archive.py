@@ -3,16 +3,14 @@
 import os
 import shutil
 import tarfile
-import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 from datasmith.errors import ContainerError
+from datasmith.tar_members import DAMAGE, members, open_tar
 
 MOST_BYTES = 5_000_000_000
 """An archive that unpacks to more than this is a bomb."""
-MEMBER_BYTES = 4096
-"""What a member weighs beside its content: a million empty files fill a disk, too."""
 
 
 def unpack(
@@ -27,18 +25,14 @@ def unpack(
         ContainerError: a member leads out of `target`, the archive is damaged, or it holds more than MOST_BYTES.
     """
     try:
-        with tarfile.open(archive) as tar:
+        with open_tar(archive) as tar:
             _unpack(tar, target, wanted, links)
-    except (tarfile.TarError, EOFError, zlib.error) as error:
+    except DAMAGE as error:
         raise ContainerError(f"{archive}: damaged: {error}") from error
 
 
 def _unpack(tar: tarfile.TarFile, target: Path, wanted: Callable[[str], bool], links: bool) -> None:
-    held = 0
-    for member in tar:
-        held += MEMBER_BYTES + member.size
-        if held > MOST_BYTES:
-            raise ContainerError(f"the archive holds more than {MOST_BYTES} bytes")
+    for member in members(tar, MOST_BYTES):
         path = member.name.removeprefix("./").rstrip("/")
         if path in {"", "."} or not wanted(path):
             continue

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from datasmith.errors import ContainerError
+from datasmith.tar_members import DAMAGE, open_tar
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -141,11 +142,11 @@ def read_saved(archive: Path, layout: OciLayout, name: str) -> Manifest:
         ContainerError: the archive is damaged, or holds not exactly one image.
     """
     try:
-        with tarfile.open(archive) as tar:
+        with open_tar(archive) as tar:
             (said,) = json.loads(_member(tar, "manifest.json").read())
             config = layout.add(_member(tar, said["Config"]).read(), CONFIG)
             layers = [layout.add_layer(_member(tar, path))[0] for path in said["Layers"]]
-    except (tarfile.TarError, ValueError, KeyError, TypeError, EOFError) as error:
+    except (*DAMAGE, KeyError, TypeError) as error:
         raise ContainerError(f"the saved image cannot be read: {type(error).__name__}: {error}") from error
     return layout.finish(name, config, layers, {})
 

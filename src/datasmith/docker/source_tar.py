@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from datasmith.docker.archive import MOST_BYTES
 from datasmith.docker.engine import SANDBOX_USER
 from datasmith.errors import ContainerError
+from datasmith.tar_members import DAMAGE, members, open_tar
 
 REPO_TAR = "repo.tar"
 
@@ -17,12 +19,12 @@ def rewrite(archive: bytes | Path, target: Path) -> None:
     """Write the same tree as an uncompressed tar that belongs to the sandbox's user; the rules are archive.unpack's.
 
     Raises:
-        ContainerError: it is no tar, or a member leads out, by its name or through a link.
+        ContainerError: it is no tar, holds more than MOST_BYTES, or a member leads out, by its name or through a link.
     """
     with _opened(archive) as tar, tarfile.open(target, "w", format=tarfile.PAX_FORMAT) as out:
         out.addfile(root_member())
         links: set[PurePosixPath] = set()
-        for member in tar:
+        for member in members(tar, MOST_BYTES):
             path = PurePosixPath(member.name)
             if not _wanted(member) or not path.parts:
                 continue
@@ -59,8 +61,7 @@ def _owned(member: tarfile.TarInfo) -> tarfile.TarInfo:
 @contextmanager
 def _opened(archive: bytes | Path) -> Iterator[tarfile.TarFile]:
     try:
-        plain = io.BytesIO(archive) if isinstance(archive, bytes) else None
-        with tarfile.open(None if plain else archive, fileobj=plain) as tar:
+        with open_tar(io.BytesIO(archive) if isinstance(archive, bytes) else archive) as tar:
             yield tar
-    except tarfile.TarError as error:
+    except DAMAGE as error:
         raise ContainerError(f"the source archive cannot be unpacked: {error}") from error

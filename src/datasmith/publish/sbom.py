@@ -2,13 +2,13 @@
 
 import gzip
 import re
-import tarfile
 import uuid
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from datasmith.docker.oci import Descriptor, Manifest, OciLayout
 from datasmith.resolution.build_lock import PREFIX
+from datasmith.tar_members import open_tar
 
 SPEC = "1.6"
 MEDIA_TYPE = "application/vnd.cyclonedx+json"
@@ -86,7 +86,7 @@ def dpkg_status(layout: OciLayout, manifest: Manifest) -> str:
 
 def _states(layout: OciLayout, layers: Sequence[Descriptor]) -> Iterator[str]:
     for layer in reversed(layers):
-        with gzip.open(layout.blob(layer.digest)) as plain, tarfile.open(fileobj=plain, mode="r|") as tar:
+        with gzip.open(layout.blob(layer.digest)) as plain, open_tar(plain, mode="r|") as tar:
             found = next((member for member in tar if member.name.removeprefix("./") == _DPKG and member.isreg()), None)
             content = tar.extractfile(found) if found and found.size <= MAX_STATUS else None
             if content is not None:

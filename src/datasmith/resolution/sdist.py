@@ -4,9 +4,7 @@ import gzip
 import io
 import posixpath
 import re
-import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +21,7 @@ from datasmith.resolution.native import apt_packages, is_compiled
 from datasmith.resolution.needs import backend_needs
 from datasmith.resolution.reading import MAX_FILES, texts_to_read
 from datasmith.resolution.requirements import read_lines
+from datasmith.tar_members import DAMAGE, open_tar
 
 MOST_BYTES = 1_000_000_000
 """What an archive may unpack to."""
@@ -33,7 +32,7 @@ MOST_KEPT_BYTES = 50_000_000
 """Of all texts together."""
 _STATIC_SINCE = Version("2.2")
 """From this version of the metadata on, what is not called dynamic is the same in every wheel."""
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
+_DAMAGE = (*DAMAGE, zipfile.BadZipFile, OSError, NotImplementedError)
 _BOUNDS = (
     (r"\buse_2to3\b", "setuptools<58"),
     (r"setuptools\.command\.test\b|\btest_loader\b", "setuptools<72"),
@@ -175,7 +174,7 @@ def _says_something(path: str) -> bool:
 
 def _tar_members(stream: io.BufferedIOBase) -> Iterator[tuple[str, Callable[[], bytes]]]:
     """Regular files in their order; the stream is read once, MOST_BYTES of it."""
-    with tarfile.open(fileobj=_Limited(stream), mode="r|") as archive:
+    with open_tar(_Limited(stream), mode="r|") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content is not None:

@@ -4,9 +4,7 @@ import hashlib
 import json
 import re
 import shutil
-import tarfile
 import tomllib
-import zlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +17,7 @@ from datasmith.docker.archive import unpack
 from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import SANDBOX_USER
 from datasmith.errors import InvalidTask
+from datasmith.tar_members import DAMAGE, open_tar
 from datasmith.tasks.asv_archive import runner_archive
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.drafts import replacing
@@ -326,9 +325,10 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
 
 def _is_tar(path: Path) -> bool:
     try:
-        return tarfile.is_tarfile(path)
-    except (EOFError, zlib.error):
+        open_tar(path).close()
+    except DAMAGE:
         return False
+    return True
 
 
 def _certificate_problems(task: Task) -> list[str]:

@@ -4,10 +4,12 @@ import io
 import json
 import math
 import re
-import tarfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+
+from datasmith.errors import ContainerError
+from datasmith.tar_members import DAMAGE, members, open_tar
 
 MOST_BYTES = 200_000_000
 """An archive of results that unpacks to more is not read to its end."""
@@ -41,8 +43,8 @@ def in_archive(data: bytes) -> frozenset[str]:
 
 def _members(plain: bytes) -> Iterator[bytes]:
     """The files of a tar up to where it ends or is damaged."""
-    with suppress(tarfile.TarError, EOFError), tarfile.open(fileobj=io.BytesIO(plain)) as tar:
-        for member in tar:
+    with suppress(ContainerError, *DAMAGE), open_tar(io.BytesIO(plain)) as tar:
+        for member in members(tar, MOST_BYTES):
             content = tar.extractfile(member) if member.isreg() else None
             if content is not None:
                 yield content.read()

@@ -1,12 +1,13 @@
 """What an attack has to know of a task's tree: its package, a benchmark, a test, and the files beside them."""
 
-import tarfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from datasmith.errors import ConfigError
+from datasmith.docker.archive import MOST_BYTES
+from datasmith.errors import ConfigError, ContainerError
+from datasmith.tar_members import DAMAGE, members, open_tar
 from datasmith.tasks.folder import is_test_path, source_archive
 from datasmith.tasks.task import Task
 
@@ -39,8 +40,14 @@ class Tree:
 
         Raises:
             ConfigError: the tree holds no package, benchmark or test that an attack could start from.
+            ContainerError: the archive is damaged.
         """
-        return cls.of_texts(_texts(source_archive(folder)), task)
+        archive = source_archive(folder)
+        try:
+            texts = _texts(archive)
+        except DAMAGE as error:
+            raise ContainerError(f"{archive}: damaged: {error}") from error
+        return cls.of_texts(texts, task)
 
     @classmethod
     def of_texts(cls, texts: Mapping[str, str], task: Task) -> Self:
@@ -68,8 +75,8 @@ def _package(texts: Mapping[str, str], names: list[str]) -> str | None:
 
 def _texts(archive: Path) -> dict[str, str]:
     texts: dict[str, str] = {}
-    with tarfile.open(archive) as tar:
-        for member in tar:
+    with open_tar(archive) as tar:
+        for member in members(tar, MOST_BYTES):
             path = member.name.removeprefix("./")
             content = tar.extractfile(member) if member.isfile() and path.endswith(_READ) else None
             if content is not None and member.size <= _LONGEST:
