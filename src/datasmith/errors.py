@@ -173,12 +173,13 @@ class BuildFailed(ContainerError):
 
     exit_code = 31
 
-    def __init__(self, stage: str, rc: int, log_tail: str) -> None:
+    def __init__(self, stage: str, rc: int, log_tail: str, *, timed_out: bool = False) -> None:
         clean = redact(log_tail)
         super().__init__(f"build stage {stage!r} failed with exit code {rc}: {clean.strip()[-300:]}")
         self.stage = stage
         self.rc = rc
         self.log_tail = clean
+        self.timed_out = timed_out
 
 
 class CommandTimedOut(ContainerError):

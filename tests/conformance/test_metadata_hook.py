@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.errors import CommandTimedOut, IndexUnavailable
 from datasmith.resolution import hook
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
 from datasmith.resolution.hook import MetadataHook
@@ -90,8 +91,10 @@ def archived(texts: Mapping[str, str], place: Path) -> Callable[[], AbstractCont
     return source
 
 
-def resolve(engine_of: str, index: Index, place: Path, texts: Mapping[str, str]) -> Resolution:
-    engine = opened(engine_of, place, index)
+def resolve(
+    engine_of: str, index: Index, place: Path, texts: Mapping[str, str], builds_from: Index | None = None
+) -> Resolution:
+    engine = opened(engine_of, place, builds_from or index)
     asked = MetadataHook(engine, namespace="fc-conformance", logs=place / "logs")
     resolver = Resolver(engine.pythons(), index_url=index.url, cache_dir=place / "uv", hook=asked)
     tree = SourceTree(texts, tuple(texts))
@@ -127,18 +130,34 @@ def test_the_build_reaches_nothing(engine_of: str, index: Index, tmp_path: Path)
     ("backend", "reason"),
     [
         ("raise SystemExit('I will not')", "its build fails: I will not"),
-        ("import time\ntime.sleep(60)", "its build ran into the limit"),
         ("import os\nos._exit(0)", "its build leaves no metadata"),
     ],
 )
 def test_a_build_that_says_nothing_costs_nothing_else(
-    engine_of: str, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, reason: str
+    engine_of: str, index: Index, tmp_path: Path, backend: str, reason: str
 ) -> None:
     """The project's requirements.txt stands in, as where nobody can be asked."""
-    monkeypatch.setattr(hook, "TIMEOUT_S", 10.0)
     found = resolve(engine_of, index, tmp_path, project(backend, requirements_txt="fallback\n"))
     assert "fallback==1.0" in found.pins
     assert f"the build does not say what it depends on: {reason}" in found.log
+
+
+def test_an_index_that_is_gone_when_the_environment_is_made_is_an_outage(
+    engine_of: str, index: Index, tmp_path: Path
+) -> None:
+    """It is no failed build, for which requirements.txt would stand in: the commit would have two sets of pins."""
+    gone = Index("http://127.0.0.1:9/simple")
+    with pytest.raises(IndexUnavailable, match=r"docker_build_env\.sh: what it downloads from is unavailable"):
+        resolve(engine_of, index, tmp_path, project(HEAD + PREPARE, requirements_txt="fallback\n"), builds_from=gone)
+
+
+def test_a_build_that_takes_too_long_is_no_answer(
+    engine_of: str, index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a quieter machine it might have answered: nothing stands in, or the commit would have two sets of pins."""
+    monkeypatch.setattr(hook, "TIMEOUT_S", 10.0)
+    with pytest.raises(CommandTimedOut, match="within 10 s"):
+        resolve(engine_of, index, tmp_path, project("import time\ntime.sleep(60)", requirements_txt="fallback\n"))
 
 
 def test_nobody_is_asked_what_the_files_say(index: Index, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, Li
 from datasmith.docker.environment import TOOLS
 from datasmith.docker.layers import Layer, LayerStore, Origin, content, digest_of, tier_key
 from datasmith.docker.origin import runs_only_ours
+from datasmith.docker.outages import failed
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
 
@@ -362,8 +363,7 @@ def _run_all(
         words, left_s = [*before, "bash", f"/build/{script}"], deadline - time.monotonic()
         done = sandbox.exec(words, timeout=left_s, env=environment, cwd="/build", log=log)
         if not done.ok:
-            said = f"ran into the limit of {tier.timeout_s:g} s\n" if done.timed_out else ""
-            raise BuildFailed(script, done.rc, said + done.text[-4000:] + done.error_text[-4000:])
+            raise failed(tier, script, done.rc, done.text[-4000:] + done.error_text, timed_out=done.timed_out)
 
 
 def _write_files(tier: Tier, slot: Slot) -> Path:

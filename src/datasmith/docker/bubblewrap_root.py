@@ -8,8 +8,9 @@ from pathlib import Path
 
 from datasmith import process
 from datasmith.docker.environment import CERTIFICATES
+from datasmith.docker.outages import unanswered
 from datasmith.docker.trees import remove_tree
-from datasmith.errors import BuildFailed
+from datasmith.errors import BuildFailed, IndexUnavailable
 
 SUITE = "bookworm"
 DEBIAN_PACKAGES = (
@@ -129,12 +130,17 @@ def _installed(packages: Sequence[str]) -> dict[str, str]:
     return {row[0].split(":")[0]: row[1] for row in rows if len(row) == 3 and row[2] == "installed"}
 
 
+_SCRIPT = "docker_build_base.sh"
+"""Which script this stands for."""
+
+
 def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: float) -> None:
     """Make a Debian root file system with build tools and `packages`, all owned by us.
 
     Raises:
-        BuildFailed: a package does not exist or cannot be downloaded, or mmdebstrap is missing (the message says which
-            packages to install on the host instead): other tiers may need nothing of it.
+        BuildFailed: a package does not exist, or mmdebstrap is missing (the message says which packages to install on
+            the host instead): other tiers may need nothing of it.
+        IndexUnavailable: the mirror does not answer.
     """
     wanted = ",".join(dict.fromkeys((*DEBIAN_PACKAGES, *packages)))
     archive = target.with_name("root.tar")
@@ -146,12 +152,14 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
             f"needs Debian packages that are not installed: apt-get install {' '.join(packages)},"
             " or apt-get install mmdebstrap to have them in the sandbox only"
         )
-        raise BuildFailed("docker_build_base.sh", 127, said) from error
+        raise BuildFailed(_SCRIPT, 127, said) from error
     if done.ok:
         target.mkdir()
         unpacked = ["tar", "-xf", str(archive), "-C", str(target), "--no-same-owner", "--exclude=./dev/*"]
         done = process.run(unpacked, timeout=timeout, log=log)
     archive.unlink(missing_ok=True)
     if not done.ok:
+        if not done.timed_out and unanswered(done.error_text[-4000:]):
+            raise IndexUnavailable(f"Debian's mirror is unavailable: {' '.join(done.error_text.split())[-300:]}")
         said = f"ran into its limit of {timeout:g} s\n" if done.timed_out else ""
-        raise BuildFailed("docker_build_base.sh", done.rc, said + done.error_text[-4000:])
+        raise BuildFailed(_SCRIPT, done.rc, said + done.error_text[-4000:], timed_out=done.timed_out)

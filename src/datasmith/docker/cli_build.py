@@ -14,7 +14,7 @@ from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Tier, TierKind
 from datasmith.docker.environment import CERTIFICATES, CLEAN_ENVIRONMENT, OFFLINE
 from datasmith.docker.layers import content
 from datasmith.docker.source_tar import REPO_TAR, rewrite, root_member
-from datasmith.errors import BuildFailed, ConfigError
+from datasmith.errors import ConfigError
 
 KEY_LABEL = "org.formulacode.key"
 LABEL = "org.formulacode=1"
@@ -31,9 +31,8 @@ _COPIED = (".sh", ".txt", ".pem", ".py")
 """Ends of the names that our own Dockerfiles copy to /build."""
 _RESERVED = frozenset({TIER_SCRIPT, TIER_ENVIRONMENT, "Dockerfile", "uv", "ca.pem"})
 _FIXED_TIME = 315_532_800.0
-_MARK = re.compile(r"^(?:#\d+ [\d.]+ )?fc-script=(\S+)\s*$", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*FROM[ \t](?:.*\\\n)*.*$", re.MULTILINE | re.IGNORECASE)
-_RUN_TIER = re.compile(rf"^RUN (?=sh /build/{re.escape(TIER_SCRIPT)} )", re.MULTILINE)
+_RUN_TIER = re.compile(rf"^RUN (?=/bin/sh /build/{re.escape(TIER_SCRIPT)} )", re.MULTILINE)
 
 
 def template(name: str) -> str:
@@ -132,18 +131,3 @@ def build_arguments(text: str, values: Mapping[str, str]) -> list[str]:
 def declared_arguments(text: str) -> frozenset[str]:
     """The names that a Dockerfile declares by ARG."""
     return frozenset(re.findall(r"^[ \t]*ARG[ \t]+(\w+)", text, re.MULTILINE | re.IGNORECASE))
-
-
-def failed_script(output: str) -> str | None:
-    """The script that ran last, by what the build printed; None where none was reached."""
-    found = _MARK.findall(output)
-    return found[-1] if found else None
-
-
-def build_failure(tier: Tier, output: str, rc: int, *, timed_out: bool) -> BuildFailed | None:
-    """Why a build did not succeed, where a script, or a Dockerfile of the tier's own, is to blame; else None."""
-    script = failed_script(output) or (f"Dockerfile of {tier.name}" if tier.dockerfile else None)
-    if script is None:
-        return None
-    tail = output[-4000:]
-    return BuildFailed(script, rc, f"ran into its limit of {tier.timeout_s:g} s\n{tail}" if timed_out else tail)

@@ -13,7 +13,6 @@ from datasmith.docker.cli_build import (
     LABEL,
     PARENT_ARG,
     build_arguments,
-    build_failure,
     dockerfile,
     environment_text,
     recipe_digest,
@@ -30,6 +29,7 @@ from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mo
 from datasmith.docker.environment import HOME
 from datasmith.docker.layers import tier_key
 from datasmith.docker.origin import runs_only_ours
+from datasmith.docker.outages import build_failure
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
 from datasmith.process import find_uv
 from datasmith.redact import has_credentials

@@ -17,7 +17,7 @@ def sealed_image(
 
     Raises:
         BuildFailed: the task folder does not build here.
-        EngineUnavailable: the engine is gone.
+        EngineUnavailable, IndexUnavailable: the engine is gone, or what the build downloads from is.
     """
     log = folder.root / "trials" / task.task_id / "_arms" / "build.log"
     image = image_of(engine, settings, task, task_folder, log=log)
@@ -40,7 +40,7 @@ def image_of(engine: ContainerEngine, settings: Settings, task: Task, task_folde
 
     Raises:
         BuildFailed: the task folder does not build here.
-        EngineUnavailable: the engine is gone.
+        EngineUnavailable, IndexUnavailable: the engine is gone, or what the build downloads from is.
     """
     found = engine.inspect(task.image_digest)
     if found is not None:
@@ -54,7 +54,7 @@ def build_again(engine: ContainerEngine, settings: Settings, task: Task, task_fo
 
     Raises:
         BuildFailed: the task folder does not build here.
-        EngineUnavailable: the engine is gone.
+        EngineUnavailable, IndexUnavailable: the engine is gone, or what the build downloads from is.
     """
     plan = ImagePlan.from_directory(
         task_folder / "environment",

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from datasmith.agents.coding.base import Agent, AgentResult, Usage, equipped
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
 from datasmith.docker.engines import limits_of
-from datasmith.errors import AgentFailed, ContainerError, ModelUnavailable, TrialError
+from datasmith.errors import AgentFailed, ContainerError, IndexUnavailable, ModelUnavailable, TrialError
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.grading import Graded, Grader, Submission
@@ -110,7 +110,7 @@ class TaskRun:
                 return
             try:
                 graded = self._attempt(pending)
-            except ContainerError as error:
+            except (ContainerError, IndexUnavailable) as error:
                 self._around.stop.check()
                 if tries_left:
                     self._say(f"again, after: {error}")

@@ -10,7 +10,7 @@ from packaging.metadata import parse_email
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ContainerEngine, ImageRef
 from datasmith.docker.images import ImageManager, ImagePlan
-from datasmith.errors import BuildFailed, ContainerError
+from datasmith.errors import BuildFailed, CommandTimedOut, ContainerError
 from datasmith.resolution.metadata import ProjectMetadata
 
 TIMEOUT_S = 600.0
@@ -65,12 +65,15 @@ class MetadataHook:
         """What the build of the project in the tar `source` says.
 
         Raises:
-            EngineUnavailable: the engine is gone.
+            EngineUnavailable, IndexUnavailable: the engine is gone, or what its environment comes from is.
+            CommandTimedOut: it took too long, which another day it need not: no answer, so that a commit has one.
         """
         try:
             with self._engine.start(self._environment(question)) as container:
                 return self._run(container, metadata, source, question.version)
         except BuildFailed as error:
+            if error.timed_out:
+                raise CommandTimedOut(f"the build environment of its metadata: {error}") from error
             return Told(problem=f"its build environment cannot be made: {error}")
 
     def _environment(self, question: Question) -> ImageRef:
@@ -95,7 +98,7 @@ class MetadataHook:
             env={"SETUPTOOLS_SCM_PRETEND_VERSION": version, "PBR_VERSION": version} if version else {},
         )
         if asked.timed_out:
-            return Told(problem=f"its build ran into the limit of {TIMEOUT_S:.0f} s")
+            raise CommandTimedOut(f"its build did not say what it depends on within {TIMEOUT_S:.0f} s")
         if not asked.ok:
             return Told(problem=f"its build fails: {' '.join(asked.error_text.split())[-300:]}")
         try:

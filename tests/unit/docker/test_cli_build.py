@@ -11,10 +11,8 @@ from datasmith.docker.cli_build import (
     KEY_LABEL,
     TIER_DOCKERFILES,
     build_arguments,
-    build_failure,
     dockerfile,
     environment_text,
-    failed_script,
     recipe_digest,
     template,
     tier_environment,
@@ -23,7 +21,8 @@ from datasmith.docker.cli_build import (
 from datasmith.docker.cli_engine import CliEngine
 from datasmith.docker.engine import ImageRef, Tier, TierKind
 from datasmith.docker.environment import CLEAN_ENVIRONMENT, ENV_GROUP, HOME, SANDBOX_USER_NAME, TOOLS
-from datasmith.errors import ConfigError
+from datasmith.docker.outages import build_failure, failed_script
+from datasmith.errors import BuildFailed, ConfigError
 
 PR = Tier("pr", "n/n:1", ("one.sh", "two.sh"), {"one.sh": b"1", "two.sh": b"2"}, {"SAID": "it's $HOME"})
 ENV = Tier("env", "n/n:1", ("one.sh",), {"one.sh": b"1"}, network="build")
@@ -180,14 +179,14 @@ def test_the_script_that_failed_is_read_from_the_output(output: str, script: str
     """Both builders' output names the script that ran last; what is only quoted does not count."""
     assert failed_script(output) == script
     failure = build_failure(PR, output, 1, timed_out=False)
-    assert (failure.stage if failure else None) == script
+    assert (failure.stage if isinstance(failure, BuildFailed) else None) == script
 
 
 def test_a_dockerfile_of_its_own_can_be_what_failed() -> None:
     """Where no script was reached the failed build is the Dockerfile's, with what it printed last."""
     own = Tier("pr", "n/n:1", (), {}, dockerfile="FROM x\nRUN false\n")
     failure = build_failure(own, "Step 2/2 : RUN false\nboom", 1, timed_out=False)
-    assert failure and failure.stage == "Dockerfile of n/n:1" and "boom" in failure.log_tail
+    assert isinstance(failure, BuildFailed) and failure.stage == "Dockerfile of n/n:1" and "boom" in failure.log_tail
 
 
 @pytest.mark.parametrize("kind", ["base", "env", "pr"])

@@ -1,0 +1,55 @@
+"""Why a script of a tier did not succeed: it failed, or what it downloads from did not answer, which is an outage."""
+
+import re
+
+from datasmith.docker.engine import Tier
+from datasmith.docker.origin import runs_only_ours
+from datasmith.errors import BuildFailed, IndexUnavailable
+
+NETWORK = re.compile(
+    r"error sending request|failed to fetch|request failed after|timed out|dns error|connection (?:refused|reset)"
+    r"|status server error|status client error \((?:401|403|407|429)|certificate",
+    re.IGNORECASE,
+)
+"""Words of uv's for an index that could not be asked."""
+_MIRROR = re.compile(
+    r"temporary failure resolving|could not (?:connect|resolve)|unable to connect to|connection (?:failed|timed out)"
+    r"|^[EW]: failed to fetch|certificate verification failed",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Words of apt's for a mirror that could not be asked."""
+_GONE = re.compile(r"status client error \((?:404|410)")
+"""An answer: the file is not there."""
+_MARK = re.compile(r"^(?:#\d+ [\d.]+ )?fc-script=(\S+)\s*$", re.MULTILINE)
+_TAIL = 4000
+
+
+def failed(tier: Tier, script: str, rc: int, log: str, *, timed_out: bool) -> BuildFailed | IndexUnavailable:
+    """What to raise for a script of a tier, by the end of what it printed.
+
+    Only of scripts that ship is it believed that the network failed: others could say so to be tried for ever.
+    """
+    tail = log[-_TAIL:]
+    if tier.network == "build" and not timed_out and runs_only_ours(tier) and unanswered(tail):
+        return IndexUnavailable(f"{script}: what it downloads from is unavailable: {' '.join(tail.split())[-300:]}")
+    said = f"ran into its limit of {tier.timeout_s:g} s\n" if timed_out else ""
+    return BuildFailed(script, rc, said + tail, timed_out=timed_out)
+
+
+def unanswered(log: str) -> bool:
+    """Whether uv or apt says that nobody answered; that a package or file does not exist is an answer."""
+    return bool((NETWORK.search(log) and not _GONE.search(log)) or _MIRROR.search(log))
+
+
+def failed_script(output: str) -> str | None:
+    """The script that ran last, by what the build printed; None where none was reached."""
+    found = _MARK.findall(output)
+    return found[-1] if found else None
+
+
+def build_failure(tier: Tier, output: str, rc: int, *, timed_out: bool) -> BuildFailed | IndexUnavailable | None:
+    """Why a build did not succeed, where a script, or a Dockerfile of the tier's own, is to blame; else None."""
+    script = failed_script(output) or (f"Dockerfile of {tier.name}" if tier.dockerfile else None)
+    if script is None:
+        return None
+    return failed(tier, script, rc, output, timed_out=timed_out)
