@@ -1,22 +1,16 @@
 """What an agent may ask its model: so many questions, for so much money, and nothing that reaches the network."""
 
-import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from datasmith.agents.coding.dialects import Json, Said, dialect_of, fault_in, read_answer
+from datasmith.agents.coding.dialects import CHAT, Json, Said, dialect_of, fault_in, read_answer
 from datasmith.agents.coding.prices import Price, Prices, price_of
+from datasmith.agents.coding.questions import addresses, hosted_tools
 from datasmith.agents.coding.trajectory import Exchange
 
-_OWN_KINDS = re.compile("function|custom|localshell|namespace|applypatch|(bash|texteditor|memory)[0-9]{8}")
-"""Kinds of tools that an agent runs by itself, in its sandbox. A provider runs the others, perhaps on the network."""
-_OF_TOOLS = frozenset({"tools", "toolchoice", "toolconfig", "paralleltoolcalls", "maxtoolcalls"})
-"""Keys of a question that say nothing of tools but what `tools` holds."""
-_BRINGS_TOOLS = re.compile("tool|search|mcp|plugin|connector|^prompt$|^cachedcontent$|^container$")
-"""Other keys: with tools of the provider's, or with something it has stored, whose tools nobody sees here."""
 FIXED = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
 """What model_kwargs must not say: it is the agent's."""
 
@@ -63,9 +57,11 @@ class Ledger:
 
     def admit(self, body: Json) -> str:
         """Why a question must not be asked, or an empty text; what may be asked counts from now on."""
-        hosted = hosted_tools(body)
+        hosted, far = hosted_tools(body), addresses(body)
         if hosted:
             return f"no tools that a provider runs on the network: {', '.join(hosted)}"
+        if far:
+            return f"no addresses that a provider fetches: {', '.join(far)}"
         budget = self._budget
         with self._lock:
             if self.stopped_by is None and budget.max_steps is not None and self._asked >= budget.max_steps:
@@ -121,49 +117,9 @@ class Ledger:
             self._end(Exchange(model, status, "", tuple(results), reply))
 
 
-def hosted_tools(body: Json) -> tuple[str, ...]:
-    """What a question asks its provider to run: on the network, where an agent has no business.
-
-    Only tools that are known to be the agent's own pass. Names are compared without '_', '-' and case.
-    """
-    found: list[str] = []
-    for name, value in body.items():
-        plain = _plain(name)
-        if plain == "tools":
-            found += _not_own(value)
-        elif value and plain not in _OF_TOOLS and _BRINGS_TOOLS.search(plain):
-            found.append(name)
-    return tuple(dict.fromkeys(each[:100] for each in found))
-
-
-def _plain(name: str) -> str:
-    return re.sub("[_-]", "", name).lower()
-
-
-def _not_own(tools: JsonValue) -> list[str]:
-    """What names the kind of each tool that is not the agent's own."""
-    if not isinstance(tools, list):
-        return ["tools"] if tools else []
-    return [kind for tool in tools for kind in (_foreign(tool) if isinstance(tool, dict) else ["tools"])]
-
-
-def _foreign(tool: Mapping[str, JsonValue]) -> list[str]:
-    """A tool's kind is its type, or in Gemini's dialect its keys; Anthropic's own functions have neither."""
-    if "type" in tool:
-        kind = tool["type"]
-        if kind is None and "input_schema" in tool:
-            return []
-        if not isinstance(kind, str) or not _OWN_KINDS.fullmatch(_plain(kind)):
-            return [str(kind)]
-        return _not_own(tool.get("tools"))
-    if "input_schema" in tool and isinstance(tool.get("name"), str):
-        return []
-    return [key for key in tool if _plain(key) != "functiondeclarations"]
-
-
 def told_to_count(path: str, question: Json) -> Json:
     """A question whose answer tells its tokens: a stream of chat completions does so only where it is asked to."""
-    if question.get("stream") and path.partition("?")[0].endswith("/chat/completions"):
+    if question.get("stream") and dialect_of(path) is CHAT:
         return laid_over(question, {"stream_options": {"include_usage": True}})
     return question
 

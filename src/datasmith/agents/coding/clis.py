@@ -18,6 +18,7 @@ from datasmith.agents.coding.programs import (
     packages_of_mini,
     shown,
 )
+from datasmith.agents.coding.questions import Models
 from datasmith.agents.coding.work import AGENT_HOME, PROMPT_WORD, CodingCli, Told
 from datasmith.docker.egress import Destination
 from datasmith.docker.engine import WORKDIR
@@ -32,6 +33,9 @@ NO_KEY = "the-host-holds-the-key"
 """What a program is given where it insists on a key; the gateway puts the real one in its place."""
 _TRIES = "request_max_retries=3,stream_max_retries=3"
 """What codex does about a model that is out of order; it would try 30 times."""
+_HAIKU = r"claude-([\d.-]+-)?haiku[\w.-]*"
+_FLASH, _PRO = r"gemini-[\d.]+-flash[\w.-]*", r"gemini-[\d.]+-pro[\w.-]*"
+"""Small models that claude and gemini ask beside their own, and the names that gemini puts in the place of another."""
 _OUTPUT = "/tmp/fc-trajectory.json"
 """In the sandbox, which has a /tmp of its own."""
 
@@ -59,7 +63,9 @@ class Lack:
 def claude(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     """Claude Code; its output is one JSON object with the cost."""
     found = _found("claude", settings, native_claude)
-    upstream = _upstream(_ANTHROPIC, settings.anthropic_api_key, settings.anthropic_base_url, settings, ask)
+    models = Models(ask.model.removesuffix("[1m]"), _HAIKU) if ask.model.startswith("claude-") else Models()
+    key, url = settings.anthropic_api_key, settings.anthropic_base_url
+    upstream = _upstream(_ANTHROPIC, key, url, settings, ask, models)
     if isinstance(found, Lack):
         return found
     if isinstance(upstream, Lack):
@@ -88,7 +94,8 @@ def claude(settings: "Settings", ask: Ask) -> CodingCli | Lack:
 def codex(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     """OpenAI's codex; its output is a line of JSON for each event."""
     found = _found("codex", settings, native_codex)
-    upstream = _upstream(_OPENAI, settings.openai_api_key, settings.openai_base_url, settings, ask)
+    key, url = settings.openai_api_key, settings.openai_base_url
+    upstream = _upstream(_OPENAI, key, url, settings, ask, Models(ask.model))
     if isinstance(found, Lack):
         return found
     if isinstance(upstream, Lack):
@@ -112,13 +119,16 @@ def codex(settings: "Settings", ask: Ask) -> CodingCli | Lack:
 def gemini(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     """Google's gemini; its output is one JSON object."""
     found = _found("gemini", settings, bundle_of_gemini)
-    upstream = _upstream(_GEMINI, settings.gemini_api_key, settings.gemini_base_url, settings, ask)
+    model = ask.model or "gemini-2.5-pro"
+    beside = "|".join([_FLASH, *([_PRO] if "pro" in model else [])])
+    models = Models(model, beside) if model.startswith("gemini-") else Models()
+    key, url = settings.gemini_api_key, settings.gemini_base_url
+    upstream = _upstream(_GEMINI, key, url, settings, ask, models)
     if isinstance(found, Lack):
         return found
     if isinstance(upstream, Lack):
         return upstream
     bundle, node = found
-    model = ask.model or "gemini-2.5-pro"
     chosen = {
         "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
         "privacy": {"usageStatisticsEnabled": False},
@@ -143,8 +153,10 @@ def mini_swe_agent(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     """mini-swe-agent on any OpenAI-compatible model, that of DSPY_MODEL where none is named."""
     found = _found("mini", settings, packages_of_mini)
     url = settings.dspy_api_base or "https://api.openai.com/v1"
-    upstream = _upstream(_DSPY, settings.dspy_api_key, url, settings, ask)
     model = ask.model or settings.dspy_model
+    # What stands before the first slash names the dialect to its client, and stays on this side.
+    models = Models(model.partition("/")[2] or model)
+    upstream = _upstream(_DSPY, settings.dspy_api_key, url, settings, ask, models)
     if isinstance(found, Lack):
         return found
     if isinstance(upstream, Lack):
@@ -217,11 +229,11 @@ def _found(program: str, settings: "Settings", read: Callable[[Path], Place | No
     )
 
 
-def _upstream(api: _Api, key: SecretStr, url: str, settings: "Settings", ask: Ask) -> Upstream | Lack:
+def _upstream(api: _Api, key: SecretStr, url: str, settings: "Settings", ask: Ask, models: Models) -> Upstream | Lack:
     secret = key.get_secret_value()
     if not secret:
         return Lack(f"its model's key {api.key} is not set", f"{api.key}={api.key_example}, in tokens.env")
-    upstream = Upstream(url, api.header, secret, ask.more, settings.ca_bundle)
+    upstream = Upstream(url, api.header, secret, ask.more, settings.ca_bundle, models)
     try:
         Destination.of_url(url)
     except ValueError as error:

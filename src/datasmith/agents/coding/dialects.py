@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,6 +11,8 @@ from pydantic import JsonValue
 
 Json = dict[str, JsonValue]
 Kind = Literal["message", "tool_call", "tool_result"]
+QUERY = re.compile(r"[^#;?\\\s]*")
+"""What may follow the question mark of a path: nothing that another reader would take for its end or another one."""
 MOST_TEXT = 8_000
 """Characters kept of one thing that was said."""
 
@@ -44,20 +47,22 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One API: where it is asked (the end of the path), what a question holds of tools' results, what an answer says.
+    """One API: where it is asked (the whole path), what a question holds of tools' results, what an answer says.
 
     `results` gives (a key that stays the same in later questions, the result).
     """
 
-    ends: tuple[str, ...]
+    path: re.Pattern[str]
     results: Callable[[Json], Iterator[tuple[str, Said]]]
     reply: Callable[[Sequence[Json]], Reply]
 
 
 def dialect_of(path: str) -> Dialect | None:
     """The API whose model is asked at this path; None where no model is."""
-    plain = path.partition("?")[0]
-    return next((each for each in DIALECTS if plain.endswith(each.ends)), None)
+    plain, _, query = path.partition("?")
+    if not QUERY.fullmatch(query):
+        return None
+    return next((each for each in DIALECTS if each.path.fullmatch(plain)), None)
 
 
 def read_json(data: bytes) -> Json:
@@ -260,10 +265,16 @@ def _gemini_reply(events: Sequence[Json]) -> Reply:
     return Reply((*words, *calls), Tokens(_count(usage.get("promptTokenCount")), written, cached))
 
 
+CHAT = Dialect(re.compile("(/v1)?/chat/completions"), _chat_results, _chat_reply)
+GEMINI = Dialect(
+    re.compile(r"(/v1(alpha|beta)?)?/models/[\w.-]+:(g|streamG)enerateContent", re.ASCII),
+    _gemini_results,
+    _gemini_reply,
+)
 DIALECTS = (
-    Dialect(("/messages",), _anthropic_results, _anthropic_reply),
-    Dialect(("/responses",), _responses_results, _responses_reply),
-    Dialect(("/chat/completions",), _chat_results, _chat_reply),
-    Dialect((":generateContent", ":streamGenerateContent"), _gemini_results, _gemini_reply),
+    Dialect(re.compile("(/v1)?/messages"), _anthropic_results, _anthropic_reply),
+    Dialect(re.compile("(/v1)?/responses"), _responses_results, _responses_reply),
+    CHAT,
+    GEMINI,
 )
 """Anthropic's messages, OpenAI's responses and chat completions, Gemini's generateContent."""

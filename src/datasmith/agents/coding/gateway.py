@@ -16,13 +16,14 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
 from datasmith.agents.coding.budget import Ledger, laid_over, told_to_count
-from datasmith.agents.coding.dialects import Json, dialect_of, read_json
+from datasmith.agents.coding.dialects import QUERY, Json, dialect_of, read_json
 from datasmith.agents.coding.inside.launch import STOP_PATH
+from datasmith.agents.coding.questions import Models, models_in
 from datasmith.docker.egress import Destination
 
 SOCKET = "model.sock"
@@ -36,8 +37,8 @@ MOST_CONNECTIONS = 64
 CONNECT_TIMEOUT_S = 30.0
 ANSWER_TIMEOUT_S = 900.0
 _CHUNK = 65_536
-_SIDE_PATHS = ("/count_tokens", "/models", ":countTokens")
-"""What may be asked beside the model's answers."""
+_SIDE_PATHS = re.compile(r"(/v1)?/messages/count_tokens|(/v1(alpha|beta)?)?/models(/[\w.-]+:countTokens)?", re.ASCII)
+"""What may be asked beside the model's answers, from the path's beginning to its end."""
 _KEYS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"})
 _OF_ONE_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"}
@@ -50,13 +51,14 @@ Over = Callable[[int | None, bytes, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A model's API: its address, the header that carries the key, and parameters for every question."""
+    """A model's API: its address, the header that carries the key, parameters for every question, and its models."""
 
     url: str
     header: str
     key: str = field(repr=False)
     more: Mapping[str, JsonValue] = field(default_factory=dict)
     ca_bundle: Path | None = None
+    models: Models = field(default_factory=Models)
 
     @property
     def value(self) -> str:
@@ -178,19 +180,19 @@ class _Handler(BaseHTTPRequestHandler):
         if data is None:
             self.close_connection = True
             self._say(413, "too much")
-        elif dialect_of(self.path) is None or not _is_straight(self.path):
+        elif dialect_of(self.path) is None:
             self._side(data)
         else:
             self._ask(read_json(data))
 
     def _ask(self, body: Json) -> None:
         ledger = self.gateway.ledger
-        refusal = ledger.admit(body)
+        refusal = self.gateway.upstream.models.refusal(self.path, body) or ledger.admit(body)
         if refusal:
             self._refuse(refusal)
             return
         question = told_to_count(self.path, laid_over(body, self.gateway.upstream.more))
-        model = _model(self.path, question)
+        model = models_in(self.path, question)[0][:200]
 
         def over(status: int | None, heard: bytes, trouble: str) -> None:
             if trouble or status is None or status >= 300:
@@ -201,8 +203,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._forward(json.dumps(question).encode(), over)
 
     def _side(self, data: bytes) -> None:
-        plain = self.path.partition("?")[0]
-        if not _is_straight(self.path) or not plain.endswith(_SIDE_PATHS):
+        plain, _, query = self.path.partition("?")
+        if not _SIDE_PATHS.fullmatch(plain) or not QUERY.fullmatch(query):
             self._refuse(f"only a model can be asked here, not {self.command} {plain[:200]}")
         else:
             self._forward(data, lambda _status, _heard, _trouble: None)
@@ -309,15 +311,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(data)
-
-
-def _is_straight(path: str) -> bool:
-    """A path of this host that leads down only, however it is written."""
-    return path.startswith("/") and ".." not in unquote(path)
-
-
-def _model(path: str, body: Json) -> str:
-    """The model that is asked: the question says it, or in Gemini's dialect the path."""
-    named = body.get("model")
-    found = named if isinstance(named, str) else path.rpartition("/")[2].partition(":")[0]
-    return found[:200]

@@ -114,7 +114,7 @@ BLOCK: Json = {"type": "tool_result", "content": [{"type": "text", "text": "a.py
         ("/messages", {"messages": [{"content": "go"}, {"content": [BLOCK]}]}),
         ("/responses", {"input": [{"type": "message"}, {"type": "function_call_output", "output": "a.py"}]}),
         ("/chat/completions", {"messages": [{"role": "user", "content": "go"}, {"role": "tool", "content": "a.py"}]}),
-        ("m:generateContent", {"contents": [{"parts": [{"functionResponse": {"response": "a.py"}}]}]}),
+        ("/v1beta/models/m:generateContent", {"contents": [{"parts": [{"functionResponse": {"response": "a.py"}}]}]}),
     ],
 )  # fmt: skip
 def test_results_of_tools_are_found_in_a_question(path: str, body: Json) -> None:
@@ -125,7 +125,7 @@ def test_results_of_tools_are_found_in_a_question(path: str, body: Json) -> None
     assert result.text == "a.py" and not more and [key] == [again for again, _ in dialect.results(body)]
 
 
-@pytest.mark.parametrize("path", ["/v1/messages", "/v1/responses", "/v1/chat/completions", "/m:generateContent"])
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/responses", "/v1/chat/completions", "/models/m:generateContent"])
 @pytest.mark.parametrize(
     "data", [b"", b"not json", b"[1, null]", b'{"usage": 3, "content": 4, "output": {}}', b"data: [\n\n"]
 )
@@ -140,7 +140,23 @@ def test_nothing_is_read_from_what_says_nothing(path: str, data: bytes) -> None:
 
 def test_other_paths_ask_no_model() -> None:
     """Tokens may be counted, files not be listed: neither is an answer of a model."""
-    assert not any(map(dialect_of, ("/v1/messages/count_tokens", "/v1/files", "/v1/models", "/", "/m:countTokens")))
+    assert not any(
+        map(dialect_of, ("/v1/messages/count_tokens", "/v1/files", "/v1/models", "/", "/models/m:countTokens"))
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/files#/messages", "/v1/files;/messages", "/v1/files?/messages", "/v1/files/messages", "/v1/messages#",
+        "/v1/messages?a=b#c", "/v1/messages?a;b", "/v1/messages?a?b", "/v1/%6dessages", "/v1/messages/",
+        "//v1/messages", "/v1/../messages", "/v1beta/files/m:generateContent", "/v1beta/models/a/b:generateContent",
+        "/v1beta/models/a?b:generateContent", "http://example.org/v1/messages", "/v1/messages\n",
+    ],
+)  # fmt: skip
+def test_a_path_that_only_ends_well_asks_no_model(path: str) -> None:
+    """The whole of it counts, as every server would read it."""
+    assert dialect_of(path) is None
 
 
 def test_a_stream_that_breaks_down_says_so() -> None:

@@ -14,6 +14,7 @@ import pytest
 from datasmith.agents.coding.budget import Budget, Ledger
 from datasmith.agents.coding.gateway import MOST_AT_ONCE, MOST_CONNECTIONS, SOCKET, Gateway, Upstream
 from datasmith.agents.coding.inside.launch import STOP_PATH
+from datasmith.agents.coding.questions import Models
 from tests.loopback.model_server import Model, Run, playing
 
 KEY = "the-real-key-0123456789"
@@ -66,13 +67,30 @@ def test_a_question_is_asked_with_the_hosts_key() -> None:
     ("method", "path"),
     [
         ("GET", "/v1/files"), ("POST", "/v1/files"), ("POST", "/v1/%2e%2e/v1/responses"), ("GET", "http://example.org/"),
-        ("HEAD", "/"), ("POST", "/v1/responses/compact"),
+        ("HEAD", "/"), ("POST", "/v1/responses/compact"), ("POST", "/v1/files#/messages"),
+        ("POST", "/v1/files;/messages"), ("GET", "/v1/files#/models"), ("GET", "/v1/files/models"),
+        ("POST", "/v1/messages?a#b"), ("GET", "/v1/models?a#b"),
     ],
 )  # fmt: skip
 def test_nothing_but_the_model_can_be_asked(method: str, path: str) -> None:
     """Neither other services behind the key, nor another host."""
     with playing() as model, gateway(model.url) as to:
         assert ask(to, path, method=method)[0] == 403 and not model.asked and len(to.refused) == 1
+
+
+def test_only_the_agreed_model_is_asked() -> None:
+    """Another one, one that searches the web, and content that the provider would fetch are refused; nothing leaves."""
+    image = {"type": "input_image", "image_url": "https://example.org/a.png"}
+    with playing() as model:
+        upstream = Upstream(model.url, "Authorization", KEY, models=Models("gpt"))
+        with Gateway(upstream, Ledger(Budget())) as to:
+            for name in ("gpt-large", "gpt:online", "", None):
+                assert ask(to, body={**QUESTION, "model": name})[0] == 403
+            assert ask(to, body={**QUESTION, "input": [{"content": [image]}]})[0] == 403
+            assert ask(to, "/v1beta/models/other:generateContent", {"model": "gpt", "contents": []})[0] == 403
+            assert not model.asked and not to.ledger.exchanges and len(to.refused) == 6
+            assert ask(to)[0] == 200
+            assert ask(to, "/v1beta/models/gpt:generateContent?alt=json", {"contents": []})[0] == 200
 
 
 def test_side_questions_pass_and_count_nothing() -> None:
