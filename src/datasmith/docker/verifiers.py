@@ -22,6 +22,9 @@ PYTEST = ("python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml
 _ASV_PATH = "/opt/fc/asv"
 _GZIP = 31
 """zlib's code for a gzip stream."""
+_SOME_FAILED = 1
+_PYTHON = ("python3", "-I", "-S", "-B", "-c")
+"""With what our scripts are run: what the image's Python starts with comes after the token."""
 _TOKEN_BYTES = 16
 _UNPROVEN = "\nthe interpreter ended before all of it was done"
 
@@ -54,9 +57,14 @@ class TestReport:
     tail: str
 
     @property
+    def ended(self) -> bool:
+        """True where all tests were run: pytest ends with 1 where some failed, and else with 0."""
+        return not self.timed_out and self.rc in {0, _SOME_FAILED}
+
+    @property
     def passed(self) -> frozenset[str]:
-        """Ids of the tests that passed; none of a run that was cut off."""
-        if self.timed_out:
+        """Ids of the tests that passed; none of a run that was cut off, or broke off."""
+        if not self.ended:
             return frozenset()
         return frozenset(name for name, state in self.outcomes.items() if state == "passed")
 
@@ -136,7 +144,7 @@ class SmokeVerifier:
         if not self.import_names:
             return VerifyResult(False, -1, "", "no module was named", 0.0, "smoke")
         with _sandbox(where) as container, _Asked("smoke", self.timeout) as asked:
-            argv = ["python3", "-c", _template("smoke.py"), *self.import_names]
+            argv = [*_PYTHON, _template("smoke.py"), *self.import_names]
             asked.verdict = asked.of_told(_told(container, argv, timeout=self.timeout, cwd="/"))
         return asked.verdict
 
@@ -199,9 +207,8 @@ class ProfileVerifier:
         return replace(verdict, stdout=said, duration_s=spent)
 
     def _run(self, container: Container, timeout: float, *call: str) -> "_Told":
-        argv = ["python3", "-c", _template("profile.py"), WORKDIR, self.benchmark_dir, *call]
-        environment = {"PYTHONPATH": _ASV_PATH, "PYTHONDONTWRITEBYTECODE": "1"}
-        return _told(container, argv, timeout=timeout, env=environment)
+        argv = [*_PYTHON, _template("profile.py"), WORKDIR, self.benchmark_dir, *call]
+        return _told(container, argv, timeout=timeout, env={"PYTHONPATH": _ASV_PATH})
 
 
 @dataclass(frozen=True)

@@ -141,10 +141,10 @@ class TreeTests:
 
 
 def _said(report: TestReport, broken: Mapping[str, tuple[str, frozenset[str]]]) -> set[str]:
-    """The broken tests that are reported as passed; NO_REPORT where nothing is reported at all."""
+    """The broken tests that are reported as passed, however the run ended; NO_REPORT where nothing is reported."""
     if not report.outcomes:
         return {NO_REPORT}
-    return {name for name in report.passed if _place(name, broken)}
+    return {name for name, state in report.outcomes.items() if state == "passed" and _place(name, broken)}
 
 
 def _write(container: Container, broken: Mapping[str, tuple[str, frozenset[str]]]) -> None:

@@ -73,8 +73,8 @@ class TestRuns:
         return TestReport(**json.loads(gzip.decompress(place.read_bytes())))
 
     def _keep(self, key: str, report: TestReport) -> None:
-        """Only runs that came to their end tell what a second one would show."""
-        if self.kept is None or not report.passed:
+        """Only runs that came to their end, or to that of their time, tell what a second one would show."""
+        if self.kept is None or not (report.passed or self.cut_short(report)):
             return
         self.kept.mkdir(parents=True, exist_ok=True)
         draft = self.kept / f".{key}"
@@ -132,8 +132,10 @@ def no_tests(report: TestReport) -> str:
 
 def compared(order: Order, verified: Verified) -> Verified | Refusal:
     """The same with its excused tests; a refusal where the expert's patch breaks any other test."""
-    if verified.expert.timed_out or not verified.expert.outcomes:
-        return Refusal(f"the tests do not run with the expert's patch: {last_line(verified.expert.tail)}")
+    expert = verified.expert
+    if not expert.ended or not expert.outcomes:
+        said = f"(exit code {expert.rc}): {last_line(expert.tail)}"
+        return Refusal(f"the tests do not run to their end with the expert's patch {said}")
     changed = {_module(file.path) for file in order.pr.files if is_test_path(file.path)}
     lost = verified.base.passed - verified.expert.passed
     excused = frozenset(name for name in lost if module_of(name) in changed)

@@ -165,6 +165,32 @@ def test_only_the_named_benchmarks_are_called(engine: BubblewrapEngine, image: I
         assert not asked(own).ok
 
 
+@pytest.mark.parametrize(("rc", "ok"), [(0, True), (1, True), (2, False), (3, False), (5, False), (139, False)])
+def test_a_run_that_broke_off_shows_nothing(container: Container, rc: int, ok: bool) -> None:
+    """Pytest ends with 0 or 1 where all tests were run: with another code the report is of those until then."""
+    script = f'echo \'<testsuites><testcase classname="t" name="a"/></testsuites>\' >{REPORT}; exit {rc}'
+    report = run_tests(container, ["sh", "-c", script], timeout=20)
+    assert (report.ended, set(report.passed), set(report.outcomes)) == (ok, {"t::a"} if ok else set(), {"t::a"})
+    assert PytestVerifier(("sh", "-c", script), timeout=20).verify(container).ok == ok
+
+
+LIE = b"""import sys, os, json; os.write(1, json.dumps(dict(token=sys.stdin.readline().strip(), \
+names=["no_such_module"])).encode() + b"\\n"); os._exit(0)
+""".replace(b"\\\n", b"")
+
+
+def test_what_the_interpreter_starts_with_cannot_answer(engine: BubblewrapEngine, image: ImageRef) -> None:
+    """A .pth file of the image runs after the token was read, and finds standard output gone."""
+    with engine.start(image, writable_env=True, mounts=_asv_mount()) as container:
+        assert container.exec(["/usr/bin/python3", "-m", "venv", "--without-pip", "/opt/env"], timeout=60).ok
+        where = container.exec(["python3", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], timeout=20)
+        container.write_file(f"{where.text.strip()}/lie.pth", LIE)
+        told = container.exec(["python3", "-c", "print('not reached')"], timeout=20, stdin=b"seen\n")
+        assert '"token": "seen"' in told.text
+        smoke, profile = SmokeVerifier("no_such_module").verify(container), ProfileVerifier(30).verify(container)
+    assert not smoke.ok and not profile.ok and "ended before" in smoke.stderr
+
+
 def test_what_is_skipped_has_not_failed(container: Container) -> None:
     """Neither passed nor failed; an error counts as a failure."""
     inside = {"a": "", "b": "<skipped/>", "c": '<skipped type="pytest.xfail"/>', "d": "<failure/>", "e": "<error/>"}

@@ -26,8 +26,8 @@ def clone(tmp_path: Path) -> Clone:
     return Clone(tmp_path / "calc")
 
 
-def report(states: Mapping[str, TestState], *, timed_out: bool = False) -> TestReport:
-    return TestReport(states, 0, timed_out, 1.0, "the end\x1b[2J\n\n")
+def report(states: Mapping[str, TestState], *, rc: int = 0, timed_out: bool = False) -> TestReport:
+    return TestReport(states, rc, timed_out, 1.0, "the end\x1b[2J\n\n")
 
 
 BASE: dict[str, TestState] = {"tests.test_a::one": "passed", "tests.test_b.TestB::two": "passed"}
@@ -53,9 +53,9 @@ def test_a_test_whose_file_the_pull_request_rewrites_is_excused(clone: Clone) ->
     assert len(found.base.passed - found.excused) == len(found.passing)
 
 
-@pytest.mark.parametrize("expert", [report({}), report(BASE, timed_out=True)])
+@pytest.mark.parametrize("expert", [report({}), report(BASE, timed_out=True), report(BASE, rc=3)])
 def test_tests_that_do_not_run_are_a_refusal(clone: Clone, expert: TestReport) -> None:
-    """No result and a time-out are no pass; the reason can be printed."""
+    """No result, a time-out and a run that broke off are no pass, and say nothing of single tests."""
     found = judged(clone, expert, [])
     assert isinstance(found, Refusal) and found.reason.endswith("the end [2J") and found.reason.isprintable()
 

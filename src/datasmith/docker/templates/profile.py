@@ -4,7 +4,8 @@ Arguments: the tree, the suite's directory in it (empty: as the tree's asv confi
 and the position of its parameters (the first, where none is given); without a benchmark, the names of all are told.
 Exit code 3: the benchmark's own setup refuses to run it.
 The answer is a line of JSON, with the token that stood on standard input, written last; what the suite prints goes to
-standard error.
+standard error. Run with -I and -S: before the token is read nothing of the image runs, then what the interpreter
+starts with follows.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import site
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +55,8 @@ def main(tree: Path, directory: str, name: str | None = None, index: str = "0") 
     """See the module."""
     token, answer = sys.stdin.readline().strip(), os.dup(1)
     os.dup2(2, 1)
+    sys.path[:0] = ["", *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    site.main()
     from asv_runner.discovery import disc_benchmarks, update_sys_path
 
     root = str(suite(tree, directory).resolve())
