@@ -2,7 +2,8 @@
 
 Arguments: a file of texts, one a line; a file with the paths that the tree's commit has (NUL between them), which are
 not looked into; and "names" where only machine code counts. Standard input: paths, NUL between them. Prints
-`file<tab>PATH` and `has<tab>TEXT`, or `unread<tab>PATH` where an archive holds more than is read of one.
+`file<tab>PATH` and `has<tab>TEXT`, and `unread<tab>PATH` where an archive holds more than is read of one, or cannot be
+read to its end. What is damaged inside of one is gone past: data of tests is so on purpose.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import io
 import lzma
 import re
 import shlex
+import struct
 import subprocess
 import sys
 import tarfile
@@ -25,16 +27,35 @@ from typing import IO, TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Protocol
+
+    Whole = io.BufferedReader["Joined"]
+
+    class Readable(Protocol):
+        """A stream that gives what it has, so that damage behind it costs nothing."""
+
+        def read1(self, size: int, /) -> bytes:
+            """Some bytes, or none at the end."""
+
 
 MOST = 2_000_000_000
 """Bytes of what an archive holds, all in all, that are read."""
 DEEPEST = 6
 """Archives in archives; a packed tar is two."""
 HEAD = 300
+BLOCK = 512
+"""Bytes of a tar's header."""
+ENTRY = 30
+"""Bytes of a zip's header, before the name."""
+LAST_VERSION, LAST_METHOD = 63, 99
+"""The highest numbers in a zip's header."""
 CHUNK = 1 << 20
 TREE = "/workspace/repo/"
 CODE = re.compile(r"\.(so|pyd|o|obj|a|pyc|pyo|dylib|rlib)$|\.so\.[0-9.]+$")
-DAMAGE = (OSError, EOFError, ValueError, RuntimeError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile)
+DAMAGE = (
+    *(OSError, EOFError, ValueError, RuntimeError, LookupError, ArithmeticError),
+    *(struct.error, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
+)
 """What an archive that is broken, encrypted, or none at all makes its reader raise."""
 GZIP, BZIP2, XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"
 
@@ -43,12 +64,19 @@ class TooMuch(Exception):
     """An archive holds more than MOST bytes."""
 
 
-class Joined(io.RawIOBase):
-    """What was read already, and the rest."""
+class Unread(Exception):
+    """An archive cannot be read to its end."""
 
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+
+class Joined(io.RawIOBase):
+    """What was read already, and the rest; `last` is the end of what was given, `broken`: the rest has failed."""
+
+    def __init__(self, head: bytes, rest: Readable) -> None:
         self.head = head
         self.rest = rest
+        self.last = b""
+        self.count = 0
+        self.broken = False
 
     def readable(self) -> bool:
         """Always."""
@@ -56,10 +84,48 @@ class Joined(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """Like any stream's; all that was read before comes first."""
-        data = self.head[: len(buffer)] or self.rest.read(len(buffer))
+        try:
+            data = self.head[: len(buffer)] or self.rest.read1(len(buffer))
+        except DAMAGE:
+            self.broken = True
+            raise
         self.head = self.head[len(buffer) :]
+        self.last = (self.last + data)[-CHUNK:]
+        self.count += len(data)
         buffer[: len(data)] = data
         return len(data)
+
+    def at(self, place: int, size: int) -> bytes:
+        """Bytes that were given not long ago."""
+        begin = place - self.count + len(self.last)
+        return self.last[begin : begin + size] if begin >= 0 else b""
+
+    def again(self) -> io.BufferedReader:
+        """What was given last, and the rest: whoever read it has not made all of it his."""
+        return io.BufferedReader(Joined(self.last, io.BufferedReader(self)))
+
+    def finish(self) -> None:
+        """Read the rest; raises what is in the way, now or before."""
+        if self.broken:
+            raise EOFError
+        copy(self.rest, Bounded(io.BytesIO(), keeps=False))
+
+
+class Bounded:
+    """A sink that takes MOST bytes."""
+
+    def __init__(self, sink: IO[bytes], *, keeps: bool = True) -> None:
+        self.sink = sink
+        self.keeps = keeps
+        self.left = MOST
+
+    def write(self, data: bytes) -> None:
+        """Like any sink's."""
+        self.left -= len(data)
+        if self.left < 0:
+            raise TooMuch
+        if self.keeps:
+            self.sink.write(data)
 
 
 def is_archive(head: bytes) -> bool:
@@ -67,83 +133,125 @@ def is_archive(head: bytes) -> bool:
     return head[:4] in {b"PK\3\4", b"PK\5\6"} or head[257:262] == b"ustar" or head.startswith((GZIP, BZIP2, XZ))
 
 
-def members(stream: IO[bytes], name: str, depth: int = 0) -> Iterator[tuple[str, IO[bytes]]]:
-    """(name, content) of everything in a file that is no archive itself; the stream is read once."""
-    head = stream.read(HEAD)
-    whole = io.BufferedReader(Joined(head, stream))
+def is_zip(head: bytes) -> bool:
+    """Whether what begins with PK goes on as the first file of a zip does: a version and a method that there are."""
+    if head[:4] == b"PK\5\6":
+        return True
+    return len(head) >= ENTRY and head[4] <= LAST_VERSION and int.from_bytes(head[8:10], "little") <= LAST_METHOD
+
+
+def beginning(stream: Readable) -> bytes:
+    """The first HEAD bytes, or those before the damage."""
+    head = b""
+    with suppress(*DAMAGE):
+        while len(head) < HEAD and (part := stream.read1(HEAD - len(head))):
+            head += part
+    return head
+
+
+def members(stream: Readable, name: str, depth: int = 0, *, outer: bool = True) -> Iterator[tuple[str, Readable]]:
+    """(name, content) of everything in a file that is no archive itself; the stream is read once.
+
+    What is damaged comes as it is. Unread is raised in the end where that ends the file, and not one that is in it;
+    what only begins like an archive is none.
+    """
+    head = beginning(stream)
+    joined = Joined(head, stream)
+    whole = io.BufferedReader(joined)
     if depth > DEEPEST or not is_archive(head):
         yield name, whole
         return
     reader = of_tar if head[257:262] == b"ustar" else of_zip if head.startswith(b"PK") else of_packed
-    for inside, content in reader(whole, name, head):
-        yield from members(content, inside, depth + 1)
+    came = reader is of_zip and is_zip(head)
+    damaged = False
+    try:
+        for inside, content in reader(whole, joined, name):
+            came = True
+            yield from members(content, inside, depth + 1, outer=outer and reader is of_packed)
+    except DAMAGE:
+        damaged = True
+    if damaged or reader is of_tar:
+        yield name, joined.again()
+    if damaged and came and outer:
+        raise Unread
 
 
-def of_tar(stream: IO[bytes], _name: str, _head: bytes) -> Iterator[tuple[str, IO[bytes]]]:
+def of_tar(stream: Whole, joined: Joined, _name: str) -> Iterator[tuple[str, Readable]]:
     """The files of a tar."""
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for member in archive:
             content = archive.extractfile(member) if member.isfile() else None
             if content:
-                yield member.name, content
+                yield member.name, cast("Readable", content)
+        # tarfile takes a damaged header for the end, which is a block of zeros.
+        if any(joined.at(archive.offset, BLOCK)):
+            raise EOFError
 
 
-def of_zip(stream: IO[bytes], _name: str, _head: bytes) -> Iterator[tuple[str, IO[bytes]]]:
+def of_zip(stream: Whole, _joined: Joined, _name: str) -> Iterator[tuple[str, Readable]]:
     """The files of a zip, whose list stands at its end."""
     with tempfile.TemporaryFile() as seekable:
-        copy(stream, seekable, MOST)
+        with suppress(*DAMAGE):
+            copy(stream, Bounded(seekable))
         yield from listed(seekable)
 
 
-def listed(file: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
-    """The files of a zip that can be read from any place."""
+def listed(file: IO[bytes]) -> Iterator[tuple[str, Readable]]:
+    """The files of a zip that can be read from any place; those that cannot be opened are left out."""
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
-            with archive.open(info) as content:
-                yield info.filename, content
+            with suppress(*DAMAGE), archive.open(info) as content:
+                # With a sum that does not fit, the last part of a file would not be given.
+                content._expected_crc = None  # type: ignore[attr-defined]
+                yield info.filename, cast("Readable", content)
 
 
-def of_packed(stream: IO[bytes], name: str, head: bytes) -> Iterator[tuple[str, IO[bytes]]]:
+def of_packed(stream: Whole, _joined: Joined, name: str) -> Iterator[tuple[str, Readable]]:
     """The one file of gzip, bzip2 or xz."""
-    inside = re.sub(r"\.[^./]*$", "", name)
+    head = stream.peek(HEAD)
+    content = Joined(b"", unpacked(stream, head))
+    buffered = io.BufferedReader(content)
+    buffered.peek(1)
+    yield re.sub(r"\.[^./]*$", "", name), buffered
+    content.finish()
+
+
+def unpacked(stream: Whole, head: bytes) -> Readable:
+    """What a packed stream holds, by what it begins with."""
     if head.startswith(GZIP):
-        yield inside, cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
-    elif head.startswith(BZIP2):
-        yield inside, cast("IO[bytes]", bz2.BZ2File(stream))
-    else:
-        with lzma.LZMAFile(stream) as content:
-            yield inside, cast("IO[bytes]", content)
+        return cast("Readable", gzip.GzipFile(fileobj=stream))
+    return cast("Readable", bz2.BZ2File(stream) if head.startswith(BZIP2) else lzma.LZMAFile(stream))
 
 
-def copy(source: IO[bytes], sink: IO[bytes], most: int) -> int:
-    """Write all of a stream; how much less than `most` it was."""
-    while chunk := source.read(CHUNK):
-        most -= len(chunk)
-        if most < 0:
-            raise TooMuch
+def copy(source: Readable, sink: Bounded) -> None:
+    """Write all of a stream, up to where it is damaged."""
+    while chunk := source.read1(CHUNK):
         sink.write(chunk)
-    return most
 
 
-def held(path: str, texts: str, only_code: bool) -> bytes:
-    """The texts that an archive holds, one a line; what can be read of a damaged one counts."""
+def held(path: str, texts: str, only_code: bool) -> tuple[bytes, bool]:
+    """The texts that an archive holds, one a line, and whether all of it was read; what can be read of it counts."""
+    whole = True
     with Path(path).open("rb") as file, tempfile.TemporaryFile() as found:
         grep = subprocess.Popen(["grep", "-ohaF", "-f", texts], stdin=subprocess.PIPE, stdout=found)
         try:
-            with suppress(*DAMAGE):
-                feed(file, path, only_code, grep.stdin or io.BytesIO())
+            feed(cast("Readable", file), path, only_code, Bounded(grep.stdin or io.BytesIO()))
+        except (TooMuch, Unread):
+            whole = False
         finally:
             grep.communicate()
+        if grep.returncode not in {0, 1}:
+            raise SystemExit(f"grep ended with exit code {grep.returncode}")
         found.seek(0)
-        return found.read()
+        return found.read(), whole
 
 
-def feed(file: IO[bytes], path: str, only_code: bool, sink: IO[bytes]) -> None:
+def feed(file: Readable, path: str, only_code: bool, sink: Bounded) -> None:
     """Write what an archive holds to the sink."""
-    left = MOST
     for name, content in members(file, path):
         if CODE.search(name) or not only_code:
-            left = copy(content, sink, left)
+            with suppress(*DAMAGE):
+                copy(content, sink)
             sink.write(b"\n")
 
 
@@ -170,11 +278,10 @@ def main(texts: str, known: str, what: str) -> None:
         if not looked_at(path, tracked):
             continue
         shown = shlex.quote(path).encode("utf-8", "backslashreplace").replace(b"\n", b"?")
-        try:
-            lines = sorted(set(held(path, texts, what == "names").splitlines()))
-        except TooMuch:
+        found, whole = held(path, texts, what == "names")
+        lines = sorted(set(found.splitlines()))
+        if not whole:
             sys.stdout.buffer.write(b"unread\t" + shown + b"\n")
-            continue
         if lines:
             sys.stdout.buffer.write(b"file\t" + shown + b"\n" + b"".join(b"has\t" + line + b"\n" for line in lines))
 

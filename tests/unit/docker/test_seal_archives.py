@@ -1,0 +1,125 @@
+"""The program of the seal that reads archives: damage in one place hides nothing in another."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tarfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from datasmith.docker.templates import seal_archives
+from datasmith.docker.templates.seal_archives import held
+
+FIX = b"    return n * (n - 1) // 2  # the closed form of the sum\n"
+NOISE = bytes(range(256)) * 40
+CUT = gzip.compress(NOISE + FIX)[:-30]
+FAKE = b"PK\3\4 is how this text begins\n"
+
+
+def tar(files: Mapping[str, bytes], mode: str = "w") -> bytes:
+    """A tar of these files."""
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode=mode) as archive:  # type: ignore[call-overload]
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return target.getvalue()
+
+
+def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip of these files."""
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return target.getvalue()
+
+
+def strange_method() -> bytes:
+    """A zip whose first file is packed in a way that nobody knows."""
+    data = bytearray(zipped({"a": b"first", "b.py": FIX}))
+    at = data.index(b"PK\1\2") + 10
+    data[at : at + 2] = (77).to_bytes(2, "little")
+    return bytes(data)
+
+
+def wrong_sum() -> bytes:
+    """A zip whose only file has another checksum."""
+    data = bytearray(zipped({"b.py": FIX}))
+    at = data.index(b"PK\1\2") + 16
+    data[at : at + 4] = b"\0\0\0\0"
+    return bytes(data)
+
+
+def torn_header() -> bytes:
+    """A tar whose second header is damaged; what comes after it is compressed."""
+    data = bytearray(tar({"a": b"x", "b.gz": gzip.compress(FIX)}))
+    data[1024:1032] = b"\xff" * 8
+    return bytes(data)
+
+
+def told(path: Path, data: bytes) -> tuple[bool, bool]:
+    """Whether the fix is found in a file, and whether all of the file was read."""
+    (path / "texts").write_bytes(FIX)
+    (path / "archive").write_bytes(data)
+    found, whole = held(str(path / "archive"), str(path / "texts"), only_code=False)
+    return set(found.splitlines()) == {FIX.strip(b"\n")}, whole
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        tar({"bad.gz": CUT, "b.py": FIX}, "w:gz"),
+        tar({"bad.gz": CUT[:15], "bad.bz2": bz2.compress(NOISE)[:50], "bad.xz": lzma.compress(NOISE)[:50], "b": FIX}),
+        tar({"a.txt": FAKE, "b.py": FIX}, "w:xz"),
+        tar({"a.txt": FAKE + FIX}, "w:gz"),
+        tar({"a.txt": b"BZh" + FIX}, "w:gz"),
+        tar({"a.tar": tar({"x": b"y"})[:700] + FIX, "b": b""}, "w:gz"),
+        tar({"bad.zip": zipped({"a": NOISE})[:90], "b.py": FIX}, "w:bz2"),
+        tar({"bad.tar": tar({"a": NOISE})[:900], "b.py": FIX}, "w:gz"),
+        strange_method(),
+        wrong_sum(),
+        zipped({"bad.gz": CUT, "bad.zip": zipped({"a": NOISE})[:90], "b.py": FIX}),
+        gzip.compress(tar({"a": b"b"}) + FIX),
+    ],
+)
+def test_the_fix_is_found_behind_what_is_damaged(data: bytes, tmp_path: Path) -> None:
+    """Whatever its neighbours are; damage inside of an archive that can be read to its end is no problem of its own."""
+    assert told(tmp_path, data) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (gzip.compress(FIX + NOISE)[:-20], True),
+        (tar({"a": FIX, "b": NOISE}, "w:gz")[:-20], True),
+        (tar({"a": FIX, "b": NOISE * 9})[:50_000], True),
+        (zipped({"a": NOISE, "b.py": FIX})[:-40], False),
+        (torn_header(), False),
+        (gzip.compress(FIX) + b"more", True),
+    ],
+)
+def test_an_archive_without_its_end_is_told(data: bytes, found: bool, tmp_path: Path) -> None:
+    """What could be read of it is searched; that the rest could not is a problem."""
+    assert told(tmp_path, data) == (found, False)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [FAKE + NOISE, b"PK\3\4", b"BZh", b"BZh" + NOISE, b"\x1f\x8b" + NOISE, b"x" * 257 + b"ustar" + NOISE, b""],
+)
+def test_what_only_begins_like_an_archive_is_none(data: bytes, tmp_path: Path) -> None:
+    """Nothing is told of it: it is searched as the file that it is."""
+    assert told(tmp_path, data) == (False, True)
+
+
+def test_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before counts."""
+    monkeypatch.setattr(seal_archives, "MOST", 100_000)
+    assert told(tmp_path, tar({"a": FIX, "b": bytes(200_000)}, "w:gz")) == (True, False)
+    assert told(tmp_path, tar({"a": FIX}) + bytes(20_000)) == (True, True)
