@@ -16,7 +16,7 @@ PLAIN_MODES = frozenset({"100644", "100755"})
 SHOWN_REASONS = 20
 
 _STARTUP = re.compile(r"(sitecustomize|usercustomize)(\..*)?")
-_PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
+PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini")
 _ASV_CONFIG = ("asv*.json", "asv*.jsonc", ".asv*.json", ".asv*.jsonc")
 _TOOLS = frozenset({"asv", "asv_runner", "asv_bench", "pytest", "_pytest", "pluggy", "xdist", "iniconfig"})
 _LIBRARIES = frozenset({"numpy", "pandas", "scipy", "setuptools", "pip", "wheel"})
@@ -68,7 +68,7 @@ def _reasons(change: FileChange, benchmark_dir: str) -> list[str]:
     found += [f"{_shown(change.path)}: file mode {mode}" for mode in change.modes if mode not in PLAIN_MODES]
     if change.binary_bytes is not None and change.binary_bytes > MAX_BINARY_BYTES:
         found.append(f"{_shown(change.path)}: binary of {change.binary_bytes} bytes (at most {MAX_BINARY_BYTES})")
-    if change.new and _shadows(change.path):
+    if change.new and shadows(change.path):
         found.append(f"{_shown(change.path)}: would be imported instead of a module of others")
     if _name(change.path.lower()) in ("setup.cfg", "pyproject.toml") and _configures_pytest(change):
         found.append(f"{_shown(change.path)}: changes near the configuration of the tests")
@@ -118,7 +118,7 @@ def _is_asv_config(path: str, _benchmarks: str) -> bool:
 
 
 def _is_pytest_config(path: str, _benchmarks: str) -> bool:
-    return _name(path) in _PYTEST_FILES
+    return _name(path) in PYTEST_FILES
 
 
 _PATH_RULES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
@@ -133,7 +133,7 @@ _PATH_RULES: tuple[tuple[str, Callable[[str, str], bool]], ...] = (
 )
 
 
-def _shadows(path: str) -> bool:
+def shadows(path: str) -> bool:
     """True for a new module at a place from which tests and benchmarks import first."""
     parts = path.removeprefix("src/").removeprefix("lib/").split("/")
     stem = parts[0].split(".", 1)[0]

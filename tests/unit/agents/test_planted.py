@@ -17,20 +17,39 @@ from datasmith.errors import ContainerError
 from tests.sandboxes import GIT_ENV, committed
 
 SITE = "lib/python3.11/site-packages"
-LOCKED = {f"{SITE}/pytest/__init__.py": "1", f"{SITE}/a.pth": "2"}
-BEFORE = Holdings(LOCKED, {f"{SITE}/a.pth": "import a"}, ("build.log",))
+CODE = f"{SITE}/pytest/__pycache__/__init__.cpython-311.pyc"
+LOCKED = {f"{SITE}/pytest/__init__.py": "1", f"{SITE}/a.pth": "2", CODE: "3", f"{SITE}/six.py": "4"}
+LOCKED |= {f"{SITE}/shared/locked.py": "5", "bin/python": "6"}
+SYSTEM = ("bash", "find", "git", "grep", "prlimit", "python3", "sh", "sort", "xargs")
+BEFORE = Holdings(LOCKED, {f"{SITE}/a.pth": "import a"}, ("build.log", "pyproject.toml"), ("pyproject.toml",), SYSTEM)
+STAND_INS = (
+    "sitecustomize.pyc", "sitecustomize.cpython-311-x86_64-linux-gnu.so", "usercustomize.abi3.so", "calc/gone.pyc",
+    "__pycache__/sitecustomize.cpython-311.pyc", "sitecustomize/__init__.abi3.so", "six.cpython-311.so", "six.pyc",
+    "six/__init__.py", "pytest.so", "pytest.py", "pytest/__init__.cpython-311-x86_64-linux-gnu.so", "shared.abi3.so",
+    "pytest/__pycache__/__init__.cpython-311.opt-1.pyc", "__pycache__/six.cpython-311.pyc", "shared/locked/__init__.so",
+)  # fmt: skip
+"""New files in the place of a locked module, or that run unasked."""
+DECIDE = (
+    ".pytest.ini", "pytest.toml", "tox.ini", "sub/x_test.py", "tests/new.py", "pytest.so", "pytest/__init__.py",
+    "json.py", "sitecustomize.cpython-311-x86_64-linux-gnu.so", "a/__pycache__/test_a.cpython-311-pytest-8.3.3.pyc",
+)  # fmt: skip
 FINDER = "import __editable___calc_1_finder; __editable___calc_1_finder.install()"
 
 
 def after(
-    files: Mapping[str, str] | None = None, start: Mapping[str, str] | None = None, tree: Sequence[str] = ()
+    files: Mapping[str, str] | None = None,
+    start: Mapping[str, str] | None = None,
+    tree: Sequence[str] = (),
+    options: Sequence[str] = (),
 ) -> Holdings:
     """The same with more."""
     new = dict.fromkeys(start or {}, "9")
     return Holdings(
         {**BEFORE.files, **new, **(files or {})},
         {**BEFORE.start, **(start or {})},
-        (*BEFORE.tree, *tree),
+        (*BEFORE.tree, *tree, *options),
+        (*BEFORE.options, *options),
+        SYSTEM,
     )
 
 
@@ -42,6 +61,11 @@ def after(
         after(start={f"{SITE}/__editable__.calc-1.pth": FINDER}),
         after(start={f"{SITE}/calc-editable.pth": "import _calc_editable_loader"}),
         after(tree=("calc.egg-info/PKG-INFO", "calc/fast.so", "build/lib/calc.py")),
+        after({f"{SITE}/calc.cpython-311-x86_64-linux-gnu.so": "3", f"{SITE}/calc.libs/libgomp.so.1": "4"}),
+        after({f"{SITE}/calc/a.py": "3", f"{SITE}/calc/__pycache__/a.cpython-311.pyc": "4", f"{SITE}/calc/a.pyc": "5"}),
+        after({f"{SITE}/shared/calc.py": "3", f"{SITE}/shared/calc/__init__.py": "4", "bin/calc-git": "5"}),
+        after(tree=("setup.cfg", "calc/__pycache__/a.cpython-311.pyc", "calc/testing/__pycache__/a.cpython-311.pyc")),
+        Holdings({name: digest for name, digest in LOCKED.items() if name != CODE}, BEFORE.start, BEFORE.tree),
     ],
 )  # fmt: skip
 def test_a_build_may_install(built: Holdings) -> None:
@@ -63,6 +87,11 @@ def test_a_build_may_install(built: Holdings) -> None:
         (after(tree=("conftest.py",)), "planted conftest.py in the tree"),
         (after(tree=("tests/test_new.py",)), "planted tests/test_new.py in the tree"),
         (after(tree=("asv.conf.json",)), "planted asv.conf.json in the tree"),
+        (after({CODE: "9"}), f"changed {CODE}"),
+        *((after({f"{SITE}/{name}": "9"}), f"planted {SITE}/{name}") for name in STAND_INS),
+        *((after({f"bin/{name}": "9"}), f"planted bin/{name}") for name in SYSTEM),
+        *((after(tree=(name,)), f"planted {name} in the tree") for name in DECIDE),
+        *((after(options=(name,)), f"planted {name} in the tree") for name in ("setup.cfg", "sub/pyproject.toml")),
     ],
 )
 def test_more_than_a_build_is_named(built: Holdings, said: str) -> None:
@@ -111,7 +140,23 @@ def test_a_tree_is_listed_whatever_git_is_told(tmp_path: Path) -> None:
     found = json.loads(done.text)
     inside = {name for name in found["tree"] if not name.startswith("sub/.git/")}
     assert inside == {"a.py", "x/conftest.py", "sub/test_b.py", "sub/c.py", "ü.txt", "link"}
-    assert found["files"] == {"lib64": "link lib"}
+    assert found["files"] == {"lib64": "link lib"} and {"sh", "env"} <= set(found["programs"])
+
+
+def test_byte_code_and_options_of_pytest_are_listed(tmp_path: Path) -> None:
+    """Byte code has its digest like any file; of files of many uses those that speak of pytest are named."""
+    env, tree = tmp_path / "env", tmp_path / "tree"
+    for path, text in {
+        env / "a.pyc": "a",
+        tree / "setup.cfg": "[tool:pytest]\naddopts = -x\n",
+        tree / "sub/pyproject.toml": "[tool.pytest.ini_options]\n",
+        tree / "pyproject.toml": "[build-system]\n",
+        tree / "notes.cfg": "pytest",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    found = json.loads(listed(env, tree).text)
+    assert list(found["files"]) == ["a.pyc"] and set(found["options"]) == {"setup.cfg", "sub/pyproject.toml"}
 
 
 def test_what_cannot_be_listed_is_no_empty_tree(tmp_path: Path) -> None:

@@ -9,16 +9,18 @@ import os
 import sys
 
 MOST_TEXT = 20000
+SYSTEM = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+OPTIONS = ("setup.cfg", "pyproject.toml")
+"""Files of many uses, in which pytest may find its options."""
 
 
 def files_below(top: str) -> "dict[str, str]":
-    """Digest by path relative to `top`; links are what they point to, byte code is left out."""
+    """Digest by path relative to `top`; links are what they point to."""
     found = {}
     for folder, below, names in os.walk(top, onerror=stop):
         for name in names + [name for name in below if os.path.islink(os.path.join(folder, name))]:
             path = os.path.join(folder, name)
-            if not name.endswith(".pyc"):
-                found[os.path.relpath(path, top)] = digest(path)
+            found[os.path.relpath(path, top)] = digest(path)
     return found
 
 
@@ -47,6 +49,25 @@ def files_of_tree(tree: str) -> "list[str]":
     return found
 
 
+def with_options(tree: str) -> "list[str]":
+    """Paths of the files OPTIONS that speak of pytest."""
+    named = [name for name in files_of_tree(tree) if os.path.basename(name) in OPTIONS]
+    return [name for name in named if speaks_of_pytest(os.path.join(tree, name))]
+
+
+def speaks_of_pytest(path: str) -> bool:
+    """Whether that word is in a file."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return b"pytest" in file.read()
+
+
+def programs() -> "list[str]":
+    """Names of the system's own programs."""
+    return sorted({name for place in SYSTEM if os.path.isdir(place) for name in os.listdir(place)})
+
+
 def stop(error: OSError) -> None:
     """What cannot be looked into is no answer."""
     raise error
@@ -66,7 +87,8 @@ def start_files(top: str) -> "dict[str, str]":
 def main() -> None:
     """The environment is the first argument, the tree the second."""
     env, tree = sys.argv[1:3]
-    print(json.dumps({"files": files_below(env), "start": start_files(env), "tree": files_of_tree(tree)}))
+    held = {"files": files_below(env), "start": start_files(env), "tree": files_of_tree(tree)}
+    print(json.dumps({**held, "options": with_options(tree), "programs": programs()}))
 
 
 if __name__ == "__main__":
