@@ -7,8 +7,32 @@ from collections.abc import Iterable
 import yaml
 
 MAX_CHARACTERS = 200_000
+MOST_ALIASES = 100
+"""An alias makes more of a file than it is long: what it stands for is read again."""
+MOST_PAIRS = 1000
+"""Of one mapping with those that it merges in."""
+MOST_LINES = 10_000
 _FILE_NAME = re.compile(r"(?:[\w.]+[-_.])?(?:environment|conda[-_]env|env)(?:[-_.][\w.-]+)?\.ya?ml", re.IGNORECASE)
 _OWN_WORDS = re.compile(r"environments?|conda|envs?|ya?ml", re.IGNORECASE)
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a file that grows by its aliases."""
+
+    _aliases = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """See SafeLoader."""
+        self._aliases += self.check_event(yaml.AliasEvent)
+        if self._aliases > MOST_ALIASES:
+            raise yaml.YAMLError(f"more than {MOST_ALIASES} aliases")
+        return super().compose_node(parent, index)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """See SafeLoader."""
+        super().flatten_mapping(node)
+        if len(node.value) > MOST_PAIRS:
+            raise yaml.YAMLError(f"a mapping of more than {MOST_PAIRS} pairs")
 
 
 def is_environment_file(path: str) -> bool:
@@ -28,11 +52,11 @@ def nearest(paths: Iterable[str]) -> str | None:
 
 
 def read_environment(text: str) -> tuple[str, ...]:
-    """The lines of conda's and of pip's list, as written; a file that cannot be read lists nothing."""
+    """The lines of conda's and of pip's list, as written; a file that is unreadable or over a limit lists nothing."""
     if len(text) > MAX_CHARACTERS:
         return ()
     try:
-        document = yaml.safe_load(text)
+        document = yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return ()
     listed = document.get("dependencies") if isinstance(document, dict) else None
@@ -43,4 +67,4 @@ def read_environment(text: str) -> tuple[str, ...]:
         elif isinstance(item, dict):
             further = item.get("pip")
             found += [line for line in further if isinstance(line, str)] if isinstance(further, list) else []
-    return tuple(found)
+    return tuple(found) if len(found) <= MOST_LINES else ()

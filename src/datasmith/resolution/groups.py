@@ -1,13 +1,17 @@
 """Choose the extras and dependency groups that tests and benchmarks import: not all extras, not the documentation's."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 Purpose = Literal["tests", "benchmarks", "development"]
+MOST_EXTRAS = 2000
+MOST_LINES = 50_000
+"""Lines of all lists together, each reference to an extra written out."""
 
 _TESTS = {"test", "tests", "testing", "pytest", "unittest", "unittests"}
 _BENCHMARKS = {"asv", "bench", "benches", "benchmark", "benchmarks", "benchmarking", "perf", "performance"}
@@ -86,20 +90,37 @@ def choose_names(names: Iterable[str]) -> tuple[tuple[str, Purpose], ...]:
     )
 
 
-def expand(
-    lines: Sequence[str], project: str, extras: Mapping[str, Sequence[str]], _open: frozenset[str] = frozenset()
-) -> tuple[str, ...]:
-    """Replace references of a project to its own extras ("pkg[test]") by what these list; cycles end."""
-    found: list[str] = []
-    by_name = {canonicalize_name(name): items for name, items in extras.items()}
-    for line in lines:
-        inner = _own_extras(line, project)
-        if inner is None:
-            found.append(line)
+def expand(lines: Sequence[str], project: str, extras: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Replace references of a project to its own extras ("pkg[test]") by what these list, each extra once."""
+    return tuple(line for line in _walk(lines, project, _by_name(extras)) if line is not None)
+
+
+def is_too_long(lists: Iterable[Sequence[str]], project: str, extras: Mapping[str, Sequence[str]]) -> bool:
+    """True where there are more than MOST_EXTRAS, or the lists, expanded, have more than MOST_LINES together."""
+    if len(extras) > MOST_EXTRAS:
+        return True
+    by_name = _by_name(extras)
+    walked = (line for lines in lists for line in _walk(lines, project, by_name))
+    return any(True for _ in islice(walked, MOST_LINES, None))
+
+
+def _by_name(extras: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+    return {canonicalize_name(name): items for name, items in extras.items()}
+
+
+def _walk(lines: Sequence[str], project: str, extras: Mapping[str, Sequence[str]]) -> Iterator[str | None]:
+    """The lines, and None for each that refers to the project itself; what an extra lists follows its first mention."""
+    seen = set[str]()
+    waiting: list[tuple[str, bool]] = [(line, False) for line in reversed(lines)]
+    while waiting:
+        text, is_extra = waiting.pop()
+        if is_extra:
+            waiting += [(line, False) for line in reversed(extras.get(text, ()) if text not in seen else ())]
+            seen.add(text)
             continue
-        for extra in sorted(canonicalize_name(name) for name in inner - _open):
-            found += expand(by_name.get(extra, ()), project, extras, _open | {extra})
-    return tuple(found)
+        inner = _own_extras(text, project)
+        yield text if inner is None else None
+        waiting += [(extra, True) for extra in sorted(inner or (), reverse=True)]
 
 
 def _own_extras(line: str, project: str) -> frozenset[str] | None:

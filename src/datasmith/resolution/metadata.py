@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from datasmith.errors import ResolutionError
-from datasmith.resolution import layout
+from datasmith.resolution import groups, layout
 from datasmith.resolution.base import SourceTree
 from datasmith.resolution.pyproject import Pyproject, read_pyproject
 from datasmith.resolution.setup_cfg import SetupCfg, read_setup_cfg
@@ -156,6 +156,10 @@ def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
     name = files.name or repository.split("/")[-1]
     dependencies, known = _dependencies(files)
     notes = [problem for problem in (toml.problem, cfg.problem) if problem]
+    extras = _extras(files)
+    if groups.is_too_long([dependencies, *extras.values(), *toml.groups.values()], name, extras):
+        extras = {}
+        notes.append(f"the extras cannot be read: they have more than {groups.MOST_LINES} lines")
     if not known:
         notes.append("the dependencies are computed by the build, which is not run here")
     return ProjectMetadata(
@@ -165,7 +169,7 @@ def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
         requires_python=toml.requires_python or cfg.requires_python or py.text("python_requires"),
         dependencies=dependencies,
         dependencies_known=known,
-        extras=_extras(files),
+        extras=extras,
         groups=toml.groups,
         build_requires=_build_requires(files),
         build_backend=toml.build_backend or LEGACY_BACKEND,

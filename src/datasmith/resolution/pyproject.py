@@ -3,11 +3,14 @@
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from packaging.version import InvalidVersion, Version
 
 Toml = Mapping[str, object]
 _EMPTY: Toml = {}
+MOST_LINES = 50_000
+"""Lines and includes of all dependency groups together, each group written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,8 @@ def read_pyproject(text: str) -> Pyproject:
     """Read the text of a pyproject.toml; `problem` says why one cannot be used."""
     try:
         document: Toml = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        groups = _groups(document)
+    except (ValueError, RecursionError) as error:
         return Pyproject(problem=f"pyproject.toml cannot be read: {str(error).splitlines()[0]}")
     project, tool, build = _at(document, "project"), _at(document, "tool"), _at(document, "build-system")
     poetry, setuptools = _at(tool, "poetry"), _at(tool, "setuptools")
@@ -58,7 +62,7 @@ def read_pyproject(text: str) -> Pyproject:
         or poetry_specifier(_at(poetry, "dependencies").get("python", "")),
         dependencies=_dependencies(project, poetry, flit),
         extras=_extras(project, poetry, flit),
-        groups=_groups(document) | _poetry_groups(poetry),
+        groups=groups | _poetry_groups(poetry),
         files=_hatch_files(tool) | _files(setuptools),
         dynamic=_strings(project.get("dynamic")),
         build_requires=_strings(build.get("requires")) if "requires" in build else None,
@@ -156,21 +160,42 @@ def _poetry_markers(table: Toml) -> Iterator[str]:
 
 
 def _groups(document: Toml) -> dict[str, tuple[str, ...]]:
-    """PEP 735 groups with their includes written out; an include of an unknown or open group gives nothing."""
+    """PEP 735 groups with their includes written out; an include of an unknown or open group gives nothing.
+
+    Raises:
+        ValueError: they are longer than MOST_LINES.
+    """
     table = _at(document, "dependency-groups")
-    return {name: _group_lines(table, name, frozenset()) for name in table}
+    by_name = {_group_name(name): items for name, items in table.items()}
+    found: dict[str, tuple[str, ...]] = {}
+    left = MOST_LINES
+    for name in table:
+        items = list(islice(_group_items(by_name, name), left + 1))
+        left -= len(items)
+        if left < 0:
+            raise ValueError(f"its dependency groups have more than {MOST_LINES} lines")
+        found[name] = tuple(item for item in items if item is not None)
+    return found
 
 
-def _group_lines(table: Toml, name: str, opened: frozenset[str]) -> tuple[str, ...]:
-    by_name = {key.lower().replace("_", "-"): value for key, value in table.items()}
-    key, lines = name.lower().replace("_", "-"), list[str]()
-    items = by_name.get(key)
-    for item in items if isinstance(items, list) and key not in opened else []:
+def _group_items(by_name: Toml, name: str) -> Iterator[str | None]:
+    """The lines of a group, and None for each include, whose lines follow; no group comes in twice."""
+    seen = set[str]()
+    waiting: list[object] = [{"include-group": name}]
+    while waiting:
+        item = waiting.pop()
         if isinstance(item, str):
-            lines.append(item)
+            yield item
         elif isinstance(item, Mapping):
-            lines += _group_lines(table, _text(item, "include-group"), opened | {key})
-    return tuple(lines)
+            yield None
+            key = _group_name(_text(item, "include-group"))
+            items = by_name.get(key)
+            waiting += reversed(items) if isinstance(items, list) and key not in seen else []
+            seen.add(key)
+
+
+def _group_name(name: str) -> str:
+    return name.lower().replace("_", "-")
 
 
 def _files(setuptools: Toml) -> dict[str, tuple[str, ...]]:

@@ -1,18 +1,44 @@
 """Read a setup.py without running it: constants, names, and sums of them; anything computed is unknown."""
 
 import ast
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 
 MAX_CHARACTERS = 1_000_000
+MOST_MADE = 10_000_000
+"""Characters and items of all values that are put together of others: a sum may double what it is made of."""
 _CHANGING_METHODS = ("append", "extend", "update", "insert", "remove", "pop", "setdefault")
 _EXTENSION_CALLS = {"Extension", "cythonize", "Pybind11Extension", "RustExtension", "mypycify", "add_extension"}
 
 
 class _Unknown(Exception):
     """The expression's value is only known by running it."""
+
+
+class _TooMuch(Exception):
+    """The values of the file are larger than MOST_MADE."""
+
+
+class _Names(dict[str, Value]):
+    """The values that are known so far, and how much may still be put together of them."""
+
+    left = MOST_MADE
+
+    def pay(self, value: Value) -> None:
+        """Count a value that becomes part of another one."""
+        self.left -= _weight(value)
+        if self.left < 0:
+            raise _TooMuch
+
+
+def _weight(value: Value) -> int:
+    """Characters of a string, items of a list, and both of what a table holds."""
+    if isinstance(value, dict):
+        return sum(1 + len(item) for item in value.values() if isinstance(item, str | list | dict))
+    return len(value) if isinstance(value, str | list) else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +76,16 @@ def as_lines(value: Value) -> tuple[str, ...]:
 
 
 def read_setup_py(text: str) -> SetupCall:
-    """Read the text of a setup.py; one that cannot be parsed says nothing."""
+    """Read the text of a setup.py; one that cannot be parsed says nothing.
+
+    Where its values grow beyond MOST_MADE, all keywords count as computed.
+    """
     if len(text) > MAX_CHARACTERS:
         return SetupCall()
     try:
         return _read_module(ast.parse(text))
+    except _TooMuch:
+        return SetupCall(computed=frozenset({"**"}))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return SetupCall()
 
@@ -66,9 +97,9 @@ def _read_module(module: ast.Module) -> SetupCall:
     return SetupCall(keywords, computed, _imports(module), _builds_extensions(module, keywords, computed))
 
 
-def _assignments(module: ast.Module) -> dict[str, Value]:
+def _assignments(module: ast.Module) -> _Names:
     """Static module-level names; one that is bound twice, or in a branch, is unknown."""
-    names: dict[str, Value] = {}
+    names = _Names()
     twice: set[str] = set()
     top = {id(node) for node in module.body}
     for node in _module_level(module):
@@ -79,14 +110,16 @@ def _assignments(module: ast.Module) -> dict[str, Value]:
                 names[target] = _evaluate(value, names) if value is not None else None
             except _Unknown:
                 twice.add(target)
-    return {name: value for name, value in names.items() if name not in twice}
+    for name in twice & names.keys():
+        del names[name]
+    return names
 
 
 def _module_level(module: ast.Module) -> Iterator[ast.AST]:
     """Every node outside functions and classes, outermost first."""
-    waiting: list[ast.AST] = list(module.body)
+    waiting: deque[ast.AST] = deque(module.body)
     while waiting:
-        node = waiting.pop(0)
+        node = waiting.popleft()
         yield node
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             waiting += ast.iter_child_nodes(node)
@@ -104,7 +137,7 @@ def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
         yield from [(node.func.value.id, None)] if node.func.attr in _CHANGING_METHODS else []
 
 
-def _evaluate(node: ast.expr, names: Mapping[str, Value]) -> Value:
+def _evaluate(node: ast.expr, names: _Names) -> Value:
     match node:
         case ast.Constant(value=str() | int() | float() | None as value):
             return value
@@ -117,25 +150,27 @@ def _evaluate(node: ast.expr, names: Mapping[str, Value]) -> Value:
         case ast.Call(func=ast.Name(id="dict"), args=[]):
             return _keywords_of(node, names)
         case ast.BinOp(op=ast.Add()):
-            return _add(_evaluate(node.left, names), _evaluate(node.right, names))
+            return _add(_evaluate(node.left, names), _evaluate(node.right, names), names)
         case ast.JoinedStr():
             return "".join(_evaluate_text(part, names) for part in node.values)
     raise _Unknown
 
 
-def _evaluate_item(node: ast.expr, names: Mapping[str, Value]) -> list[Value]:
+def _evaluate_item(node: ast.expr, names: _Names) -> list[Value]:
     if not isinstance(node, ast.Starred):
         return [_evaluate(node, names)]
     value = _evaluate(node.value, names)
     if isinstance(value, list):
+        names.pay(value)
         return value
     raise _Unknown
 
 
-def _evaluate_dict(node: ast.Dict, names: Mapping[str, Value]) -> dict[str, Value]:
+def _evaluate_dict(node: ast.Dict, names: _Names) -> dict[str, Value]:
     table: dict[str, Value] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         content = _evaluate(value, names)
+        names.pay(content)
         if key is not None:
             table[_evaluate_text(key, names)] = content
         elif isinstance(content, dict):
@@ -145,16 +180,19 @@ def _evaluate_dict(node: ast.Dict, names: Mapping[str, Value]) -> dict[str, Valu
     return table
 
 
-def _evaluate_text(node: ast.expr, names: Mapping[str, Value]) -> str:
+def _evaluate_text(node: ast.expr, names: _Names) -> str:
     if isinstance(node, ast.FormattedValue) and (node.format_spec or node.conversion != -1):
         raise _Unknown
     value = _evaluate(node.value if isinstance(node, ast.FormattedValue) else node, names)
     if isinstance(value, str | int) and not isinstance(value, bool):
+        names.pay(value)
         return str(value)
     raise _Unknown
 
 
-def _add(left: Value, right: Value) -> Value:
+def _add(left: Value, right: Value, names: _Names) -> Value:
+    names.pay(left)
+    names.pay(right)
     if isinstance(left, str) and isinstance(right, str):
         return left + right
     if isinstance(left, list) and isinstance(right, list):
@@ -162,10 +200,11 @@ def _add(left: Value, right: Value) -> Value:
     raise _Unknown
 
 
-def _keywords_of(call: ast.Call, names: Mapping[str, Value]) -> dict[str, Value]:
+def _keywords_of(call: ast.Call, names: _Names) -> dict[str, Value]:
     table: dict[str, Value] = {}
     for keyword in call.keywords:
         content = _evaluate(keyword.value, names)
+        names.pay(content)
         if keyword.arg is not None:
             table[keyword.arg] = content
         elif isinstance(content, dict):
@@ -175,7 +214,7 @@ def _keywords_of(call: ast.Call, names: Mapping[str, Value]) -> dict[str, Value]
     return table
 
 
-def _read_keywords(call: ast.Call, names: Mapping[str, Value]) -> tuple[dict[str, Value], frozenset[str]]:
+def _read_keywords(call: ast.Call, names: _Names) -> tuple[dict[str, Value], frozenset[str]]:
     """Like `_keywords_of`, but one computed keyword does not cost the others; "**" marks a computed table."""
     keywords: dict[str, Value] = {}
     computed = set()
@@ -185,6 +224,7 @@ def _read_keywords(call: ast.Call, names: Mapping[str, Value]) -> tuple[dict[str
         except _Unknown:
             computed.add(keyword.arg or "**")
             continue
+        names.pay(content)
         if keyword.arg is not None:
             keywords[keyword.arg] = content
         elif isinstance(content, dict):

@@ -73,3 +73,20 @@ def test_names_tell_and_the_nearest_one_counts() -> None:
     assert told_by_name("doc/environment.yml").split() == ["doc/"]
     assert nearest(["ci/environment.yml", "environment-dev.yml", "environment.yml"]) == "environment.yml"
     assert nearest([]) is None
+
+
+def test_an_anchor_is_read() -> None:
+    """A list that stands under two names."""
+    assert read_environment("x: &pip [six, attrs]\ndependencies: [numpy, {pip: *pip}]") == ("numpy", "six", "attrs")
+    merged = "x: &a {pip: [six]}\ndependencies: [{<<: *a}]"
+    assert read_environment(merged) == ("six",)
+
+
+@pytest.mark.timeout(20)
+def test_a_file_that_grows_by_its_aliases_lists_nothing() -> None:
+    """Mappings that merge the one before twice, and a long list that is named often."""
+    merges = "".join(f"a{at}: &a{at} {{<<: [*a{at - 1}, *a{at - 1}]}}\n" for at in range(1, 45))
+    assert read_environment(f"a0: &a0 {{x: 1}}\n{merges}dependencies: [six]") == ()
+    long = f"x: &a {{pip: [{'six, ' * 5000}]}}\n"
+    assert read_environment(f"{long}dependencies: [{'*a, ' * 50}]") == ()
+    assert read_environment(f"x: &a 1\ny: [{'*a, ' * 101}]\ndependencies: [six]") == ()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasmith.resolution.groups import choose_names, expand, not_needed, purpose_of
+from datasmith.resolution.groups import choose_names, expand, is_too_long, not_needed, purpose_of
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,20 @@ def test_tools_are_left_out_with_a_reason() -> None:
     assert not_needed("asv") == "the host measures with asv_runner"
     assert all(not_needed(name) for name in ("virtualenv", "tox", "nox", "pre-commit", "sphinx-rtd-theme", "ruff"))
     assert not any(not_needed(name) for name in ("pip", "pytest-cov", "numpy", "coverage"))
+
+
+@pytest.mark.timeout(20)
+def test_an_extra_is_written_out_once() -> None:
+    """Extras that each refer to the next one twice; what comes first stays first."""
+    extras = {f"e{at}": (f"p[e{at + 1}]", f"p[e{at + 1}]") for at in range(2000)} | {"e2000": ("six",)}
+    assert expand(["p[e0]", "attrs"], "p", extras) == ("six", "attrs")
+    nested = {"a": ("1", "p[b]", "3"), "b": ("2", "p[a]")}
+    assert expand(["p[b,a]", "4"], "p", nested) == ("1", "2", "3", "4")
+
+
+@pytest.mark.timeout(60)
+def test_lists_beyond_the_limit_are_known_before_they_are_written_out() -> None:
+    """By their number, or by the lines that the references stand for; ordinary ones are within."""
+    assert not is_too_long([["p[test]"], ["six"]], "p", {"test": ("pytest",)})
+    assert is_too_long([], "p", {f"e{at}": () for at in range(2001)})
+    assert is_too_long([["p[all]"]] * 1000, "p", {"all": ("six",) * 100})

@@ -84,3 +84,14 @@ def test_a_version_from_version_control_needs_a_stand_in(texts: dict[str, str]) 
 def test_a_static_version_needs_none() -> None:
     """There is nothing to pretend."""
     assert pretend_version(tree({"pyproject.toml": '[project]\nname = "x"\nversion = "1"\n'})) is None
+
+
+@pytest.mark.timeout(60)
+def test_extras_beyond_the_limit_are_a_remark() -> None:
+    """Nothing is written out, and the rest of the metadata stays."""
+    lines = ", ".join(["'six'"] * 1000)
+    rows = "".join(f"e{at} = ['p[all]']\n" for at in range(100))
+    text = f"[project]\nname = 'p'\ndependencies = ['attrs']\n[project.optional-dependencies]\nall = [{lines}]\n{rows}"
+    found = read_metadata(tree({"pyproject.toml": text}), "o/p")
+    assert found.dependencies == ("attrs",) and not found.extras
+    assert found.notes == ("the extras cannot be read: they have more than 50000 lines",)

@@ -150,3 +150,25 @@ def test_odd_types_are_passed_over() -> None:
     """A value of the wrong kind counts as absent."""
     found = read_pyproject("project = 3\n[tool]\npoetry = []\n[build-system]\nrequires = 'numpy'\n")
     assert (found.name, found.dependencies, found.build_requires) == ("", None, ())
+
+
+def _doubling(levels: int) -> str:
+    lines = [f'g{at} = [{{include-group = "g{at + 1}"}}, {{include-group = "g{at + 1}"}}]' for at in range(levels)]
+    return "\n".join(["[dependency-groups]", *lines, f'g{levels} = ["six"]'])
+
+
+@pytest.mark.timeout(20)
+def test_a_group_comes_in_once() -> None:
+    """Groups that each include the next one twice, deeper than Python calls, are as long as they are."""
+    assert read_pyproject(_doubling(60)).groups["g0"] == ("six",)
+    chain = "".join(f'g{at} = [{{include-group = "g{at + 1}"}}]\n' for at in range(200))
+    assert read_pyproject(f'[dependency-groups]\n{chain}g200 = ["six", "six"]').groups["g0"] == ("six", "six")
+
+
+@pytest.mark.timeout(20)
+def test_groups_beyond_the_limit_are_a_remark() -> None:
+    """Many groups that each include a long one."""
+    many = "".join(f'g{at} = [{{include-group = "all"}}]\n' for at in range(2000))
+    long = ", ".join(["'six'"] * 10_000)
+    found = read_pyproject(f"[dependency-groups]\n{many}all = [{long}]")
+    assert not found.present and found.problem.endswith("its dependency groups have more than 50000 lines")

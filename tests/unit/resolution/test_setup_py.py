@@ -75,3 +75,28 @@ def test_imports_and_extensions_are_seen() -> None:
     )
     assert call.imports == ("numpy", "Cython")
     assert call.builds_extensions
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("first", "doubled"),
+    [
+        ("'xxxxxxxxxx'", "{0} + {0}"),
+        ("['a', 'b']", "{0} + {0}"),
+        ("['a', 'b']", "[*{0}, *{0}]"),
+        ("'xxxxxxxxxx'", "f'{{{0}}}{{{0}}}'"),
+    ],
+)
+def test_values_that_grow_by_themselves_are_computed(first: str, doubled: str) -> None:
+    """Of a file that doubles a string or a list no keyword counts as known."""
+    lines = [f"a0 = {first}", *(f"a{at} = {doubled.format(f'a{at - 1}')}" for at in range(1, 60))]
+    call = read_setup_py("\n".join([*lines, "setup(name='x', install_requires=a59)"]))
+    assert call.computed == {"**"} and not call.keywords
+
+
+@pytest.mark.timeout(20)
+def test_a_table_pays_for_what_it_repeats() -> None:
+    """One long list under many names."""
+    rows = ", ".join(f"'{at}': a" for at in range(10_000))
+    call = read_setup_py(f"a = [{'1, ' * 10_000}]\nsetup(extras_require={{{rows}}})")
+    assert call.computed == {"**"}
