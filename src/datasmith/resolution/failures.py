@@ -13,6 +13,9 @@ _NETWORK = re.compile(
     r"|status server error|status client error \((?:401|403|407|429)|certificate",
     re.IGNORECASE,
 )
+_LOCKED_OUT = re.compile(
+    r"(could not be queried due to a lack of valid authentication credentials|returned a 403 Forbidden error)"
+)
 _PYTHON_BOUND = re.compile(
     r"no usable wheels|no wheels with a matching|Python ?[<>=!~]|current Python version", re.IGNORECASE
 )
@@ -34,7 +37,15 @@ def statement(error: str) -> str:
 
 def is_outage(error: str) -> bool:
     """True where the index could not be asked: this says nothing about the requirements."""
-    return "No solution found" not in error and bool(_NETWORK.search(error))
+    return bool(locked_out(error)) or ("No solution found" not in error and bool(_NETWORK.search(error)))
+
+
+def locked_out(error: str) -> str:
+    """What uv says of an index that answers 401 or 403; empty where it says nothing of the kind."""
+    # uv goes on as if the index had no such package, and only hints at the status. Some indexes do answer 403 for a
+    # package that does not exist; that cannot be told from a login that is wrong, so nothing is concluded from it.
+    found = _LOCKED_OUT.search(" ".join(error.split()))
+    return f"an index {found[1]}" if found else ""
 
 
 def lacks_dates(error: str) -> bool:

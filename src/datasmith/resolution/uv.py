@@ -14,7 +14,7 @@ import tomli_w
 from datasmith.errors import IndexUnavailable
 from datasmith.process import run
 from datasmith.resolution.base import SourceRelease
-from datasmith.resolution.failures import is_outage, statement
+from datasmith.resolution.failures import is_outage, locked_out, statement
 from datasmith.resolution.index import PYPI
 from datasmith.resolution.platforms import uv_platform
 
@@ -95,7 +95,8 @@ class UvCompiler:
             pins = pins_of(done.text)
             return Compiled(done.text, pins, tuple(item for item in sources if f"{item.name}=={item.version}" in pins))
         if is_outage(done.error_text):
-            raise IndexUnavailable(f"package index unavailable: {statement(done.error_text)[:500]}")
+            said = locked_out(done.error_text) or statement(done.error_text)
+            raise IndexUnavailable(f"package index unavailable: {said[:500]}")
         return Refused(done.error_text)
 
     def _command(self, python_version: str, cutoff: datetime) -> list[str | Path]:

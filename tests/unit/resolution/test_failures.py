@@ -1,6 +1,16 @@
 """Reading uv's refusals."""
 
-from datasmith.resolution.failures import blames_python, is_absent, is_outage, lacks_dates, statement, to_give_up
+import pytest
+
+from datasmith.resolution.failures import (
+    blames_python,
+    is_absent,
+    is_outage,
+    lacks_dates,
+    locked_out,
+    statement,
+    to_give_up,
+)
 from datasmith.resolution.requirements import Need
 
 CONFLICT = """warning: The requested Python version 3.12 is not available; 3.11 will be used to build.
@@ -46,3 +56,18 @@ def test_other_signs() -> None:
     assert not blames_python(CONFLICT)
     assert is_absent("Because zzz was not found in the package registry and you require zzz", "zzz")
     assert lacks_dates("warning: six-1.0.whl is missing an upload date, but user provided: 2024")
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        "An index URL (http://h/simple) could not be queried due to a lack of valid authentication\n"
+        "      credentials (401 Unauthorized)",
+        "An index (http://h/simple) returned a 403 Forbidden error. Check that the index URL is correct.",
+    ],
+)
+def test_a_closed_index_is_an_outage(hint: str) -> None:
+    """Although uv says in the same breath that there is no such package."""
+    absent = "error: No solution found\n  cause: Because numpy was not found in the package registry\n"
+    assert not is_outage(absent) and not locked_out(absent)
+    assert is_outage(f"{absent}\nhint: {hint}\n") and "h/simple" not in locked_out(hint)
