@@ -139,21 +139,24 @@ class Registry:
         begun = self._ask("POST", f"/v2/{repository}/blobs/uploads/")
         if begun.status_code != 202:
             raise self._unexpected(begun, repository)
-        place, sent, failed = self._location(begun), 0, 0
+        place, sent, furthest, failed = self._location(begun), 0, 0, 0
         while sent < blob.size:
             try:
                 place, arrived = self._part(place, file, sent)
+                if arrived is not None and arrived <= sent:
+                    raise _Unanswered(f"nothing arrived from byte {sent} on")
             except _Unanswered as error:
                 failed += 1
                 self._give_up_after(failed, error)
                 asked = self._ask("GET", place)
                 if asked.status_code not in {200, 204}:
                     return False
-                place, arrived = self._location(asked), _arrived(asked)
+                place, arrived = self._location(asked), _arrived(asked, blob.size)
             if arrived is None or arrived > blob.size:
                 return False
-            failed = 0 if arrived > sent else failed
-            sent = arrived
+            # A registry that forgets and takes the same part again and again makes no progress, either.
+            failed = 0 if arrived > furthest else failed
+            sent, furthest = arrived, max(arrived, furthest)
         closed = self._ask("PUT", f"{place}{'&' if '?' in place else '?'}digest={blob.digest}")
         if closed.status_code not in {201, 400, 404, 416}:
             raise self._unexpected(closed, repository)
@@ -166,7 +169,7 @@ class Registry:
         headers = {"Content-Type": "application/octet-stream", "Content-Range": f"{sent}-{sent + len(part) - 1}"}
         answer = self._once("PATCH", place, headers=headers, content=part)
         if answer.status_code in {202, 204}:
-            return self._location(answer), _arrived(answer)
+            return self._location(answer), _arrived(answer, sent + len(part))
         if answer.status_code in _BUSY | {404, 416, 499}:
             raise _Unanswered(f"HTTP {answer.status_code}")
         raise self._unexpected(answer, "an upload")
@@ -267,10 +270,14 @@ def _basic(login: Login) -> str:
     return f"Basic {b64encode(f'{login.user}:{login.password}'.encode()).decode()}"
 
 
-def _arrived(answer: "httpx2.Response") -> int | None:
-    """How many bytes of an upload the registry has ("Range: 0-99" are 100); None where it does not say."""
+def _arrived(answer: "httpx2.Response", most: int) -> int | None:
+    """How many bytes of an upload the registry has ("Range: 0-99" are 100); None where it does not say.
+
+    "0-0" is one byte by the specification, and with docker-registry it is also none: it is one where there can be at
+    `most` one.
+    """
     found = re.fullmatch(r"(?:bytes=)?0-(-?\d+)", answer.headers.get("Range", ""))
     if not found:
         return None
     last = int(found[1])
-    return last + 1 if last > 0 else 0
+    return last + 1 if last > 0 or (last == 0 and most == 1) else 0

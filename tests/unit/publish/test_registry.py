@@ -3,6 +3,7 @@
 import hashlib
 import random
 from collections.abc import Iterator
+from itertools import cycle
 from pathlib import Path
 
 import httpx2
@@ -177,3 +178,43 @@ def test_the_place_of_an_upload_elsewhere_gets_no_credentials(tmp_path: Path) ->
     http = httpx2.Client(transport=httpx2.MockTransport(answer))
     assert Registry("https://registry.example.org", Login("u", "p"), http, NO_PAUSES).put_blob("a/b", blob, path)
     assert seen["POST registry.example.org"] and seen["PATCH storage.example.net"] is None
+
+
+def _answering(ranges: Iterator[str], asked: list[str]) -> httpx2.Client:
+    """A registry without the blob that takes every part, and says of each that these bytes have arrived."""
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.method)
+        if request.method == "HEAD":
+            return httpx2.Response(404)
+        if request.method == "PUT":
+            return httpx2.Response(201)
+        code = 204 if request.method == "GET" else 202
+        told = {} if request.method == "POST" else {"Range": next(ranges)}
+        return httpx2.Response(code, headers={"Location": "/up", **told})
+
+    return httpx2.Client(transport=httpx2.MockTransport(answer))
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("ranges", [["0-0"], ["0-999", "0-0", "0-0"]])
+def test_an_upload_without_progress_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranges: list[str]) -> None:
+    """Parts that are taken and do not arrive, or are forgotten again, are tried ATTEMPTS times, with pauses."""
+    monkeypatch.setattr(module, "PART", 1000)
+    blob, path = some_blob(tmp_path, 3500, 6)
+    asked: list[str] = []
+    slept: list[float] = []
+    one = Registry("https://r.example.org", Login(), _answering(cycle(ranges), asked), Pauses(sleep=slept.append))
+    with pytest.raises(PublishError, match=f"after {ATTEMPTS} tries: nothing arrived"):
+        one.put_blob("a/b", blob, path)
+    assert asked.count("PATCH") <= 2 * ATTEMPTS and len(slept) == ATTEMPTS - 1
+
+
+def test_one_byte_arrives(tmp_path: Path) -> None:
+    """The answer to it is "0-0", which is none where more was sent."""
+    asked: list[str] = []
+    blob, path = some_blob(tmp_path, 1, 7)
+    assert Registry("https://r.example.org", Login(), _answering(cycle(["0-0"]), asked), NO_PAUSES).put_blob(
+        "a/b", blob, path
+    )
+    assert asked == ["HEAD", "POST", "PATCH", "PUT"]
