@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from datasmith import process
+from datasmith.agents.coding.inside.listing import is_python, programs
 from datasmith.agents.planted import Holdings, holdings, planted
 from datasmith.docker.engine import Container, ExecResult
 from datasmith.errors import ContainerError
@@ -141,6 +142,15 @@ def test_a_tree_is_listed_whatever_git_is_told(tmp_path: Path) -> None:
     inside = {name for name in found["tree"] if not name.startswith("sub/.git/")}
     assert inside == {"a.py", "x/conftest.py", "sub/test_b.py", "sub/c.py", "ü.txt", "link"}
     assert found["files"] == {"lib64": "link lib"} and {"sh", "env"} <= set(found["programs"])
+
+
+def test_a_package_that_the_system_has_too_may_be_built(tmp_path: Path) -> None:
+    """Its programs are scripts in Python, and so are the system's of that name; all others are the system's alone."""
+    texts = {"pygmentize": b"#!/usr/bin/python3\n", "git": b"\x7fELF", "which": b"#!/bin/sh\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text)
+    assert [name for name in texts if is_python(str(tmp_path / name))] == ["pygmentize"]
+    assert {"sh", "grep"} <= set(programs())
 
 
 def test_byte_code_and_options_of_pytest_are_listed(tmp_path: Path) -> None:

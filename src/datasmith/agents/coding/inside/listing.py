@@ -64,8 +64,18 @@ def speaks_of_pytest(path: str) -> bool:
 
 
 def programs() -> "list[str]":
-    """Names of the system's own programs."""
-    return sorted({name for place in SYSTEM if os.path.isdir(place) for name in os.listdir(place)})
+    """Names of the system's own programs; those in Python belong to packages, which an environment may hold, too."""
+    places = [place for place in SYSTEM if os.path.isdir(place)]
+    return sorted({name for place in places for name in os.listdir(place) if not is_python(os.path.join(place, name))})
+
+
+def is_python(path: str) -> bool:
+    """Whether a file is a script in Python."""
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        return False
+    with open(path, "rb") as file:
+        first = file.readline(200)
+    return first.startswith(b"#!") and b"python" in first
 
 
 def stop(error: OSError) -> None:
