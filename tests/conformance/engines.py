@@ -13,7 +13,7 @@ from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.cli_engine import CliEngine
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Tier
 from datasmith.errors import EngineUnavailable
-from tests.support.base_image import ensure_base_image
+from tests.support.base_image import ensure_base_image, podman_base
 
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 LONG = 60.0
@@ -64,7 +64,23 @@ def buildkit(place: Path) -> ContainerEngine:
     return engine
 
 
+CONTAINERS_CONF = """[engine]
+runtime = "runc"
+"""
+"""For machines with both versions of control groups, which crun refuses."""
+
+
+def podman(place: Path) -> ContainerEngine:
+    """The podman command line, as root, on a base image that was made here."""
+    settings = place / "containers.conf"
+    settings.write_text(CONTAINERS_CONF)
+    environment = {"CONTAINERS_CONF": str(settings)}
+    ca_bundle = CA_BUNDLE if CA_BUNDLE.exists() else None
+    return CliEngine("podman", base_image=podman_base(place), ca_bundle=ca_bundle, environment=environment)
+
+
 ENGINES: dict[str, Callable[[Path], ContainerEngine]] = {
+    "podman": podman,
     "bubblewrap": bubblewrap,
     "docker": docker,
     "buildkit": buildkit,
@@ -75,8 +91,12 @@ every_engine = [
 ]
 
 
-every_builder = [*every_engine, pytest.param("buildkit", marks=[pytest.mark.engine, pytest.mark.docker])]
-"""With both builders that a docker may have."""
+_MORE = ("buildkit", "podman")
+every_builder = [
+    *every_engine,
+    *(pytest.param(name, marks=[pytest.mark.engine, pytest.mark.docker]) for name in _MORE),
+]
+"""With both builders that a docker may have, and podman, which is slow to start containers."""
 
 
 @dataclass(frozen=True)

@@ -32,3 +32,20 @@ def ensure_base_image(place: Path) -> str:
     archive.unlink()
     assert imported.ok, imported.error_text
     return BASE_IMAGE
+
+
+def podman_base(place: Path) -> str:
+    """The same image in podman's own store, which is where podman looks; skips, outside CI, without podman."""
+    name = f"localhost/{BASE_IMAGE}"
+    if shutil.which("podman") is None:
+        if not os.environ.get("CI"):
+            pytest.skip("podman is not installed (apt-get install podman)")
+        pytest.fail("podman is not installed, and CI must not skip")
+    if process.run(["podman", "image", "exists", name], timeout=60).ok:
+        return name
+    archive = place / "podman.tar"
+    for words in (["docker", "save", "--output", archive, ensure_base_image(place)], ["podman", "load", "-i", archive]):
+        done = process.run(words, timeout=600)
+        assert done.ok, done.error_text
+    archive.unlink()
+    return name

@@ -22,7 +22,7 @@ from datasmith.docker.cli_build import (
 from datasmith.docker.cli_command import Cli, bind_words
 from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
 from datasmith.docker.cli_credentials import no_credentials
-from datasmith.docker.cli_limits import kept_by
+from datasmith.docker.cli_limits import kept_by, own_ulimits
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mount, Tier
@@ -139,7 +139,7 @@ class CliEngine:
         return (here or same or known or [self._base_digest])[0]
 
     def _digest(self, reference: str) -> str | None:
-        found = self._cli.json(["image", "inspect", "--format", "{{json .Id}}", reference])
+        found = self._cli.json(["image", "inspect", "--format", "{{json .ID}}", reference])
         if not isinstance(found, str):
             return None
         return found if found.startswith("sha256:") else f"sha256:{found}"
@@ -272,7 +272,17 @@ class CliEngine:
         words += ["--pids-limit", str(limits.pids), "--memory", memory, "--memory-swap", memory]
         words += ["--cpuset-cpus", _listed(limits.cpus)] if limits.cpus else []
         words += ["--tmpfs", f"/tmp:{tmpfs}", "--tmpfs", f"{HOME}:{tmpfs}", "--shm-size", "256m"]
-        words += ["--ulimit", "core=0", "--log-driver", "none", "--label", LABEL, "--label", self._owner]
+        words += [
+            *own_ulimits(self.name),
+            "--ulimit",
+            "core=0",
+            "--log-driver",
+            "none",
+            "--label",
+            LABEL,
+            "--label",
+            self._owner,
+        ]
         words += [*options, "--entrypoint", "/bin/sh", image, "-c", program_text("container_keep.sh")]
         return self._cli.ask(words, timeout=_LONG_S).splitlines()[-1]
 

@@ -1,5 +1,6 @@
-"""What a docker or podman daemon says about the limits that it can keep."""
+"""What a docker or podman daemon says about the limits that it can keep, and those that a container is given."""
 
+import resource
 from collections.abc import Mapping
 
 
@@ -34,3 +35,23 @@ def _podman(host: Mapping[object, object]) -> tuple[bool, bool, bool, str]:
     held = set(controllers) if isinstance(controllers, list) else set()
     version = str(host.get("cgroupVersion", "")).removeprefix("v")
     return "memory" in held, "pids" in held, "cpuset" in held, version
+
+
+_MOST = {"nofile": (resource.RLIMIT_NOFILE, 1_048_576), "nproc": (resource.RLIMIT_NPROC, 32_768)}
+"""What podman asks for itself, or leaves to its children."""
+
+
+def own_ulimits(program: str) -> list[str]:
+    """Words for what a container's processes may have open and run: with podman no more than we may ourselves.
+
+    It adds defaults of its own to any limit that is given, which the kernel refuses where they are above ours and we
+    may not raise them, as in a virtual machine or a container.
+    """
+    if program != "podman":
+        return []
+    words = []
+    for name, (kind, most) in _MOST.items():
+        hard = resource.getrlimit(kind)[1]
+        value = most if hard == resource.RLIM_INFINITY else min(hard, most)
+        words += ["--ulimit", f"{name}={value}:{value}"]
+    return words

@@ -30,7 +30,7 @@ def sweep(cli: Cli) -> None:
     ):
         words = [*listing, "--no-trunc", "--quiet", "--filter", f"label={OWNER_LABEL}"]
         found = cli.run(words).text.split()
-        shown = f'{{{{.Id}}}} {{{{index .Config.Labels "{OWNER_LABEL}"}}}}'
+        shown = f'{{{{.ID}}}} {{{{index .Config.Labels "{OWNER_LABEL}"}}}}'
         told = cli.run([kind, "inspect", "--format", shown, *found]).text if found else ""
         for identity, _, name in (line.partition(" ") for line in told.splitlines()):
             if is_gone(name):

@@ -82,7 +82,7 @@ class ForeignImages:
         with no_credentials(self._cli) as shown:
             done = self._cli.run([*words, directory], timeout=timeout, log=log, env={**self._cli.builder, **shown})
         if done.ok:
-            return ImageRef(self.name, name, self._cli.ask(["image", "inspect", "--format", "{{.Id}}", name]))
+            return ImageRef(self.name, name, self._cli.ask(["image", "inspect", "--format", "{{.ID}}", name]))
         alive = self._cli.run(["version"])
         if not alive.ok:
             raise self._cli.failure(alive)
