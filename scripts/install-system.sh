@@ -29,7 +29,7 @@ need python3-dev has_python_headers
 if [ "$wanted" = test ]; then
     need mmdebstrap command -v mmdebstrap
     need docker.io command -v dockerd
-    need docker-registry command -v docker-registry
+    need podman command -v podman
     need systemd command -v systemd-analyze
     need npm command -v npm
     need locales test -e /usr/share/i18n/locales/tr_TR

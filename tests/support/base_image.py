@@ -44,8 +44,9 @@ def podman_base(place: Path) -> str:
     if process.run(["podman", "image", "exists", name], timeout=60).ok:
         return name
     archive = place / "podman.tar"
-    for words in (["docker", "save", "--output", archive, ensure_base_image(place)], ["podman", "load", "-i", archive]):
-        done = process.run(words, timeout=600)
-        assert done.ok, done.error_text
+    saved = process.run(["docker", "save", "--output", archive, ensure_base_image(place)], timeout=600)
+    assert saved.ok, saved.error_text
+    loaded = process.run(["podman", "load", "--input", archive], timeout=600)
+    assert loaded.ok, loaded.error_text
     archive.unlink()
     return name

@@ -102,6 +102,7 @@ class CliEngine:
     def _pythons(self) -> tuple[str, ...]:
         base = self._base_digest
         words = ["run", "--rm", "--network", "none", "--log-driver", "none", "--entrypoint", "/bin/sh"]
+        words += own_ulimits(self.name)
         said = self._cli.ask([*words, base, "-c", _PYTHONS])
         found = set(re.findall(r"^(3\.\d+)$", said, re.MULTILINE))
         release = re.search(r"^VERSION_CODENAME=(\w+)$", said, re.MULTILINE)

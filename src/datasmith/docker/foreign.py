@@ -9,6 +9,7 @@ from datasmith.docker.cli_build import LABEL
 from datasmith.docker.cli_command import Cli, bind_words
 from datasmith.docker.cli_container import USER, CliContainer, program_text
 from datasmith.docker.cli_credentials import no_credentials
+from datasmith.docker.cli_limits import own_ulimits
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef, Limits, Mount
 from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable
@@ -100,7 +101,8 @@ class ForeignImages:
         words += ["--cap-drop", "ALL", *(f"--cap-add={name}" for name in _KEPT_CAPABILITIES)]
         words += ["--security-opt", "no-new-privileges", "--ipc", "private", "--pids-limit", str(self._limits.pids)]
         words += ["--memory", memory, "--memory-swap", memory, "--tmpfs", f"/tmp:{tmpfs}", "--shm-size", "256m"]
-        words += ["--tmpfs", f"/home/agent:{tmpfs}", "--ulimit", "core=0", "--log-driver", "none"]
+        words += ["--tmpfs", f"/home/agent:{tmpfs}", *own_ulimits(self.name), "--ulimit", "core=0"]
+        words += ["--log-driver", "none"]
         words += ["--label", LABEL, "--label", f"{OWNER_LABEL}={owner()}"]
         words += [word for mount in mounts for word in ("--mount", bind_words(mount))]
         words += ["--entrypoint", "/bin/sh", image.digest, "-c", program_text("container_keep.sh")]

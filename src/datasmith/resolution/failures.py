@@ -3,16 +3,12 @@
 import re
 from collections.abc import Iterable
 
+from datasmith.docker.outages import NETWORK
 from datasmith.resolution.requirements import Need, Origin
 
 _DEARNESS: dict[Origin, int] = {
     "imports": 0, "asv": 1, "benchmarks": 2, "tests": 3, "runner": 4, "build": 5, "runtime": 6
 }  # fmt: skip
-_NETWORK = re.compile(
-    r"error sending request|failed to fetch|request failed after|timed out|dns error|connection (?:refused|reset)"
-    r"|status server error|status client error \((?:401|403|407|429)|certificate",
-    re.IGNORECASE,
-)
 _LOCKED_OUT = re.compile(
     r"(could not be queried due to a lack of valid authentication credentials|returned a 403 Forbidden error)"
 )
@@ -37,7 +33,7 @@ def statement(error: str) -> str:
 
 def is_outage(error: str) -> bool:
     """True where the index could not be asked: this says nothing about the requirements."""
-    return bool(locked_out(error)) or ("No solution found" not in error and bool(_NETWORK.search(error)))
+    return bool(locked_out(error)) or ("No solution found" not in error and bool(NETWORK.search(error)))
 
 
 def locked_out(error: str) -> str:

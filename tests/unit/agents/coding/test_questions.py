@@ -16,7 +16,7 @@ FAR = "https://example.org/fix.patch"
 PLACE = Path("/opt/nowhere")
 FOUND = {"claude": PLACE, "codex": PLACE, "gemini": (PLACE, PLACE), "mini": (PLACE, "3.11")}
 KEYS = dict.fromkeys(("anthropic_api_key", "openai_api_key", "gemini_api_key", "dspy_api_key"), "k" * 20)
-SETTINGS = Settings(_env_file=None, **KEYS)
+SETTINGS = Settings.model_validate(KEYS)
 GEMINI = "/v1beta/models/%s:generateContent"
 
 
@@ -171,5 +171,6 @@ def test_each_program_asks_its_own_models(
     cli = CLIS[program](SETTINGS, Ask(model))
     assert isinstance(cli, CodingCli)
     for name in (*good, *bad):
-        path, body = (GEMINI % name, {}) if program == "gemini" else ("/v1/messages", {"model": name})
+        path = GEMINI % name if program == "gemini" else "/v1/messages"
+        body: Json = {} if program == "gemini" else {"model": name}
         assert (cli.upstream.models.refusal(path, body) == "") == (name in good), name
