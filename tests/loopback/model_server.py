@@ -5,6 +5,7 @@ comes next follows from the conversation alone: the tool results in it are count
 """
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -255,11 +256,15 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def playing(*steps: Step, status: int = 200, others: dict[str, Model] | None = None) -> Iterator[Model]:
+def playing(
+    *steps: Step, status: int = 200, others: dict[str, Model] | None = None, tls: ssl.SSLContext | None = None
+) -> Iterator[Model]:
     """A model that has these steps done, and then says that it is done; with another status it is out of order."""
     model = Model("", steps, status=status, others=others or {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Playing", (Handler,), {"model": model}))
-    model.url = f"http://127.0.0.1:{server.server_port}"
+    model.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

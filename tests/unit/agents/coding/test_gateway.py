@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from datasmith import process
 from datasmith.agents.coding.budget import Budget, Ledger
 from datasmith.agents.coding.gateway import MOST_AT_ONCE, MOST_CONNECTIONS, SOCKET, Gateway, Upstream
 from datasmith.agents.coding.inside.launch import STOP_PATH
@@ -91,6 +93,29 @@ def test_only_the_agreed_model_is_asked() -> None:
             assert not model.asked and not to.ledger.exchanges and len(to.refused) == 6
             assert ask(to)[0] == 200
             assert ask(to, "/v1beta/models/gpt:generateContent?alt=json", {"contents": []})[0] == 200
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """A certificate of 127.0.0.1 that only itself vouches for, with its key beside it as key.pem."""
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=model"]
+    words += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "model.pem"]
+    done = process.run(words, cwd=tmp_path, timeout=60)
+    assert done.ok, done.error_text
+    return tmp_path / "model.pem"
+
+
+def test_an_address_with_https_is_asked_over_tls(certificate: Path) -> None:
+    """With the authorities of the settings; whom none vouches for is told nothing, the key least of all."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate, certificate.with_name("key.pem"))
+    with playing(tls=tls) as model:
+        for bundle, status in ((certificate, 200), (None, 502)):
+            upstream = Upstream(model.url, "Authorization", KEY, ca_bundle=bundle)
+            with Gateway(upstream, Ledger(Budget())) as to:
+                found, said = ask(to)
+                assert found == status and (status == 200 or b"certificate verify failed" in said), said
+        assert [asked.key for asked in model.asked] == [KEY]
 
 
 def test_side_questions_pass_and_count_nothing() -> None:
