@@ -147,8 +147,11 @@ def test_an_index_that_is_gone_when_the_environment_is_made_is_an_outage(
 ) -> None:
     """It is no failed build, for which requirements.txt would stand in: the commit would have two sets of pins."""
     gone = Index("http://127.0.0.1:9/simple")
+    texts = project(HEAD + PREPARE, requirements_txt="fallback\n")
+    # An environment that no other test has made: engines keep what they have built.
+    texts["pyproject.toml"] = PYPROJECT.replace('["build-tool"]', '["build-tool", "lister"]')
     with pytest.raises(IndexUnavailable, match=r"docker_build_env\.sh: what it downloads from is unavailable"):
-        resolve(engine_of, index, tmp_path, project(HEAD + PREPARE, requirements_txt="fallback\n"), builds_from=gone)
+        resolve(engine_of, index, tmp_path, texts, builds_from=gone)
 
 
 def test_a_build_that_takes_too_long_is_no_answer(
