@@ -50,11 +50,24 @@ class _Member(tarfile.TarInfo):
         return member
 
 
+class _Tar(tarfile.TarFile):
+    """bz2 says of damage what a disk says of its own, but without a number."""
+
+    def next(self) -> tarfile.TarInfo | None:
+        """See TarFile."""
+        try:
+            return super().next()
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise tarfile.ReadError(str(error)) from error
+
+
 def open_tar(archive: Path | io.IOBase | IO[bytes], *, mode: Literal["r", "r|"] = "r") -> tarfile.TarFile:
     """Open a tar, plain or compressed, to read it; what is wrong with it is one of DAMAGE, here or at any member."""
     if isinstance(archive, Path):
-        return tarfile.open(archive, mode, tarinfo=_Member)
-    return tarfile.open(None, mode, fileobj=cast("IO[bytes]", archive), tarinfo=_Member)
+        return _Tar.open(archive, mode, tarinfo=_Member)
+    return _Tar.open(None, mode, fileobj=cast("IO[bytes]", archive), tarinfo=_Member)
 
 
 def members(tar: tarfile.TarFile, most: int) -> Iterator[tarfile.TarInfo]:

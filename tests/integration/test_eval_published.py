@@ -69,6 +69,8 @@ def test_the_published_command_runs_as_printed(
     assert (run["config"]["dataset"], run["config"]["release"]) == ("formulacode", sha)
     code, out, err = said(capsys, "runs", "resume", found["run_id"], "--json")
     assert (code, json.loads(out)["n_complete"]) == (0, 1), err
+    code, out, err = said(capsys, "runs", "resume", found["run_id"], "--dataset", "tasks", "--json")
+    assert (code, json.loads(out)["n_complete"]) == (0, 1), err
     _a_run_stops_for_its_cost(home, capsys)
 
 

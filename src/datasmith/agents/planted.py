@@ -137,7 +137,8 @@ def _decides(name: str, speaks_of_pytest: bool) -> bool:
     file = name.rpartition("/")[2]
     if name.endswith(".pyc") and is_test_path(_source_of(name).rpartition("/")[2]):
         return True
-    is_test = name.endswith(".py") and is_test_path(name)
+    # pytest does not look below build/, where setuptools copies packages with their tests to.
+    is_test = name.endswith(".py") and is_test_path(name) and not name.startswith("build/")
     configures = file in PYTEST_FILES or bool(_ASV.fullmatch(name)) or speaks_of_pytest
     unasked = bool(_UNASKED.fullmatch(name))
     return is_test or configures or unasked or (name.endswith(_MODULE) and shadows(name))

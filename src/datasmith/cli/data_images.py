@@ -42,7 +42,7 @@ def push(
     as_json: Json = False,
 ) -> None:
     """Push images to FC_REGISTRIES, with SBOM and provenance; exits with 17 where one does not arrive."""
-    from datasmith.errors import ContainerError, TaskError
+    from datasmith.errors import ContainerError, IndexUnavailable, TaskError
 
     publisher = _publisher(engine, skip_existing=skip_existing)
     if not publisher.places:
@@ -52,7 +52,7 @@ def push(
     for folder in _folders(tasks):
         try:
             pushed = publisher.publish(folder)
-        except (PublishError, TaskError, ContainerError) as error:
+        except (PublishError, TaskError, ContainerError, IndexUnavailable) as error:
             failed += 1
             rows.append({"task": str(folder), "state": "failed", "said": one_line(str(error))})
         else:

@@ -8,18 +8,23 @@ from datasmith.errors import BuildFailed, IndexUnavailable
 
 NETWORK = re.compile(
     r"error sending request|failed to fetch|request failed after|timed out|dns error|connection (?:refused|reset)"
-    r"|status server error|status client error \((?:401|403|407|429)|certificate",
+    r"|status server error|status client error \((?:401|403|407|429)|certificate verif"
+    r"|invalid peer certificate|fc-no-answer",
     re.IGNORECASE,
 )
-"""Words of uv's for an index that could not be asked."""
+"""Words of uv's, and of fetch_sources.py, for an index that could not be asked."""
 _MIRROR = re.compile(
     r"temporary failure resolving|could not (?:connect|resolve)|unable to connect to|connection (?:failed|timed out)"
-    r"|^[EW]: failed to fetch|certificate verification failed",
+    r"|^[EW]: failed to fetch",
     re.IGNORECASE | re.MULTILINE,
 )
 """Words of apt's for a mirror that could not be asked."""
-_GONE = re.compile(r"status client error \((?:404|410)")
-"""An answer: the file is not there."""
+_ANSWER = re.compile(
+    r"status client error \((?:404|410)|unable to locate package|has no installation candidate|\b404 +not found"
+    r"|dpkg returned an error",
+    re.IGNORECASE,
+)
+"""Somebody answered: it is not there, or cannot be installed. A later line may repeat what was asked for."""
 _MARK = re.compile(r"^(?:#\d+ [\d.]+ )?fc-script=(\S+)\s*$", re.MULTILINE)
 _TAIL = 4000
 
@@ -38,7 +43,7 @@ def failed(tier: Tier, script: str, rc: int, log: str, *, timed_out: bool) -> Bu
 
 def unanswered(log: str) -> bool:
     """Whether uv or apt says that nobody answered; that a package or file does not exist is an answer."""
-    return bool((NETWORK.search(log) and not _GONE.search(log)) or _MIRROR.search(log))
+    return not _ANSWER.search(log) and bool(NETWORK.search(log) or _MIRROR.search(log))
 
 
 def failed_script(output: str) -> str | None:

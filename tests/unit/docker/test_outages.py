@@ -21,6 +21,8 @@ REFUSED = "error: Failed to fetch: `http://127.0.0.1:9/simple/six/`\n  Caused by
         "  Caused by: HTTP status server error (503 Service Unavailable) for url (http://x/simple/six/)",
         "E: Failed to fetch http://deb.debian.org/x.deb  Temporary failure resolving 'deb.debian.org'",
         "W: Failed to fetch http://deb.debian.org/debian/InRelease  Could not connect to deb.debian.org:80",
+        "error: client error (Connect)\n  Caused by: invalid peer certificate: UnknownIssuer",
+        "fc-no-answer: <urlopen error [Errno -3] Temporary failure in name resolution>",
     ],
 )
 def test_who_does_not_answer_says_nothing(log: str) -> None:
@@ -33,7 +35,9 @@ def test_who_does_not_answer_says_nothing(log: str) -> None:
     "log",
     [
         "  x Because six was not found in the package registry",
-        "E: Unable to locate package libnothing-dev",
+        "E: Unable to locate package libnothing-dev\nE: apt-get install gcc ca-certificates libnothing-dev failed",
+        "Setting up ca-certificates (20230311)\nE: Sub-process /usr/bin/dpkg returned an error code (1)",
+        "E: Failed to fetch http://deb.debian.org/x.deb  404  Not Found [IP: 127.0.0.1 80]",
         "error: Failed to fetch: `http://x/six.whl`\n  Caused by: HTTP status client error (404 Not Found)",
         "hash mismatch for six",
     ],

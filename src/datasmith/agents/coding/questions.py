@@ -104,7 +104,7 @@ def _looked_into(block: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValu
 def _is_far(name: str, text: str) -> bool:
     if _ADDRESS.search(name):
         return bool(text) and not _HERE.match(text)
-    return name in _MEDIUM and bool(_FAR.match(text))
+    return (name in _MEDIUM or name.endswith(("data", "file"))) and bool(_FAR.match(text))
 
 
 def hosted_tools(body: Json) -> tuple[str, ...]:

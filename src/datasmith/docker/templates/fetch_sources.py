@@ -14,6 +14,7 @@ import re
 import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.error import HTTPError
 from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -26,6 +27,8 @@ ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
 LINK = re.compile(r"<a\b[^>]*\bhref=[\"']([^\"'#]+)#sha256=([0-9a-f]{64})[\"']", re.IGNORECASE)
 
 
+LOCKED_OUT = (401, 403, 407, 408, 429)
+"""Statuses that say nothing of what was asked for."""
 MOST = 200_000_000
 """Bytes of a page or archive; one with more is not read to its end."""
 
@@ -78,8 +81,15 @@ def read(url: str) -> bytes:
     if at:
         headers["Authorization"] = "Basic " + base64.b64encode(unquote(credentials).encode()).decode()
     asked = Request(urlunsplit(parts._replace(netloc=host)), headers=headers)
-    with build_opener(Redirects).open(asked, timeout=120) as answer:
-        content: bytes = answer.read(MOST + 1)
+    try:
+        with build_opener(Redirects).open(asked, timeout=120) as answer:
+            content: bytes = answer.read(MOST + 1)
+    except HTTPError as error:
+        if error.code in LOCKED_OUT or error.code >= 500:
+            sys.exit(f"fc-no-answer: {error}")
+        raise
+    except OSError as error:
+        sys.exit(f"fc-no-answer: {error}")
     if len(content) > MOST:
         sys.exit("{}: more than {} bytes".format(parts.path.rpartition("/")[2], MOST))
     return content

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 MOST = 2_000_000_000
 """Bytes of what an archive holds, all in all, that are read."""
+MOST_RAW = 64 << 20
+"""Bytes of a file in a zip that does not open it."""
 DEEPEST = 6
 """Archives in archives; a packed tar is two."""
 HEAD = 300
@@ -197,13 +199,31 @@ def of_zip(stream: Whole, _joined: Joined, _name: str) -> Iterator[tuple[str, Re
 
 
 def listed(file: IO[bytes]) -> Iterator[tuple[str, Readable]]:
-    """The files of a zip that can be read from any place; those that cannot be opened are left out."""
+    """The files of a zip that can be read from any place; those that it does not open come as they lie there."""
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
-            with suppress(*DAMAGE), archive.open(info) as content:
+            try:
+                content = archive.open(info)
+            except DAMAGE:
+                yield info.filename, io.BytesIO(as_it_lies(file, info))
+                continue
+            with suppress(*DAMAGE), content:
                 # With a sum that does not fit, the last part of a file would not be given.
                 content._expected_crc = None  # type: ignore[attr-defined]
                 yield info.filename, cast("Readable", content)
+
+
+def as_it_lies(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
+    """The bytes of a zip's file, before them what they unpack to: its marks may say that nobody could."""
+    file.seek(info.header_offset)
+    head = file.read(ENTRY)
+    names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
+    file.seek(info.header_offset + ENTRY + names)
+    packed = file.read(min(info.compress_size, MOST_RAW))
+    plain = b""
+    with suppress(zlib.error):
+        plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MOST_RAW)
+    return plain + packed
 
 
 def of_packed(stream: Whole, _joined: Joined, name: str) -> Iterator[tuple[str, Readable]]:

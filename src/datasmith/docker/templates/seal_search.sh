@@ -11,7 +11,7 @@ archives=$2
 place=$(mktemp -d)
 # The interpreter's own files, unless a build could have put them there: what it left there counts.
 python=$(readlink -f /opt/env/bin/python || true)
-case $python in /opt/env/* | /workspace/* | /tmp/* | /home/* | /dev/* | '') python=/usr/bin/python ;; esac
+case $python in /opt/env/* | /workspace/* | /tmp/* | /home/agent/* | /dev/* | '') python=/usr/bin/python ;; esac
 system="^(/usr|$(printf '%s' "${python%/bin/*}" | sed 's/[^[:alnum:]_/-]/[&]/g'))/"
 # Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
 mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')

@@ -60,16 +60,21 @@ class Generation(Protocol):
 
         Raises:
             InvalidTask: it cannot be read: that is a verdict, too.
-            EngineUnavailable: the engine is gone, or cannot build such a folder: says nothing about the folder.
+            EngineUnavailable, IndexUnavailable: the engine is gone, or cannot build such a folder, or what it
+                downloads from is gone: says nothing about the folder.
             Stopped: see Step.
         """
 
 
+RULES = 2
+"""Another number where what a verdict means has changed."""
+
+
 def conditions(engine: str, times: Times, limits: Limits) -> str:
-    """Under which engine, times and limits a verdict is reached; one reached under others is not taken for it."""
+    """Under which rules, engine, times and limits a verdict is reached; one of others is not taken for it."""
     seconds = ", ".join(f"{name.removesuffix('_s')} {value:g} s" for name, value in asdict(times).items())
     held = ", ".join(f"{name} {value}" for name, value in sorted(asdict(limits).items()))
-    return f"{engine}; {seconds}; {held}"
+    return f"rules {RULES}; {engine}; {seconds}; {held}"
 
 
 def failed(stage: Stage, message: str, *, code: int = -1, stdout: str = "", stderr: str = "", step: str = "") -> Failed:

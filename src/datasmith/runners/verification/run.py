@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from datasmith import process
-from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, InvalidTask
+from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, IndexUnavailable, InvalidTask
 from datasmith.runners.disk import needing_room
 from datasmith.runners.verification.base import Generation, Step, Stopped, failed
 from datasmith.runners.verification.verdict import Failed, Verdict, Verdicts, Verified, clear, inputs_digest, lay_down
@@ -103,7 +103,7 @@ class Verification:
     def _one(self, folder: Path, kind: Kind, bar: "_Bar") -> Judged:
         try:
             judged = self._judged(folder, kind, Step(lambda what: bar.note(f"{folder.name}: {what}"), self.stop))
-        except EngineUnavailable as error:
+        except (EngineUnavailable, IndexUnavailable) as error:
             if self.stop.is_set():
                 raise Stopped(folder.name) from error
             judged = Judged(folder, None, held=str(error))
