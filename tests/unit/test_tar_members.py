@@ -1,8 +1,10 @@
 """Tars whose headers lead the reader back, nowhere, or to more than there is."""
 
+import bz2
 import gzip
 import io
 import lzma
+import random
 import tarfile
 import time
 from collections.abc import Callable
@@ -113,6 +115,20 @@ def test_what_tarfile_writes_is_read(kind: int, packed: Callable[[bytes], bytes]
         assert [member.name for member in members(tar, 100_000)] == names
     with open_tar(io.BytesIO(plain.getvalue()), mode="r|") as tar:
         assert [member.size for member in members(tar, 100_000)] == [3, 3]
+
+
+def test_bytes_that_bzip2_cannot_read_are_damage() -> None:
+    """Not an error of the disk, which they look like."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as tar:
+        for name in "ab":
+            member = tarfile.TarInfo(name)
+            member.size = 300_000
+            tar.addfile(member, io.BytesIO(random.Random(name).randbytes(member.size)))
+    data = bytearray(bz2.compress(plain.getvalue(), 1))
+    data[200_000:200_100] = bytes(100)
+    with open_tar(io.BytesIO(bytes(data))) as tar, pytest.raises(tarfile.ReadError):
+        list(members(tar, 10**9))
 
 
 def test_no_tar_is_damage(tmp_path: Path) -> None:

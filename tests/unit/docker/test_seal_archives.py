@@ -71,6 +71,23 @@ def told(path: Path, data: bytes) -> tuple[bool, bool]:
     return set(found.splitlines()) == {FIX.strip(b"\n")}, whole
 
 
+def marked(place: int, *values: int, central: bool = True) -> bytes:
+    """A zip with the fix, deflated, and other bytes in one of its headers: it says that nobody can open it."""
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", FIX * 3)
+    found = bytearray(data.getvalue())
+    begin = found.index(b"PK\1\2") if central else 0
+    found[begin + place : begin + place + len(values)] = bytes(values)
+    return bytes(found)
+
+
+@pytest.mark.parametrize("data", [marked(10, 97), marked(8, 1), marked(30, 98, central=False)])
+def test_a_zip_that_says_it_cannot_be_opened_is_searched(data: bytes, tmp_path: Path) -> None:
+    """Another method, a password, another name: what lies there can be unpacked by whoever does not care."""
+    assert told(tmp_path, data) == (True, True)
+
+
 @pytest.mark.parametrize(
     "data",
     [

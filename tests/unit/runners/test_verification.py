@@ -11,7 +11,7 @@ import pytest
 from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Limits
-from datasmith.errors import ConfigError, ContainerError, EngineUnavailable
+from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, IndexUnavailable
 from datasmith.runners.verification.base import Generation, Step, Stopped, Times, conditions
 from datasmith.runners.verification.run import Judged, Kind, Verification, find_folders
 from datasmith.runners.verification.sealed import SealedFolders
@@ -210,21 +210,25 @@ class Gone:
 
     engine = conditions = "bubblewrap"
 
-    def __init__(self, stop: threading.Event | None = None) -> None:
+    def __init__(
+        self, stop: threading.Event | None = None, kind: type[EngineUnavailable | IndexUnavailable] = EngineUnavailable
+    ) -> None:
         self.stop = stop
+        self.kind = kind
 
     def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
         if self.stop is None:
-            raise EngineUnavailable("the daemon does not answer")
+            raise self.kind("it does not answer")
         self.stop.set()
         return Failed(stage="build", return_code=-9, error_message="killed")
 
 
-def test_an_outage_is_no_verdict(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [EngineUnavailable, IndexUnavailable])
+def test_an_outage_is_no_verdict(tmp_path: Path, kind: type[EngineUnavailable | IndexUnavailable]) -> None:
     """Nothing is written or remembered, so the next run takes the folder up; what it claimed is taken away."""
     folder = sealed_folder(tmp_path / "tasks")
     (folder / SUCCESS).write_text("{}")
-    found = judged(tmp_path, Gone(), folder)
+    found = judged(tmp_path, Gone(kind=kind), folder)
     assert found.verdict is None and "does not answer" in found.held
     assert not (folder / SUCCESS).exists() and not (folder / FAILURE).exists()
     assert not (tmp_path / "verdicts").exists()

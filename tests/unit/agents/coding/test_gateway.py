@@ -125,6 +125,16 @@ def test_side_questions_pass_and_count_nothing() -> None:
         assert ask(to)[0] == 200 and ask(to)[0] == 403 and len(model.asked) == 2
 
 
+def test_a_side_question_holds_nothing_that_would_be_fetched() -> None:
+    """Neither an address in its content, under whatever name, nor a tool of the provider's."""
+    far = {"type": "file", "file": {"filename": "d.pdf", "file_data": "https://example.org/d.pdf"}}
+    with playing() as model, gateway(model.url) as to:
+        for path in ("/v1/messages/count_tokens", "/v1beta/models/gpt:countTokens"):
+            assert ask(to, path, {"messages": [{"content": [far]}]})[0] == 403
+            assert ask(to, path, {"tools": [{"type": "web_search_20250305", "name": "web_search"}]})[0] == 403
+        assert ask(to, body={**QUESTION, "input": [{"content": [far]}]})[0] == 403 and not model.asked
+
+
 def test_the_launcher_hears_of_the_end_of_a_budget() -> None:
     """Its open question is answered then, and not when the gateway closes."""
     heard: list[bytes] = []
