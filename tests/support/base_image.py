@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -17,12 +18,16 @@ def docker_answers() -> bool:
     return shutil.which("docker") is not None and process.run(["docker", "version"], timeout=30).ok
 
 
+def _lacks(what: str, help_with_it: str) -> NoReturn:
+    if not os.environ.get("CI"):
+        pytest.skip(f"{what} ({help_with_it})")
+    pytest.fail(f"{what}, and CI must not skip")
+
+
 def ensure_base_image(place: Path) -> str:
     """The name of the base image, which is made where it is missing; skips, outside CI, where there is no daemon."""
     if not docker_answers():
-        if not os.environ.get("CI"):
-            pytest.skip("no Docker daemon answers (scripts/with-docker.sh starts one)")
-        pytest.fail("no Docker daemon answers, and CI must not skip")
+        _lacks("no Docker daemon answers", "scripts/with-docker.sh starts one")
     if process.run(["docker", "image", "inspect", BASE_IMAGE], timeout=30).ok:
         return BASE_IMAGE
     archive = place / "base.tar"
@@ -38,9 +43,7 @@ def podman_base(place: Path) -> str:
     """The same image in podman's own store, which is where podman looks; skips, outside CI, without podman."""
     name = f"localhost/{BASE_IMAGE}"
     if shutil.which("podman") is None:
-        if not os.environ.get("CI"):
-            pytest.skip("podman is not installed (apt-get install podman)")
-        pytest.fail("podman is not installed, and CI must not skip")
+        _lacks("podman is not installed", "apt-get install podman")
     if process.run(["podman", "image", "exists", name], timeout=60).ok:
         return name
     archive = place / "podman.tar"

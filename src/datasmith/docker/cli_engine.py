@@ -273,17 +273,8 @@ class CliEngine:
         words += ["--pids-limit", str(limits.pids), "--memory", memory, "--memory-swap", memory]
         words += ["--cpuset-cpus", _listed(limits.cpus)] if limits.cpus else []
         words += ["--tmpfs", f"/tmp:{tmpfs}", "--tmpfs", f"{HOME}:{tmpfs}", "--shm-size", "256m"]
-        words += [
-            *own_ulimits(self.name),
-            "--ulimit",
-            "core=0",
-            "--log-driver",
-            "none",
-            "--label",
-            LABEL,
-            "--label",
-            self._owner,
-        ]
+        words += [*own_ulimits(self.name), "--ulimit", "core=0", "--log-driver", "none"]
+        words += ["--label", LABEL, "--label", self._owner]
         words += [*options, "--entrypoint", "/bin/sh", image, "-c", program_text("container_keep.sh")]
         return self._cli.ask(words, timeout=_LONG_S).splitlines()[-1]
 

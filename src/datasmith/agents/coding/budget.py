@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from datasmith.agents.coding.dialects import CHAT, Json, Said, dialect_of, fault_in, read_answer
 from datasmith.agents.coding.prices import Price, Prices, price_of
-from datasmith.agents.coding.questions import addresses, hosted_tools
+from datasmith.agents.coding.questions import reaching_out
 from datasmith.agents.coding.trajectory import Exchange
 
 FIXED = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
@@ -57,11 +57,9 @@ class Ledger:
 
     def admit(self, body: Json) -> str:
         """Why a question must not be asked, or an empty text; what may be asked counts from now on."""
-        hosted, far = hosted_tools(body), addresses(body)
-        if hosted:
-            return f"no tools that a provider runs on the network: {', '.join(hosted)}"
-        if far:
-            return f"no addresses that a provider fetches: {', '.join(far)}"
+        out = reaching_out(body)
+        if out:
+            return out
         budget = self._budget
         with self._lock:
             if self.stopped_by is None and budget.max_steps is not None and self._asked >= budget.max_steps:

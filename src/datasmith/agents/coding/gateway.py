@@ -23,7 +23,7 @@ from pydantic import JsonValue
 from datasmith.agents.coding.budget import Ledger, laid_over, told_to_count
 from datasmith.agents.coding.dialects import QUERY, Json, dialect_of, read_json
 from datasmith.agents.coding.inside.launch import STOP_PATH
-from datasmith.agents.coding.questions import Models, addresses, hosted_tools, models_in
+from datasmith.agents.coding.questions import Models, models_in, reaching_out
 from datasmith.docker.egress import Destination
 
 SOCKET = "model.sock"
@@ -85,11 +85,6 @@ class Upstream:
     def path(self, asked: str) -> str:
         """Where a path of the gateway leads: never out of the directory that the address names."""
         return urlsplit(self.url).path.rstrip("/") + asked
-
-
-def _fetched(body: Json) -> tuple[str, ...]:
-    """What of a side question its provider might go for."""
-    return (*addresses(body), *hosted_tools(body))
 
 
 class Gateway:
@@ -211,8 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
         plain, _, query = self.path.partition("?")
         if not _SIDE_PATHS.fullmatch(plain) or not QUERY.fullmatch(query):
             self._refuse(f"only a model can be asked here, not {self.command} {plain[:200]}")
-        elif told := _fetched(read_json(data)) if data else ():
-            self._refuse(f"nothing that the provider would fetch or run: {', '.join(told)}")
+        elif data and (out := reaching_out(read_json(data))):
+            self._refuse(out)
         else:
             self._forward(data, lambda _status, _heard, _trouble: None)
 

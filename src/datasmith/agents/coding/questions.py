@@ -66,6 +66,14 @@ def models_in(path: str, body: Json) -> tuple[str, ...]:
     return (path.rpartition("/")[2].partition(":")[0], *([said] if said else []))
 
 
+def reaching_out(body: Json) -> str:
+    """Why a provider that is asked this would go to the network, or an empty text."""
+    hosted, far = hosted_tools(body), addresses(body)
+    if hosted:
+        return f"no tools that a provider runs on the network: {', '.join(hosted)}"
+    return f"no addresses that a provider fetches: {', '.join(far)}" if far else ""
+
+
 def addresses(body: Json) -> tuple[str, ...]:
     """Keys of a question under which an address stands that its provider would fetch; only data: addresses pass.
 
