@@ -70,8 +70,6 @@ class RunRequest:
     registry: Path | None = None
     tasks_at: str = ""
     """Where the dataset is now; empty: where `dataset` says."""
-    noted_release: str = ""
-    """What an earlier part of the run has noted as the dataset's release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +109,7 @@ def request_of(folder: RunFolder) -> RunRequest:
         entries=config.agents,
         directory=Path(run.directory),
         runs_dir=folder.root.parent,
-        release=config.release if re.fullmatch(r"[0-9a-f]{40}", config.release) else "",
-        noted_release=config.release,
+        release=config.release,
         run_id=folder.root.name,
         n_attempts=config.n_attempts,
         precise=config.precise,
@@ -155,8 +152,9 @@ def _dataset(request: RunRequest, settings: Settings) -> Dataset:
     """The dataset under the name that the run knows it by, wherever it is now; `_start` asks whether it is the same."""
     places = Places.of(settings, request.registry)
     if not request.tasks_at:
-        return load_dataset(request.dataset, places, release=request.release)
-    return replace(load_dataset(request.tasks_at, places), name=request.dataset, release=request.noted_release)
+        commit = re.fullmatch(r"[0-9a-f]{40}", request.release)
+        return load_dataset(request.dataset, places, release=request.release if commit else "")
+    return replace(load_dataset(request.tasks_at, places), name=request.dataset, release=request.release)
 
 
 @dataclass(frozen=True, slots=True)
