@@ -66,11 +66,14 @@ def launch_size(
     Every arm makes the calls that base's pace asks for: a submission has no say in how often it is called, and a
     cost paid once per process weighs the same in every arm. By default a launch has no untimed warm-up: the median
     of its samples does not see a cold first one, and what is not timed is overhead; a benchmark's own warmup_time,
-    number and repeat are honoured.
+    number and repeat are honoured. Where it gives its repeat alone, and a launch is to time calls for longer than it
+    takes to start, each of these samples is as long as that needs.
     """
     timed_s = min(longest_s, max(SHORTEST_S, per_overhead * pace.overhead_s))
     call_s = max(pace.call_s, 1e-9)
-    number = pace.own_number or max(1, round(_sample_s(workload, pace, timed_s) / call_s))
+    fills = bool(pace.own_repeat) and per_overhead > 1.0
+    samples = pace.own_repeat if fills else MOST_SAMPLES
+    number = pace.own_number or max(1, round(_sample_s(workload, pace, timed_s, samples) / call_s))
     repeat = pace.own_repeat or _repeat(call_s * number, pace.setup_s, timed_s)
     return LaunchSize(number, repeat, max(0.0, pace.own_warmup_s))
 
@@ -84,10 +87,10 @@ def slowed_down(size: LaunchSize, base_call_s: float, call_s: float, limit_s: fl
     return LaunchSize(number, min(size.repeat, repeat), size.warmup_s)
 
 
-def _sample_s(workload: Workload, pace: Pace, timed_s: float) -> float:
-    """Seconds one sample should take: asv's sample_time; longer for fewer samples, and so that setup does not rule."""
+def _sample_s(workload: Workload, pace: Pace, timed_s: float, samples: int) -> float:
+    """Seconds one of `samples` should take: asv's sample_time; longer for fewer, and so that setup does not rule."""
     longest = timed_s / FEWEST_SAMPLES
-    return max(workload.sample_time_s, timed_s / MOST_SAMPLES, min(pace.setup_s, longest))
+    return max(workload.sample_time_s, timed_s / samples, min(pace.setup_s, longest))
 
 
 def _repeat(sample_s: float, setup_s: float, timed_s: float) -> int:

@@ -1,9 +1,20 @@
 """How many calls a launch makes."""
 
+from dataclasses import replace
+
 import pytest
 
 from datasmith.workloads.base import Workload
-from datasmith.workloads.calibrate import LONGEST_S, SHORTEST_S, LaunchSize, Pace, launch_size, slowed_down
+from datasmith.workloads.calibrate import (
+    LONG_FACTOR,
+    LONG_S,
+    LONGEST_S,
+    SHORTEST_S,
+    LaunchSize,
+    Pace,
+    launch_size,
+    slowed_down,
+)
 
 PLAIN = Workload("m.time_x", "time")
 
@@ -44,6 +55,17 @@ def test_a_benchmark_s_own_numbers_are_honoured() -> None:
     """Number, repeat and warmup_time as its attributes say."""
     own = Pace(1e-3, 0.0, 0.15, own_number=3, own_repeat=4, own_warmup_s=0.5)
     assert launch_size(PLAIN, own) == LaunchSize(3, 4, 0.5)
+
+
+def test_long_launches_fill_the_samples_that_a_benchmark_asks_for() -> None:
+    """Its repeat is honoured, and its samples are longer; what gives its number, too, is left as it is."""
+    own = Pace(1e-3, 0.0, 0.15, own_number=0, own_repeat=8, own_warmup_s=-1.0)
+    short, long = launch_size(PLAIN, own), launch_size(PLAIN, own, per_overhead=LONG_FACTOR, longest_s=LONG_S)
+    assert (short.repeat, long.repeat) == (8, 8)
+    assert short.number * 1e-3 == PLAIN.sample_time_s
+    assert long.calls * 1e-3 >= LONG_FACTOR * 0.15
+    fixed = replace(own, own_number=3)
+    assert launch_size(PLAIN, fixed, per_overhead=LONG_FACTOR, longest_s=LONG_S) == LaunchSize(3, 8, 0.0)
 
 
 def test_an_arm_as_fast_as_base_makes_the_same_calls() -> None:
