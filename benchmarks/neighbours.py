@@ -1,6 +1,7 @@
 """How the same measurement does on a quiet machine and beside two busy processes: intervals, and what is flagged.
 
-Run: `python -m benchmarks.neighbours [--budget 1800]`. Neighbours run free, and then on the core that is measured on.
+Run: `python -m benchmarks.neighbours [--budget 1800] [--rounds 12] [--settings ...]`. Neighbours run on the cores that
+are not measured on, then free, then on the one that is.
 Truth is known: base2 is base, and the patched arm does exactly `--slower` more work in half of the workloads.
 """
 
@@ -24,13 +25,14 @@ from datasmith.workloads.summary import INVALID, aa_false_positives, summarise
 
 BUSY = "x = 1\nwhile True:\n    x = (x * 48271) % 2147483647\n"
 NEIGHBOURS = 2
-SETTINGS = ("quiet", "anywhere", "same core")
+SETTINGS = ("quiet", "other cores", "anywhere", "same core")
 
 
 @contextmanager
 def neighbours(where: str, core: int) -> Iterator[None]:
     """Two processes that never rest; none where it is to be quiet."""
-    pinned = ["taskset", "-c", str(core)] if where == "same core" else []
+    cores = {"same core": {core}, "other cores": os.sched_getaffinity(0) - {core}}.get(where, set[int]())
+    pinned = ["taskset", "-c", ",".join(map(str, sorted(cores)))] if cores else []
     words = [*pinned, sys.executable, "-c", BUSY]
     busy = [subprocess.Popen(words) for _ in range(0 if where == "quiet" else NEIGHBOURS)]
     try:
