@@ -14,6 +14,8 @@ from datasmith import process
 from datasmith.errors import ContainerError
 
 _COPY_PATIENCE_S = 3600.0
+_AT_ONCE = 1_000_000
+"""Files of at most so many bytes are read whole."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 _NO_STAMPS: Mapping[bytes, "Stamp"] = MappingProxyType({})
@@ -22,7 +24,7 @@ _NO_STAMPS: Mapping[bytes, "Stamp"] = MappingProxyType({})
 @dataclass(frozen=True, slots=True)
 class _Entry:
     relative: bytes
-    path: Path
+    path: bytes
     stat: os.stat_result
 
 
@@ -66,10 +68,10 @@ def read_tree(
         if stat.S_ISREG(mode):
             untouched = stamps.get(entry.relative) == _stamp(entry.stat)
             found = known.get(entry.relative) if untouched else None
-            contents[entry.relative] = found or _hash_of(entry.path)
+            contents[entry.relative] = found or _hash_of(entry)
             whole.update(contents[entry.relative])
         elif stat.S_ISLNK(mode):
-            whole.update(os.fsencode(entry.path.readlink()))
+            whole.update(os.fsencode(Path(os.fsdecode(entry.path)).readlink()))
     return Tree(whole.hexdigest(), contents)
 
 
@@ -82,33 +84,37 @@ def _stamp(status: os.stat_result) -> Stamp:
     return status.st_ino, status.st_ctime_ns, status.st_size
 
 
-def _hash_of(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+def _hash_of(entry: _Entry) -> bytes:
+    with os.fdopen(os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+        # The buffer of file_digest is larger than most files.
+        whole = hashlib.sha256(file.read()) if entry.stat.st_size <= _AT_ONCE else hashlib.file_digest(file, "sha256")
+        return whole.digest()
 
 
 def _entries(root: Path) -> Iterator[_Entry]:
     """Everything below a directory, each directory's entries in order of their names."""
-    pending = [root]
+    pending = [os.fsencode(root)]
+    begins = len(pending[0]) + 1
     while pending:
         directory = pending.pop()
-        _open_up(directory, stat.S_IRWXU)
+        _open_up(directory, os.lstat(directory), stat.S_IRWXU)
         below = []
-        for path in sorted(directory.iterdir(), key=lambda path: os.fsencode(path.name)):
-            status = path.lstat()
+        with os.scandir(directory) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+        for entry in entries:
+            status = entry.stat(follow_symlinks=False)
             if stat.S_ISREG(status.st_mode) and not status.st_mode & stat.S_IRUSR:
-                _open_up(path, stat.S_IRUSR)
-                status = path.lstat()
+                _open_up(entry.path, status, stat.S_IRUSR)
+                status = os.lstat(entry.path)
             if stat.S_ISDIR(status.st_mode):
-                below.append(path)
-            yield _Entry(os.fsencode(path.relative_to(root)), path, status)
+                below.append(entry.path)
+            yield _Entry(entry.path[begins:], entry.path, status)
         pending += reversed(below)
 
 
-def _open_up(path: Path, wanted: int) -> None:
-    mode = path.lstat().st_mode
-    if mode & wanted != wanted:
-        path.chmod(stat.S_IMODE(mode) | wanted)
+def _open_up(path: bytes, status: os.stat_result, wanted: int) -> None:
+    if status.st_mode & wanted != wanted:
+        Path(os.fsdecode(path)).chmod(stat.S_IMODE(status.st_mode) | wanted)
 
 
 def share(tree: Path, original: Path, alike: Collection[bytes], *, times: bool = True) -> None:
