@@ -30,7 +30,7 @@ style:
 	$(RUN)shellcheck scripts/*.sh examples/*.sh examples/*/*.sh .ci/run $$(find src -name '*.sh')
 
 test:
-	scripts/with-docker.sh $(RUN)python scripts/run_tests.py
+	TMPDIR=$$(scripts/test-place.sh) scripts/with-docker.sh $(RUN)python scripts/run_tests.py
 
 demo:
 	scripts/install-system.sh demo

@@ -1,9 +1,9 @@
-"""All tests, in four runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
+"""All tests, in five runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
 Side by side, a process a core, run those that compute and wait and share nothing, and after them, in two processes,
-those that build and kill without Docker. At the same time, one by one, run those that have the Docker engine or a
-cluster to themselves, and mostly wait. After all of them, one by one and with nothing beside it, runs what is left,
-above all what measures.
+those that build and kill without Docker. At the same time, one by one, run those that have the Docker engine to
+themselves, and beside these, one by one, those that have a cluster or another engine to themselves: both mostly wait.
+After all of them, one by one and with nothing beside it, runs what is left, above all what measures.
 What one run is given, the last one leaves out, so that each test is in exactly one of them.
 """
 
@@ -39,7 +39,7 @@ _TWO_AT_ONCE = {
 }  # fmt: skip
 PAIRED = tuple(f"tests/{room}/test_{name}.py" for room, names in _TWO_AT_ONCE.items() for name in names)
 """No clock is read in them, and none needs Docker, which others' mounts and load disturb."""
-_WITH_DOCKER = {
+_ENGINES = {
     "conformance": (
         "container_engine", "container_limits", "docker_base", "executor", "image_manager", "metadata_hook",
         "seal_leaks", "sources_built", "verifiers",
@@ -52,8 +52,8 @@ _WITH_DOCKER = {
     ),
     "snippets": ("seed_synthesis",),
 }  # fmt: skip
-WITH_DOCKER = tuple(f"tests/{room}/test_{name}.py" for room, names in _WITH_DOCKER.items() for name in names)
-"""What uses the Docker engine or a cluster of Ray, or takes long, and decides nothing by a clock."""
+ENGINES = tuple(f"tests/{room}/test_{name}.py" for room, names in _ENGINES.items() for name in names)
+"""What uses an engine or a cluster of Ray, or takes long, and decides nothing by a clock."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
 """Exit codes of pytest."""
 SHOWN = 25
@@ -80,11 +80,11 @@ Lane = list[Run]
 def steps(options: Sequence[str] = ()) -> list[list[Lane]]:
     """The steps, one after another; the lanes of a step at the same time."""
     side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER]
-    with_docker = ["-n", "0", *WITH_DOCKER]
+    with_docker, without = (["-n", "0", "-m", marked, *ENGINES] for marked in ("docker", "not docker"))
     in_pairs = ["-n", "2", "--dist", "loadfile", *PAIRED]
-    given = (*TOGETHER, *WITH_DOCKER, *PAIRED)
+    given = (*TOGETHER, *ENGINES, *PAIRED)
     alone = ["-n", "0", "tests", *(f"--ignore={path}" for path in given)]
-    planned = [[[side_by_side, in_pairs], [with_docker]], [[alone]]]
+    planned = [[[side_by_side, in_pairs], [with_docker], [without]], [[alone]]]
     return [[[Run([*words, *options]) for words in lane] for lane in step] for step in planned]
 
 

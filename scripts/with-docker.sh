@@ -13,7 +13,7 @@ if [ "$(id -u)" -ne 0 ] || ! command -v dockerd >/dev/null 2>&1; then
     exec "$@"
 fi
 
-place=$(mktemp -d /tmp/fc-docker.XXXXXX)
+place=$(mktemp -d "${TMPDIR:-/tmp}/fc-docker.XXXXXX")
 dockerd --host "${DOCKER_HOST:-unix:///var/run/docker.sock}" --iptables=false --bridge=none --data-root "$place/data" --exec-root "$place/exec" \
     --pidfile "$place/dockerd.pid" >"$place/log" 2>&1 &
 daemon=$!
