@@ -48,7 +48,7 @@ _ENGINES = {
         "bubblewrap_kills", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets", "trial_kills",
     ),
     "integration": (
-        "cli_agents", "coding_agents", "push_docker", "ray_pipeline", "thin_wheel", "verify_legacy",
+        "cli_agents", "coding_agents", "push_docker", "thin_wheel", "verify_legacy",
     ),
     "snippets": ("seed_synthesis",),
 }  # fmt: skip

@@ -30,7 +30,7 @@ top, downloads = sys.argv[1:]
 place = os.path.join(downloads, "fc-byte-code")
 kept, missing = {}, []
 for directory, _, names in os.walk(top):
-    for source in (os.path.join(directory, name) for name in names if name.endswith(".py")):
+    for source in filter(os.path.isfile, (os.path.join(directory, name) for name in names if name.endswith(".py"))):
         with open(source, "rb") as file:
             said = b"\0".join((sys.version.encode(), os.fsencode(source), file.read()))
         kept[source] = os.path.join(place, hashlib.sha256(said).hexdigest())
