@@ -8,10 +8,10 @@ from typing import IO
 
 import pytest
 from scripts.run_tests import (
+    ENGINES,
     INTERRUPTED,
     PAIRED,
     TOGETHER,
-    WITH_DOCKER,
     Run,
     carried_out,
     counted,
@@ -36,20 +36,21 @@ def given(words: list[str], prefix: str = "") -> list[str]:
 
 def test_each_test_is_in_exactly_one_run() -> None:
     """The last run takes all tests but those that the others are given, with nothing beside it; options go to each."""
-    ((first, second), (docker,)), ((last,),) = steps(["-x"])
-    lists = (TOGETHER, WITH_DOCKER, PAIRED)
+    ((first, second), (docker,), (others,)), ((last,),) = steps(["-x"])
+    lists = (TOGETHER, ENGINES, PAIRED)
     assert tuple(tuple(given(run.words)) for run in (first, docker, second)) == lists
+    assert [word.replace("not docker", "docker") for word in others.words] == docker.words != others.words
     named = [path for paths in lists for path in paths]
     assert given(last.words, "--ignore=") == named and given(last.words) == ["tests"]
     assert all((ROOT / path).exists() for path in named) and len(set(named)) == len(named)
-    assert not [path for path in (*PAIRED, *WITH_DOCKER) if path.startswith(TOGETHER)]
-    assert {run.words[-1] for run in (first, docker, second, last)} == {"-x"}
+    assert not [path for path in (*PAIRED, *ENGINES) if path.startswith(TOGETHER)]
+    assert {run.words[-1] for run in (first, docker, others, second, last)} == {"-x"}
     assert last.words[:2] == docker.words[:2] == ["-n", "0"]
 
 
 def test_what_has_the_engine_to_itself_reads_no_clock() -> None:
-    """Beside it all cores compute."""
-    modules = [module for module in modules_of_tests() if module.name in WITH_DOCKER]
+    """Nor has a cluster to itself: beside it all cores compute."""
+    modules = [module for module in modules_of_tests() if module.name in ENGINES]
     assert not [module.name for module in modules if CLOCKS.search(module.text)]
 
 

@@ -97,6 +97,8 @@ def _differ(ours: JsonValue, theirs: JsonValue, path: str, *, soft: bool = False
     """The first difference between two descriptions; with `soft`, one of kind or shape does not count."""
     one, other = _node(ours), _node(theirs)
     kind, other_kind = str(one[0]), str(other[0])
+    if "tally" in (kind, other_kind):
+        return _tallied(one, other, path, soft=soft)
     if kind in ("skip", "cut"):
         return None
     if kind in NUMBERS and other_kind in NUMBERS:
@@ -114,8 +116,35 @@ def _differ(ours: JsonValue, theirs: JsonValue, path: str, *, soft: bool = False
         return Difference(path, shown(one), "malformed")
 
 
+def _tallied(one: Node, other: Node, path: str, *, soft: bool) -> Difference | None:
+    """tally: description, values seen, digests of texts and of integers, how many are not finite, sums, amounts."""
+    inner, other_inner = (_node(node[1]) if node[0] == "tally" and len(node) > 1 else node for node in (one, other))
+    unlike = _differ(inner, other_inner, path, soft=soft)
+    if unlike or soft or one[0] != other[0]:
+        return unlike
+    try:
+        alike = _same_tally(one[2:], other[2:])
+    except _MALFORMED:
+        alike = False
+    return None if alike else Difference(f"all of {path}", f"{one[2:3]} values", "others")
+
+
+def _same_tally(one: Node, other: Node) -> bool:
+    if (one[0], one[1], one[3]) != (other[0], other[1], other[3]):
+        return False
+    if one[2] is not None and other[2] is not None:
+        return one[2] == other[2]
+    rows = ([[float(_text(part)) for part in _list(side)] for side in node[4:6]] for node in (one, other))
+    (sums, amounts), (other_sums, other_amounts) = rows
+    scales = [max(pair) for pair in zip(amounts, other_amounts, strict=True)]
+    pairs = [*zip(sums, other_sums, scales, strict=True), *zip(amounts, other_amounts, scales, strict=True)]
+    return all(abs(ours - theirs) <= ATOL + RTOL * scale for ours, theirs, scale in pairs)
+
+
 def _close(one: Node, other: Node) -> bool:
     try:
+        if one[0] in _EXACT and other[0] not in _EXACT:
+            return abs(_complex(other) - int(_text(one[1]))) <= ATOL
         if one[0] in _EXACT:
             return int(_text(one[1])) == _integer(other)
         return close(_complex(one), _complex(other))
@@ -210,15 +239,25 @@ def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | Non
     """map: name of a class that is no dict, length, pairs."""
     if one[1:3] != other[1:3] and not soft:
         return Difference(path, shown(one), shown(other))
-    theirs = {repr(_list(pair)[0]): _list(pair)[1] for pair in _list(other[3])}
+    theirs = {_key(_list(pair)[0]): _list(pair)[1] for pair in _list(other[3])}
     for pair in _list(one[3]):
         key, value = _list(pair)
-        if repr(key) not in theirs:
+        if _key(key) not in theirs:
             return None if soft else Difference(f"{path}[{shown(_node(key))}]", shown(_node(value)), "no such key")
-        unlike = _differ(value, theirs[repr(key)], f"{path}[{shown(_node(key))}]", soft=soft)
+        unlike = _differ(value, theirs[_key(key)], f"{path}[{shown(_node(key))}]", soft=soft)
         if unlike:
             return unlike
     return None
+
+
+def _key(node: JsonValue) -> str:
+    """The description of a key, the same for numbers that are equal."""
+    if not isinstance(node, list) or not node:
+        return repr(node)
+    if isinstance(node[0], str) and node[0] in NUMBERS:
+        number = _integer(node)
+        return repr(node) if number is None else str(number)
+    return f"[{', '.join(map(_key, node))}]"
 
 
 def _objects(one: Node, other: Node, path: str, soft: bool) -> Difference | None:

@@ -15,6 +15,7 @@ from itertools import islice
 
 from .foreign import Later, Looked, Node, as_array, class_name, positions, reader
 from .report import TYPE_CHECKING
+from .tally import CONTAINERS, Left, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_NODES = 20_000
 MOST_BYTES = 200_000
-"""Of one capture: descriptions, and bytes of arrays and texts. What is beyond is not described."""
+"""Of one capture: descriptions, and bytes of arrays and texts. What is beyond is not described, but added up."""
 MOST_LOOKED = 200_000
 """Values that are looked at, and not described, where that is asked for."""
 DEEPEST = 10
@@ -37,8 +38,14 @@ _ORDERED = frozenset((int, str, bytes, bool))
 _PLAIN_MODULES = frozenset(("datetime", "decimal", "fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
 
 
+class _Always(Later):
+    """What is told also where the budget is spent."""
+
+
 class Describer:
     """Describes values within one budget; the same values and seed give the same descriptions in every process.
+
+    Where that leaves out a part of a plain container, a tally of all that is in it stands beside.
 
     thorough: looks at what is beyond the budget, and between the elements that are described, too, though nothing is
     said of it: work that was put off is done there.
@@ -50,15 +57,22 @@ class Describer:
         self._nodes = MOST_NODES
         self._bytes = MOST_BYTES
         self._path: list[int] = []
+        self._left = Left()
+        self._omitted = 0
+        self._within = False
 
     def anew(self) -> Describer:
-        """One with the same seed, and a budget of its own."""
-        return Describer(self._seed, thorough=self._beyond > 0)
+        """One with the same seed, and a budget of its own; what tallies may count is shared."""
+        found = Describer(self._seed, thorough=self._beyond > 0)
+        found._left = self._left
+        return found
 
     def take(self, told: Node) -> Node:
         """A description from elsewhere, at the cost of this budget."""
         self.spend(len(json.dumps(told)))
-        return told if self._bytes >= 0 else ["cut"]
+        if self._bytes >= 0:
+            return told
+        return ["tally", ["cut"], *told[2:]] if told[0] == "tally" else ["cut"]
 
     def spend(self, size: int) -> None:
         """Count bytes against the budget."""
@@ -80,23 +94,50 @@ class Describer:
 
     def _told(self, part: object) -> object:
         if isinstance(part, Later):
-            return self._told(["cut"] if self._bytes < 0 else part.tell())
+            spent = self._bytes < 0 and not isinstance(part, _Always)
+            return self._told(self._cut() if spent else part.tell())
         return [self._told(inner) for inner in part] if isinstance(part, list) else part
+
+    def _counted(self, value: object, looked: Looked, *, short: bool) -> Node:
+        """The description of a plain container; with a tally, where not all of it was seen or is told."""
+        before = self._omitted
+        told = self.tell(looked)
+        if not short and self._omitted == before:
+            return told
+        tally = Tally(self._left)
+        tally.add(value)
+        return ["tally", told, *tally.node()]
+
+    def _cut(self) -> Node:
+        self._omitted += 1
+        return ["cut"]
 
     def look(self, value: object) -> Looked:
         """A value taken apart; what raises while it is looked at is skipped with its reason."""
+        within, before = self._within, self._omitted
+        self._within = type(value) in CONTAINERS
+        try:
+            looked = self._looked(value)
+        finally:
+            self._within = within
+        if within or type(value) not in CONTAINERS:
+            return looked
+        short = self._omitted > before
+        return _Always(lambda: self._counted(value, looked, short=short))
+
+    def _looked(self, value: object) -> Looked:
         self._nodes -= 1
         is_cut = self._nodes < 0 or self._bytes < 0
         if is_cut:
             self._beyond -= 1
             if self._beyond < 0:
-                return ["cut"]
+                return self._cut()
         if id(value) in self._path or len(self._path) > DEEPEST:
             return ["skip", "nested too deeply"]
         self._path.append(id(value))
         try:
             looked = self._node(value)
-            return ["cut"] if is_cut else looked
+            return self._cut() if is_cut else looked
         except Exception as error:
             return ["skip", "it raises " + type(error).__name__]
         finally:
@@ -140,6 +181,7 @@ class Describer:
     def _sequence(self, name: str, value: list[object]) -> Node:
         at = self.positions(len(value), FULL_SEQUENCE)
         whole = len(at) == len(value)
+        self._omitted += not whole
         if _PLAIN.issuperset(map(type, value)):
             items: object = Later(lambda: [self._plain_node(value[i]) for i in at])
         else:
@@ -152,12 +194,13 @@ class Describer:
     def _plain_node(self, value: object) -> Node:
         """The description of a value of one of Python's own scalar types."""
         self._nodes -= 1
-        return ["cut"] if self._nodes < 0 or self._bytes < 0 else self._scalar(value)
+        return self._cut() if self._nodes < 0 or self._bytes < 0 else self._scalar(value)
 
     def _set(self, value: list[object]) -> Node:
         if _PLAIN.issuperset(map(type, value)):
             return ["set", len(value), Later(lambda: self._plain_set(value))]
         if len(value) > FULL_SEQUENCE:
+            self._omitted += 1
             self._look_through(value)
             return ["set", len(value), []]
         return ["set", len(value), sorted((self.node(item) for item in value), key=repr)]
@@ -170,6 +213,7 @@ class Describer:
     def _mapping(self, name: str, items: list[tuple[object, object]]) -> Node:
         size = len(items)
         if size > FULL_SEQUENCE:
+            self._omitted += 1
             self._look_through(value for _, value in items)
         if len(items) > FULL_SEQUENCE and all(type(key) in _ORDERED for key, _ in items):
             items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
