@@ -1,5 +1,6 @@
 """The six stages in their order: what a request means, what is done again, and what is left alone."""
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -343,7 +344,7 @@ class Pipeline:
         tools = SynthesisTools.of(self._settings, engine, self._store, self._request.agent)
         synthesis = Synthesis(
             engine,
-            Synthesizer(self._settings.agent_attempts, tools=tools),
+            Synthesizer(self._settings.agent_attempts, tools=tools, trace=logging.getLogger(__name__).info),
             reuse=not self._request.force,
             data_dir=self._data_dir,
             plan=self._request.plan,

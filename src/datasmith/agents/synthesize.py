@@ -1,6 +1,6 @@
 """Find build scripts that work for a commit: what worked before, plain recipes, its neighbours' scripts, an agent."""
 
-import logging
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -41,7 +41,6 @@ MOST_FAILURES = 6
 """Failures that an agent is shown, the newest ones."""
 
 Trace = Callable[[str], None]
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +77,12 @@ class Synthesized:
         return chosen[-1] if chosen else None
 
 
+def printed(line: str) -> None:
+    """A line of a search on standard output."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 class Synthesizer:
     """Finds the build context of a commit; every try is a row of build_attempts.
 
@@ -93,7 +98,7 @@ class Synthesizer:
         *,
         agent: str = "",
         tools: SynthesisTools | None = None,
-        trace: Trace = _LOG.info,
+        trace: Trace = printed,
         now: Callable[[], datetime] = utc_now,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -140,7 +140,7 @@ class BubblewrapEngine:
         below = self._layer(parent) if parent else None
         builder = {"base": self._build_base, "env": self._build_env, "pr": self._build_pr}[tier.kind]
         layer = builder(below, tier, log, limits or self._limits)
-        self._layers.call(layer, (tier.name, *tier.aliases))
+        self._layers.call(layer, (tier.name, *tier.aliases, layer.digest))
         return layer.ref()
 
     def _build_base(self, _parent: Layer | None, tier: Tier, log: Path, _limits: Limits) -> Layer:
@@ -293,7 +293,7 @@ class BubblewrapEngine:
             raise
 
     def _layer(self, image: ImageRef) -> Layer:
-        found = self._layers.get(image.name) or self._layers.find(image.digest)
+        found = self._layers.find(image.digest)
         if found is None:
             raise ContainerError(f"no layer {image.name} under {self._cache}")
         self._layers.note_use(found)

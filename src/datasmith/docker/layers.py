@@ -50,8 +50,8 @@ class Layer:
         return datetime.fromisoformat(self.facts["created_at"]) if "created_at" in self.facts else None
 
     def ref(self) -> ImageRef:
-        """The layer as an image."""
-        return ImageRef("bubblewrap", self.key, self.digest)
+        """The layer as an image; its digest finds it, whatever its name means later."""
+        return ImageRef("bubblewrap", self.name, self.digest)
 
 
 class LayerStore:

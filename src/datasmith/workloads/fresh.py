@@ -29,6 +29,8 @@ the arm's, whichever is least.
 It comes off both sides before a claim is judged: code that is no faster than base there stays so. Calls that take base
 less than this are not judged.
 """
+AS_LONG = 2.0
+"""Base may take so many times longer, or shorter, on rewritten texts; else these are inputs of another kind."""
 SLOWER_BESIDE = 1.25
 """Looking and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere."""
 CONFIDENCE = 0.95
@@ -56,6 +58,18 @@ def _pairs(measurements: Iterable[Measurement], arm: str) -> list[tuple[float, f
             times[launch.arm].setdefault(launch.round, []).append(median(launch.samples))
     inputs = sorted(times[BASE].keys() & times[arm].keys(), reverse=True)
     return [pair for at in inputs for pair in zip(times[BASE][at], times[arm][at], strict=False)]
+
+
+def takes_as_long(measurements: Sequence[Measurement]) -> bool:
+    """True where base takes about as long on the newest other inputs as on the suite's: they are of the same kind.
+
+    A text that nobody can read any more may be refused at once, by the best code, too.
+    """
+    ours = [launch for launch in measurements if launch.arm == BASE and launch.samples]
+    newest = min((launch.round for launch in ours if launch.round <= FRESH_ROUND), default=0)
+    fresh = [sample for launch in ours if launch.round == newest < 0 for sample in launch.samples]
+    rounds = [sample for launch in ours if launch.round >= 0 for sample in launch.samples]
+    return bool(fresh and rounds) and 1.0 / AS_LONG <= median(fresh) / median(rounds) <= AS_LONG
 
 
 def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float) -> bool:

@@ -27,7 +27,7 @@ TAMPERED = "tampered_or_unreliable"
 """Every reason that says that inside and outside disagree begins with this."""
 
 
-Moved = Literal["texts", "everything", "numbers", "seeds"]
+Moved = Literal["letters", "texts", "everything", "numbers", "seeds"]
 
 
 @dataclass(frozen=True, slots=True)

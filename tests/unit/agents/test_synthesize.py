@@ -257,8 +257,8 @@ def test_secrets_do_not_get_into_the_rows(tmp_path: Path) -> None:
     assert "cloning with" in str(bench.rows()[0]["stderr"]) and token not in str(bench.rows())
 
 
-def test_the_public_call_gives_a_context_or_none(tmp_path: Path) -> None:
-    """As the project page calls it: with a payload of pins, and scripts of one's own over ours."""
+def test_the_public_call_gives_a_context_or_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the project page calls it: with a payload of pins, and scripts of one's own over ours; it prints its trace."""
     bench = Bench(tmp_path, builds_with("mine"), relocked="numpy==1.26.0 --hash=sha256:0\n")
     bench.store.upsert("pull_requests", [{"owner": "acme", "repo": "calc", "issue_number": 12, "created_at": DAY}])
     asked = {
@@ -268,7 +268,9 @@ def test_the_public_call_gives_a_context_or_none(tmp_path: Path) -> None:
     context = bench.synthesizer.run(**asked, verifier=Verdict(), base_context=DockerContext({PKG: "mine"}))  # type: ignore[arg-type]
     assert context is not None and context.texts[PKG] == "mine" and context.texts[LOCK].startswith("numpy==1.26.0")
     other = {**asked, "sha": "b" * 40}
-    assert bench.synthesizer.run(**other, verifier=Verdict(False)) is None  # type: ignore[arg-type]
+    printing = Synthesizer(tools=bench.synthesizer.tools)
+    assert printing.run(**other, verifier=Verdict(False)) is None  # type: ignore[arg-type]
+    assert capsys.readouterr().out.startswith("Checking cache for acme/calc")
 
 
 def test_packages_are_locked_as_of_the_commits_day(tmp_path: Path) -> None:

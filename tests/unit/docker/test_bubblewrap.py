@@ -14,6 +14,7 @@ from datasmith.docker.bubblewrap_root import debian_root
 from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.cli_build import template
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, Limits, Mount, Tier
+from datasmith.docker.layers import LayerStore
 from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable
 from tests.sandboxes import embedded_engine
 
@@ -130,15 +131,16 @@ def test_an_environment_that_was_not_changed_is_kept_once(tmp_path: Path) -> Non
     env = env_image(engine, tmp_path)
     alone = pr_image(engine, env, b"echo 1 >$FC_WORKDIR/f", tmp_path)
     other = pr_image(engine, env, b"echo changed >$FC_ENV/lib/one", tmp_path)
-    layers = tmp_path / "cache/layers"
-    assert not (layers / alone.name / "env").exists()
-    two = layers / other.name / "env/lib/two"
-    assert two.samefile(layers / env.name / "env/lib/two")
+    layers = LayerStore(tmp_path / "cache/layers")
+    env_layer, alone_layer, other_layer = (layers.find(image.digest) for image in (env, alone, other))
+    assert env_layer and alone_layer and other_layer
+    assert not (alone_layer.path / "env").exists()
+    assert (other_layer.path / "env/lib/two").samefile(env_layer.path / "env/lib/two")
     for image, expected in ((alone, "one\n"), (other, "changed\n")):
         with engine.start(image, writable_env=True) as container:
             assert container.exec(["cat", f"{ENV_PREFIX}/lib/one"], timeout=LONG).text == expected
             assert container.exec(["sh", "-c", f"echo broken >>{ENV_PREFIX}/lib/two"], timeout=LONG).ok
-    assert two.read_text() == "two\n"
+    assert (env_layer.path / "env/lib/two").read_text() == "two\n"
 
 
 def test_a_shared_environment_is_not_written_from_outside(tmp_path: Path) -> None:

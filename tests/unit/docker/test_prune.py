@@ -8,7 +8,7 @@ import pytest
 
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import ImageRef, Tier
-from datasmith.docker.layers import LayerStore
+from datasmith.docker.layers import Layer, LayerStore
 from datasmith.docker.prune import prune
 from tests.sandboxes import embedded_engine
 
@@ -21,10 +21,16 @@ def built(engine: BubblewrapEngine, place: Path, name: str, below: ImageRef) -> 
     return engine.build(below, Tier("pr", f"{name}:1", ("s.sh",), {"s.sh": script}), log=place / "log")
 
 
+def found(store: LayerStore, image: ImageRef) -> Layer:
+    """Where an image lies."""
+    layer = store.find(image.digest)
+    assert layer
+    return layer
+
+
 def aged(store: LayerStore, image: ImageRef, days: int) -> None:
     """Let an image be last used so long ago."""
-    layer = store.get(image.name)
-    assert layer
+    layer = found(store, image)
     then = (datetime.now(UTC) - timedelta(days=days)).timestamp()
     for name in ("used", "layer.json"):
         os.utime(layer.path / name, (then, then))
@@ -45,10 +51,10 @@ def test_what_was_not_used_goes_and_what_something_stands_on_stays(tmp_path: Pat
     engine.start(used).stop()
     before = datetime.now(UTC) - timedelta(days=30)
     for delete in (False, True):
-        found = [(item.kind, item.name) for item in prune(cache, before=before, delete=delete)]
-        assert found == [("layer", "old:1"), ("source", "a.tar.gz")]
+        told = [(item.kind, item.name) for item in prune(cache, before=before, delete=delete)]
+        assert told == [("layer", "old:1"), ("source", "a.tar.gz")]
         assert (source.exists(), engine.inspect("old:1") is None) == (not delete, delete)
-    assert engine.inspect("used:1") == used and engine.inspect("base:1") == base
+    assert used.name == "used:1" and engine.inspect("used:1") == used and engine.inspect("base:1") == base
     assert built(engine, tmp_path, "old", base).digest == old.digest
     for image in (base, old, used):
         aged(store, image, 40)
@@ -63,6 +69,6 @@ def test_a_layer_that_is_being_worked_on_stays(tmp_path: Path) -> None:
     engine, store = embedded_engine(cache), LayerStore(cache / "layers")
     base = engine.build(None, Tier("base", "base:1", (), {}), log=tmp_path / "log")
     aged(store, base, 40)
-    with store._lock(base.name):
+    with store._lock(found(store, base).key):
         assert list(prune(cache, before=datetime.now(UTC) - timedelta(days=1), delete=True)) == []
     assert engine.inspect("base:1") == base

@@ -13,7 +13,7 @@ import pytest
 from datasmith.docker.engine import ExecResult
 from datasmith.evaluation.outcome import after_timing
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload, agent_arm
-from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, proven
+from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, proven, takes_as_long
 from datasmith.workloads.launch import Moved
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.summary import summarise
@@ -165,6 +165,17 @@ def test_launches_are_paired_by_their_inputs() -> None:
     expected = [math.log(2), math.log(2)]
     assert fresh_ratios(launches, AGENT) == pytest.approx(expected)
     assert fresh_ratios(sorted(launches, key=lambda launch: launch.arm), AGENT) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("fresh_s", "alike"), [(1.0, True), (1.9, True), (0.55, True), (2.1, False), (0.4, False)])
+def test_rewritten_texts_are_inputs_of_the_same_kind_where_base_takes_as_long(fresh_s: float, alike: bool) -> None:
+    """The newest ones count; without any, or without rounds, nothing is said."""
+    rounds = [Measurement("m.time_x", BASE, at, (1.0,), 1, 0.1, 0.1, 0) for at in range(3)]
+    older = Measurement("m.time_x", BASE, FRESH_ROUND, (9.0,), 1, 0.1, 0.1, 0)
+    newest = Measurement("m.time_x", BASE, FRESH_ROUND - 1, (fresh_s,), 1, 0.1, 0.1, 0)
+    theirs = Measurement("m.time_x", AGENT, FRESH_ROUND - 1, (9.0,), 1, 0.1, 0.1, 0)
+    assert takes_as_long([*rounds, older, newest, theirs]) is alike
+    assert not takes_as_long(rounds) and not takes_as_long([newest])
 
 
 def test_a_cache_that_merged_code_has_too_is_a_good_one() -> None:

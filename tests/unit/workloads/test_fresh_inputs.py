@@ -45,6 +45,16 @@ class Cached:
     def time_cached(self, data):
         work(len(data))
 
+def time_documented():
+    '''A text about this function, which is none of its inputs.'''
+    work("some words and some more words")
+
+def time_only_documented():
+    '''A text about this function, which is none of its inputs.'''
+    if False:
+        raise ValueError("a text about what went wrong here")
+    work(1)
+
 VERSIONS = ["1.0", "2.1"]
 
 class Texts:
@@ -215,6 +225,30 @@ def test_numbers_in_texts_move_where_that_is_asked_for() -> None:
     moved = str(draw.moved("1.20rc3"))
     assert moved != "1.20rc3" and re.fullmatch(r"[1-9]\.2[1-9]rc3", moved)
     assert Draw(5, 1).moved("1.20rc3") == "1.20rc3"
+
+
+def test_letters_of_long_texts_are_exchanged() -> None:
+    """In all texts of an input in the same way; what may be a name stays, and so does all where it is not asked for."""
+    text = "Some words, and some MORE words of 12 letters"
+    made = [str(Draw(5, number, texts=True, letters=True).moved(text)) for number in range(INPUTS)]
+    assert len({text, *made}) == INPUTS + 1
+    for other in made:
+        words, before = other.split(), text.split()
+        assert [(len(word), word.isupper()) for word in words] == [(len(word), word.isupper()) for word in before]
+        assert words[3] == words[0].lower() == words[3].lower() and words[4] == words[4].upper()
+        assert words[1].strip(",") == words[5]
+    draw = Draw(5, 1, texts=True, letters=True)
+    assert draw.moved("mean") == "mean" and draw.moved("a short text") == "a short text"
+    assert Draw(5, 1, texts=True).moved("words without any number in them") == "words without any number in them"
+
+
+def test_texts_without_numbers_are_new_to_the_process(library: Library, made: Callable[..., TimeBenchmark]) -> None:
+    """What says something of the code, or of what went wrong, is no input."""
+    time_fresh(made("time_documented"), 5, "letters")
+    asked = {str(given[0]) for given in library.asked}
+    assert len(asked) == INPUTS and "some words and some more words" not in asked
+    with pytest.raises(NothingToMove):
+        time_fresh(made("time_only_documented"), 5, "letters")
 
 
 def test_texts_are_new_to_the_process(library: Library, made: Callable[..., TimeBenchmark]) -> None:

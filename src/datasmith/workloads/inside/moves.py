@@ -7,6 +7,7 @@ import math
 import re
 import sys
 from random import Random
+from string import ascii_lowercase, ascii_uppercase
 
 from .report import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ _SEEDING = frozenset(
 """Functions and arguments by these names take a seed."""
 _IN_TEXT = re.compile(r"(?<![A-Za-z_\d])\d+")
 """A number in a text; in `float64` or `x1` it is part of a name."""
+PROSE = 20
+"""A text of so many letters, and with white space, is no name of anything: its letters may be others."""
 
 
 class Draw:
@@ -36,13 +39,15 @@ class Draw:
 
     twist: the launch's number, which the host draws; number: which of its inputs, 0 being that of the warm-up. The
     same value always becomes the same one in one input. texts: the numbers that stand in texts are other ones, too.
+    letters: those of long texts are exchanged for one another, in all texts of an input in the same way.
     """
 
-    def __init__(self, twist: int, number: int, *, texts: bool = False) -> None:
+    def __init__(self, twist: int, number: int, *, texts: bool = False, letters: bool = False) -> None:
         self.seed = twist + number
         self._twist = twist
         self._number = number % INPUTS
         self._texts = texts
+        self._letters = _exchanged(Random(f"{self.seed} letters")) if letters else {}
 
     def moved(self, value: object) -> object:
         """A number a little away from this one, or a text with such numbers; a small integer and all else stay."""
@@ -51,7 +56,10 @@ class Draw:
         if type(value) is float and value not in (0.0, 1.0, -1.0, 0.5) and abs(value) < 1e15:
             share = LEAST_SHARE + self.spread(value) * (MOST_SHARE - LEAST_SHARE)
             return value * (1.0 + share if abs(value) >= 1.0 else 1.0 - share)
-        return _IN_TEXT.sub(self._digit, value) if self._texts and type(value) is str else value
+        if type(value) is not str or not self._texts:
+            return value
+        digits = _IN_TEXT.sub(self._digit, value)
+        return digits.translate(self._letters) if self._letters and _is_prose(digits) else digits
 
     def spread(self, value: object) -> float:
         """A number from 0 to 1 for this input, which those of the launch's other inputs are well away from."""
@@ -65,6 +73,16 @@ class Draw:
     def _digit(self, found: re.Match[str]) -> str:
         others = [digit for digit in "123456789" if digit != found[0][-1]]
         return found[0][:-1] + others[self._nth(found.string, len(others))]
+
+
+def _exchanged(drawn: Random) -> dict[int, str]:
+    """Each letter's other one, for both cases the same."""
+    order = drawn.sample(range(len(ascii_lowercase)), len(ascii_lowercase))
+    return {ord(case[at]): case[other] for case in (ascii_lowercase, ascii_uppercase) for at, other in enumerate(order)}
+
+
+def _is_prose(text: str) -> bool:
+    return any(map(str.isspace, text)) and sum(map(str.isalpha, text)) >= PROSE
 
 
 class Moves:
@@ -120,15 +138,23 @@ class Moves:
 class Move(ast.NodeTransformer):
     """Moves what stands in a piece of code.
 
-    what: "seeds": only those of generators; "numbers": all numbers as well; "everything", "texts": also what
+    what: "seeds": only those of generators; "numbers": all numbers as well; "everything", "texts", "letters": also what
     comprehensions and assignments yield, where `sets_up`: the code makes inputs, and is not timed.
     """
 
     def __init__(self, draw: Draw, what: str, *, sets_up: bool) -> None:
         self._draw = draw
         self._numbers = what != "seeds"
-        self._values = what in ("texts", "everything") and sets_up
+        self._values = what in ("letters", "texts", "everything") and sets_up
         self.changes = 0
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """A text that stands alone is a comment."""
+        return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """What an error says is no input."""
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """The arguments of `random.Random(7)`, `np.random.seed(size)`, `default_rng(42)`."""
