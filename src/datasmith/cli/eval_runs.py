@@ -52,7 +52,7 @@ def list_runs(runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
         for state in found:
             sheet.add(*_row(state))
         sheet.show(output())
-    else:
+    elif not problems:
         print(f"no runs in {runs_dir}: {FIRST_RUN}")
     if problems:
         raise TrialError("; ".join(problems))

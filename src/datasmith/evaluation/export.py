@@ -32,6 +32,10 @@ def export_tasks(folders: Sequence[Path], output: Path, harness: Harness, *, for
     there = [output / folder.name for folder in folders if (output / folder.name).exists()]
     if there and not force:
         raise ConfigError(f"--output {output}: {there[0].name} is there already (example: --force)")
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"--output {output}: {error.strerror} (example: --output harbor-tasks)") from error
     write = _for_harbor if harness == "harbor" else _for_terminal_bench
     return tuple(write(folder, output) for folder in folders)
 

@@ -252,7 +252,8 @@ def _start(
     known = [name for name in config.task_ids if name in earlier.config.task_ids]
     changes += [f"task {name}: its files changed" for name in known if locked.get(name) != digests[name]]
     if here and earlier.machine != here:
-        changes.append(f"machine: {earlier.machine.cpu_model} -> {here.cpu_model}, or its cores, memory or kernel")
+        pairs = [(name, getattr(earlier.machine, name), value) for name, value in here]
+        changes += [f"machine.{name}: {was} -> {value}" for name, was, value in pairs if was != value]
     if changes:
         raise ConfigError(
             f"--run-id {folder.root.name}: this run exists with another configuration: {'; '.join(changes)} "

@@ -20,6 +20,7 @@ from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import RunFolder, read_record
 from datasmith.redact import redact
+from datasmith.tar_members import DAMAGE, open_tar
 from datasmith.tasks.dataset import Dataset
 from datasmith.tasks.folder import read_task, task_digest
 
@@ -58,10 +59,12 @@ def write_submission(folder: RunFolder, target: Path) -> Checked:
     Raises:
         TrialError: the run is not complete, its records do not follow from its raw files, or a file holds what has
             the form of a secret; names each. Nothing is written.
-        ConfigError: `target` cannot be written.
+        ConfigError: `target` cannot be written, or is something else than a submission.
     """
     if target.is_dir():
         raise ConfigError(f"--to {target}: is a directory (example: --to my-run.tar.gz)")
+    if target.exists() and not _is_submission(target):
+        raise ConfigError(f"--to {target}: is there already, and is no submission (example: --to my-run.tar.gz)")
     names = sorted(_belonging(folder.root))
     found = _check(folder, names)
     if found:
@@ -161,6 +164,16 @@ def _belongs(name: str) -> bool:
         return name in _TOP
     hidden = any(part.startswith(".") or part in _NOT_OURS for part in parts)
     return parts[0] == "trials" and len(parts) in _DEPTHS and not hidden and PurePosixPath(name).suffix in _KINDS
+
+
+def _is_submission(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with open_tar(path) as archive:
+            return MANIFEST in archive.getnames()
+    except (OSError, *DAMAGE):
+        return False
 
 
 def _packed(root: Path, names: Sequence[str], manifest: Manifest) -> bytes:

@@ -72,12 +72,15 @@ def test_a_complete_run_is_packed_and_holds_what_it_says(run: RunFolder) -> None
 
 
 def test_a_place_that_cannot_be_written_is_left_as_it_was(run: RunFolder, tmp_path: Path) -> None:
-    """A directory as the file, or one that does not exist: said with an example, and no draft stays."""
+    """A directory as the file, one that does not exist, or another file: said with an example, and no draft stays."""
     before = sorted(tmp_path.rglob("*"))
-    for target in (tmp_path, tmp_path / "nowhere/mine.tar.gz"):
+    mine = tmp_path / "notes.md"
+    mine.write_text("precious")
+    before.append(mine)
+    for target in (tmp_path, tmp_path / "nowhere/mine.tar.gz", mine):
         with pytest.raises(ConfigError, match=r"--to .*example: --to my-run\.tar\.gz"):
             write_submission(run, target)
-    assert sorted(tmp_path.rglob("*")) == before
+    assert sorted(tmp_path.rglob("*")) == sorted(before) and mine.read_text() == "precious"
 
 
 def _better_score(run: RunFolder) -> None:
