@@ -208,7 +208,8 @@ def _sequences(one: Node, other: Node, path: str, soft: bool) -> Difference | No
         unlike = _differ(ours, theirs, f"{path}[{position}]", soft=soft)
         if unlike:
             return unlike
-    return _sums(one[5], other[5], path)
+    # Numbers of numpy in a list have no sums; they are in its tally.
+    return None if one[5] is None or other[5] is None else _sums(one[5], other[5], path)
 
 
 def _sums(ours: JsonValue, theirs: JsonValue, path: str) -> Difference | None:

@@ -81,6 +81,7 @@ EQUAL: dict[str, tuple[object, object]] = {
     "41 almost the integer 0": (0, 1e-9),
     "51 keys that are equal": ({1: 2, (3, True): 4}, {1.0: 2, (3.0, 1): 4}),
     "a long list, with other rounding": (ROWS, [[x * (1 + 1e-9) for x in row] for row in ROWS]),
+    "many scalars of numpy, as numbers": ([np.int64(i) for i in range(5000)], list(range(5000))),
     "a long list of integers, as floats": ([list(range(300))] * 100, [[float(x) for x in range(300)]] * 100),
     "43 nan": (NAN, NAN),
     "43 array with nan": (np.array([1.0, NAN]), np.array([1.0, NAN])),

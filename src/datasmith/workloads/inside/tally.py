@@ -20,6 +20,12 @@ if TYPE_CHECKING:
         def tolist(self) -> list[object]:
             """Its elements."""
 
+    class Scalar(Protocol):
+        """A scalar of numpy."""
+
+        def item(self) -> object:
+            """The plain value that it holds."""
+
 
 MOST_SEEN = 1_000_000
 """Values that all tallies of one launch count; what is beyond is in none."""
@@ -83,8 +89,8 @@ class Tally:
         elif isinstance(value, complex) and kind is complex:
             self._number(value.real)
             self._number(value.imag)
-        elif is_numpy(value, "ndarray") and is_static(kind):
-            self._array(value, depth)  # type: ignore[arg-type]
+        elif is_static(kind):
+            self._numpy(value, depth)
 
     def _number(self, value: float) -> None:
         if type(value) is float:
@@ -124,9 +130,16 @@ class Tally:
         else:
             self._text(b"%d" % len(value))
 
-    def _array(self, value: Array, depth: int) -> None:
-        if value.size <= self._left.seen and getattr(value.dtype, "kind", "") in "biufc":
-            self.add(value.tolist(), depth + 1)
+    def _numpy(self, value: object, depth: int) -> None:
+        """An array, and a scalar as the plain number that it holds; nothing of any other object."""
+        if is_numpy(value, "ndarray"):
+            array: Array = value  # type: ignore[assignment]
+            if array.size <= self._left.seen and getattr(array.dtype, "kind", "") in "biufc":
+                self.add(array.tolist(), depth + 1)
+        elif is_numpy(value, "generic"):
+            scalar: Scalar = value  # type: ignore[assignment]
+            self._seen -= 1
+            self.add(scalar.item(), depth + 1)
 
 
 def _is_exact(value: object) -> bool:
