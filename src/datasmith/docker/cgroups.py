@@ -67,7 +67,7 @@ class Group:
 
     def pids(self) -> frozenset[int]:
         """What runs in the group now, and in its subgroups."""
-        files = [file for path in dict.fromkeys(self.directories.values()) for file in path.rglob("cgroup.procs")]
+        files = [place / "cgroup.procs" for place in self._places()]
         return frozenset(int(word) for file in files for word in _words(file))
 
     def empty(self, patience_s: float = 30.0) -> bool:
@@ -84,9 +84,13 @@ class Group:
     def remove(self) -> None:
         """Empty and delete the group and its subgroups; a second call does nothing."""
         self.empty()
-        for path in dict.fromkeys(self.directories.values()):
-            for directory in [*(entry for entry in path.glob("*") if entry.is_dir()), path]:
-                _remove_directory(directory)
+        for place in self._places():
+            _remove_directory(place)
+
+    def _places(self) -> list[Path]:
+        """The directories of the group and its subgroups, the innermost first; one that goes meanwhile is left out."""
+        tops = dict.fromkeys(self.directories.values())
+        return [Path(place) for top in tops for place, _, _ in os.walk(top, topdown=False)]
 
 
 @dataclass(frozen=True, slots=True)

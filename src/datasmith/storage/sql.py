@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
@@ -26,6 +27,7 @@ from datasmith.storage.window_lock import Holder, advisory_lock
 
 BUSY_S = 60.0
 """How long a writer waits for another process's transaction on the same SQLite file."""
+_BUSY_STEP_S = 0.01
 
 _WRITES = {"fc_begin": "BEGIN IMMEDIATE"}
 """SQLite takes the write lock when the transaction begins: it can wait for it then, and only then."""
@@ -273,7 +275,7 @@ class SqlStore:
             self._sqlite_name(), uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
         if self._writable:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA case_sensitive_like = ON")
         return connection
@@ -287,6 +289,20 @@ class SqlStore:
         # Nobody has the file open where there is no write-ahead log: then SQLite need not create one to read it.
         unused = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
         return f"file:{quote(str(path))}?mode=ro{unused}"
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch a file to write-ahead logging; SQLite itself does not wait while another process does that."""
+    deadline = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(_BUSY_STEP_S)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:

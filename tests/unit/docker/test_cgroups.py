@@ -30,6 +30,24 @@ def joined(group: Group, script: str, *words: str) -> process.Completed:
     return process.run(["sh", "-c", f"{entries}; {script}", "sh", *words], timeout=30)
 
 
+def test_a_group_is_read_while_those_of_its_commands_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is gone when it is looked at holds no process; a group that is gone is removed."""
+    (tmp_path / "group/command").mkdir(parents=True)
+    list_of = os.scandir
+
+    def listed(path: str) -> object:
+        if Path(path).name == "command":
+            (tmp_path / "group/command").rmdir()
+        return list_of(path)
+
+    monkeypatch.setattr(os, "scandir", listed)
+    group = Group({"v2": tmp_path / "group", "cpuset": tmp_path / "group"})
+    assert not group.pids()
+    group.remove()
+    group.remove()
+    assert not (tmp_path / "group").exists()
+
+
 def test_the_counter_counts_what_ran_inside(group: Group) -> None:
     """Two tenths of a second of work are seen, in a group that started at zero."""
     before = group.cpu_seconds()

@@ -1,6 +1,7 @@
 """Opening a database: where it is, what is wrong with it, and what a dry run leaves behind."""
 
 import sqlite3
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -161,6 +162,22 @@ def test_a_reader_does_not_wait_for_a_writer(tmp_path: Path) -> None:
         writer.execute("COMMIT")
         assert store.select("pull_requests") == []
     writer.close()
+
+
+def test_a_new_file_that_another_process_is_writing_is_waited_for(tmp_path: Path) -> None:
+    """SQLite does not wait by itself where the file is to be switched to write-ahead logging."""
+    path = tmp_path / "fc.sqlite"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("CREATE TABLE theirs (x)")
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(sqlite3.OperationalError, match="locked"):
+        sqlite3.connect(path).execute("PRAGMA journal_mode = WAL")
+    ends = threading.Timer(0.3, other.close)
+    ends.start()
+    with SqlStore.at(path) as store:
+        store.migrate()
+        assert len(store.select("repositories")) == 0
+    ends.join()
 
 
 def test_an_error_inside_a_transaction_is_ours(tmp_path: Path) -> None:
