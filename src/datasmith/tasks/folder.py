@@ -229,13 +229,8 @@ def read_task(folder: Path) -> Task:
     try:
         return _parse(folder)
     except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
-        told = str(error) if isinstance(error, _NotJson) else f"{type(error).__name__}: {error}"
-        problems = _problems(error) if isinstance(error, ValidationError) else [told]
+        problems = _problems(error) if isinstance(error, ValidationError) else [f"{type(error).__name__}: {error}"]
         raise InvalidTask([f"{folder.name}: {problem}" for problem in problems]) from error
-
-
-class _NotJson(ValueError):
-    """Says which file."""
 
 
 def _is_own_file(folder: Path, name: str) -> bool:
@@ -253,7 +248,7 @@ def _parse(folder: Path) -> Task:
     try:
         expected: dict[str, Any] = json.loads(_text(folder / "tests/expected.json"))
     except json.JSONDecodeError as error:
-        raise _NotJson(f"tests/expected.json: is no JSON: {error}") from error
+        raise InvalidTask([f"{folder.name}: tests/expected.json: is no JSON: {error}"]) from error
     names = sorted(path.name for path in (folder / "environment").iterdir() if path.name != "repo.tar.gz")
     linked = [name for name in names if not _is_own_file(folder, f"environment/{name}")]
     if linked:

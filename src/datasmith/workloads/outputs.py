@@ -126,7 +126,7 @@ def _tallied(one: Node, other: Node, path: str, *, soft: bool) -> Difference | N
         alike = _same_tally(one[2:], other[2:])
     except _MALFORMED:
         alike = False
-    return None if alike else Difference(f"all of {path}", f"{one[2:3]} values", "others")
+    return None if alike else Difference(f"all of {path}", shown(one), "others")
 
 
 def _same_tally(one: Node, other: Node) -> bool:
@@ -143,10 +143,9 @@ def _same_tally(one: Node, other: Node) -> bool:
 
 def _close(one: Node, other: Node) -> bool:
     try:
-        if one[0] in _EXACT and other[0] not in _EXACT:
-            return abs(_complex(other) - int(_text(one[1]))) <= ATOL
         if one[0] in _EXACT:
-            return int(_text(one[1])) == _integer(other)
+            expected, found = int(_text(one[1])), _integer(other)
+            return abs(_complex(other) - expected) <= ATOL if found is None else found == expected
         return close(_complex(one), _complex(other))
     except _MALFORMED:
         return False
@@ -243,9 +242,10 @@ def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | Non
     theirs = {_key(_list(pair)[0]): _list(pair)[1] for pair in _list(other[3])}
     for pair in _list(one[3]):
         key, value = _list(pair)
-        if _key(key) not in theirs:
-            return None if soft else Difference(f"{path}[{shown(_node(key))}]", shown(_node(value)), "no such key")
-        unlike = _differ(value, theirs[_key(key)], f"{path}[{shown(_node(key))}]", soft=soft)
+        same, place = _key(key), f"{path}[{shown(_node(key))}]"
+        if same not in theirs:
+            return None if soft else Difference(place, shown(_node(value)), "no such key")
+        unlike = _differ(value, theirs[same], place, soft=soft)
         if unlike:
             return unlike
     return None
@@ -361,6 +361,7 @@ _KINDS: dict[str, Callable[[Node, Node, str, bool], Difference | None]] = {
     "array": _arrays,
 }
 _WORDS: dict[str, Callable[[Node], str]] = {
+    "tally": lambda rest: f"{rest[1]} values",
     "none": lambda _rest: "None",
     "bool": lambda rest: str(rest[0]),
     "int": lambda rest: str(rest[0]),

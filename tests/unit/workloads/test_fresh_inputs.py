@@ -208,7 +208,7 @@ def test_numbers_move_a_little_and_always_alike() -> None:
 @pytest.mark.parametrize("twist", [0, 1, 4242, 999_999])
 def test_no_input_of_a_launch_comes_again(value: object, twist: int) -> None:
     """Nor one that is so near to another that the answer may be the same; and none follows from the one before."""
-    made = [Draw(twist, number, texts=True).moved(value) for number in range(INPUTS)]
+    made = [Draw(twist, number, "texts").moved(value) for number in range(INPUTS)]
     assert len(set(made)) == INPUTS and value not in made
     if isinstance(value, float):
         numbers = sorted(float(str(one)) for one in made)
@@ -220,7 +220,7 @@ def test_no_input_of_a_launch_comes_again(value: object, twist: int) -> None:
 
 def test_numbers_in_texts_move_where_that_is_asked_for() -> None:
     """Versions and dates, also in lists of the module; parts of names stay, and each text has a change of its own."""
-    draw = Draw(5, 1, texts=True)
+    draw = Draw(5, 1, "texts")
     assert draw.moved("float64 x_1 utf8 name") == "float64 x_1 utf8 name"
     moved = str(draw.moved("1.20rc3"))
     assert moved != "1.20rc3" and re.fullmatch(r"[1-9]\.2[1-9]rc3", moved)
@@ -230,16 +230,16 @@ def test_numbers_in_texts_move_where_that_is_asked_for() -> None:
 def test_letters_of_long_texts_are_exchanged() -> None:
     """In all texts of an input in the same way; what may be a name stays, and so does all where it is not asked for."""
     text = "Some words, and some MORE words of 12 letters"
-    made = [str(Draw(5, number, texts=True, letters=True).moved(text)) for number in range(INPUTS)]
+    made = [str(Draw(5, number, "letters").moved(text)) for number in range(INPUTS)]
     assert len({text, *made}) == INPUTS + 1
     for other in made:
         words, before = other.split(), text.split()
         assert [(len(word), word.isupper()) for word in words] == [(len(word), word.isupper()) for word in before]
         assert words[3] == words[0].lower() == words[3].lower() and words[4] == words[4].upper()
         assert words[1].strip(",") == words[5]
-    draw = Draw(5, 1, texts=True, letters=True)
+    draw = Draw(5, 1, "letters")
     assert draw.moved("mean") == "mean" and draw.moved("a short text") == "a short text"
-    assert Draw(5, 1, texts=True).moved("words without any number in them") == "words without any number in them"
+    assert Draw(5, 1, "texts").moved("words without any number in them") == "words without any number in them"
 
 
 def test_texts_without_numbers_are_new_to_the_process(library: Library, made: Callable[..., TimeBenchmark]) -> None:

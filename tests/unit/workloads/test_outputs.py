@@ -126,6 +126,7 @@ UNLIKE: dict[str, tuple[object, object]] = {
     "one of many texts": ([f"k{i}" for i in range(5000)], [f"k{i}" if i != 1234 else "k" for i in range(5000)]),
     "sets of many tuples": ({("k", i) for i in range(2000)}, {("k", i) for i in range(1, 2001)}),
     "a long mapping": ({f"k{i}": (i,) for i in range(5000)}, {f"k{i}": (i if i != 1234 else 0,) for i in range(5000)}),
+    "42 a float that lies next to a large integer": (2**53 + 1, float(2**53)),
     "42 an integer and nan": (1, NAN),
     "44 inf and -inf": (INF, -INF),
     "46 lengths": ([1, 2], [1, 2, 3]),

@@ -15,7 +15,7 @@ from itertools import islice
 
 from .foreign import Later, Looked, Node, as_array, class_name, positions, reader
 from .report import TYPE_CHECKING
-from .tally import CONTAINERS, Left, Tally
+from .tally import CONTAINERS, DEEPEST, Left, Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +27,6 @@ MOST_BYTES = 200_000
 """Of one capture: descriptions, and bytes of arrays and texts. What is beyond is not described, but added up."""
 MOST_LOOKED = 200_000
 """Values that are looked at, and not described, where that is asked for."""
-DEEPEST = 10
 FULL_SEQUENCE = 1000
 """A longer sequence is described by some of its elements, and the sum of its numbers."""
 SHOWN_TEXT = 200

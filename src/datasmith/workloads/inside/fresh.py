@@ -66,7 +66,7 @@ class Inputs:
         Raises:
             NothingToMove: its inputs would be the same ones.
         """
-        draw = Draw(twist, number, texts=self._what in ("letters", "texts"), letters=self._what == "letters")
+        draw = Draw(twist, number, self._what)
         changes, moves = self._move_values(draw), Moves(draw)
         for function in (*self._setups, self._cache):
             changes += self._rewrite(function, Move(draw, self._what, sets_up=True), moves)

@@ -38,16 +38,16 @@ class Draw:
     """Which other numbers one input of a launch is made of: all the launch's inputs differ, none follows from another.
 
     twist: the launch's number, which the host draws; number: which of its inputs, 0 being that of the warm-up. The
-    same value always becomes the same one in one input. texts: the numbers that stand in texts are other ones, too.
-    letters: those of long texts are exchanged for one another, in all texts of an input in the same way.
+    same value always becomes the same one in one input. what: with "texts", the numbers that stand in texts are other
+    ones, too; with "letters" those of long texts are exchanged as well, in all texts of an input in the same way.
     """
 
-    def __init__(self, twist: int, number: int, *, texts: bool = False, letters: bool = False) -> None:
+    def __init__(self, twist: int, number: int, what: str = "numbers") -> None:
         self.seed = twist + number
         self._twist = twist
         self._number = number % INPUTS
-        self._texts = texts
-        self._letters = _exchanged(Random(f"{self.seed} letters")) if letters else {}
+        self._texts = what in ("letters", "texts")
+        self._letters = _exchanged(Random(f"{self.seed} letters")) if what == "letters" else {}
 
     def moved(self, value: object) -> object:
         """A number a little away from this one, or a text with such numbers; a small integer and all else stay."""

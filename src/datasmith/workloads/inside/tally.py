@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MOST_SEEN = 1_000_000
 """Values that all tallies of one launch count; what is beyond is in none."""
 DEEPEST = 10
+"""Containers in containers in containers: what lies deeper is neither described nor counted."""
 BUCKETS = 64
 """Numbers are added up in so many sums, so that a few large ones do not hide what becomes of the others."""
 GOLDEN = 0.6180339887498949
@@ -86,9 +87,9 @@ class Tally:
             self._mapping(value, depth)  # type: ignore[arg-type]
         elif kind is set or kind is frozenset:
             self._set(value)  # type: ignore[arg-type]
-        elif isinstance(value, complex) and kind is complex:
-            self._number(value.real)
-            self._number(value.imag)
+        elif kind is complex:
+            self._number(value.real)  # type: ignore[attr-defined]
+            self._number(value.imag)  # type: ignore[attr-defined]
         elif is_static(kind):
             self._numpy(value, depth)
 
