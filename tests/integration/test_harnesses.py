@@ -15,7 +15,6 @@ from datasmith.cli.eval import app
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Container, ExecResult, ImageRef
 from datasmith.errors import ConfigError, TrialError
-from datasmith.evaluation.environment import open_environment
 from datasmith.settings import Settings
 from datasmith.tasks.folder import read_task
 from datasmith.tasks.terminal_bench import FormulaCodeAdapter
@@ -150,7 +149,10 @@ def test_a_task_is_an_environment(place: Place) -> None:
     """Doing nothing is worth less than the expert's change, a wrong one is a failure, and reset() takes it back."""
     settings = Settings(engine="bubblewrap", cache_dir=place.root / "cache", data_dir=place.root / "work")
     given = {"max_rounds": 6, "shape": "shaped", "cores": (), "settings": settings}
-    with open_environment(place.folder, **given) as env:  # type: ignore[arg-type]
+    task = read_task(place.folder)
+    with pytest.raises(ConfigError, match="name its folder"):
+        task.model_copy(update={"image_digest": "sha256:" + "0" * 64}).environment(settings=settings)
+    with task.environment(place.folder, **given) as env:  # type: ignore[arg-type]
         with pytest.raises(TrialError, match="reset"):
             env.exec("true")
         assert "slow" in env.reset()

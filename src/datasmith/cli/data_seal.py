@@ -49,7 +49,7 @@ def seal_check(
         for line in report.problems:
             print(f"  LEAK {one_line(line)}")
         for line in report.unknown:
-            print(f"  not looked for: {line}")
+            print(f"  not looked for: {one_line(line)}")
         print(_LAST_LINE[_verdict(report, fix_known=fix_known)])
     if report.problems:
         raise typer.Exit(1)

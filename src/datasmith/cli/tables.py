@@ -111,7 +111,7 @@ def cost_sheets(board: Board) -> list[Sheet]:
     ks = sorted({k for agent in board.agents for k in agent.pass_at})
     if not (known or ks):
         return []
-    names = ("USD per task", "advantage per USD", "Pareto", *(f"pass@{k}" for k in ks))
+    names = ("USD per task", "n", "advantage per USD", "Pareto", *(f"pass@{k}" for k in ks))
     sheet = Sheet("cost", (Column("agent"), *(Column(name, right=True) for name in names)))
     for agent in board.ranked:
         passed = [percent(agent.pass_at[k].value) if k in agent.pass_at else NOTHING for k in ks]
@@ -119,12 +119,17 @@ def cost_sheets(board: Board) -> list[Sheet]:
     return [sheet]
 
 
-def cost_cells(agent: AgentReport) -> tuple[str, str, str]:
-    """US dollars per task, advantage per dollar with its interval, and whether nobody is cheaper and better."""
+def cost_cells(agent: AgentReport) -> tuple[str, str, str, str]:
+    """US dollars per task, of how many, advantage per dollar, and whether nobody is cheaper and better."""
     cost = agent.cost
     weighted = with_interval(cost.weighted, cost.weighted_interval)
     front = {True: "yes", False: "no", None: NOTHING}[cost.pareto]
-    return ("unknown" if cost.mean_usd is None else f"{cost.mean_usd:.4f}"), weighted, front
+    paid = "unknown" if cost.mean_usd is None else f"{cost.mean_usd:.4f} {_dollars(cost.mean_interval)}".strip()
+    return paid, str(cost.n), weighted, front
+
+
+def _dollars(ends: Interval | None) -> str:
+    return f"[{ends.low:.4f}, {ends.high:.4f}]" if ends else ""
 
 
 def warnings(board: Board) -> list[str]:

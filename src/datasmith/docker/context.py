@@ -56,10 +56,11 @@ class DockerContext:
 
     @classmethod
     def from_directory(cls, directory: Path | str) -> Self:
-        """The files of a directory, without subdirectories, archives, links and hidden ones; older names are today's.
+        """The files of a directory, without archives and hidden ones; older names are today's.
 
         Raises:
-            ConfigError: there is no such directory, or a file is no text or larger than 5 MB.
+            ConfigError: there is no such directory, it holds a directory or a link, or a file is no text or larger than
+                5 MB.
         """
         folder = Path(directory)
         if not folder.is_dir():
@@ -71,8 +72,9 @@ class DockerContext:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 if entry.name.startswith(".") or entry.name.endswith(_ARCHIVES):
                     continue
-                if entry.is_file(follow_symlinks=False):
-                    texts.setdefault(_RENAMED.get(entry.name, entry.name), _text(entry.path))
+                if not entry.is_file(follow_symlinks=False):
+                    raise ConfigError(f"build context {folder}: {entry.name} is no plain file (example: lock.txt)")
+                texts.setdefault(_RENAMED.get(entry.name, entry.name), _text(entry.path))
         return cls(texts)
 
     def to_directory(self, directory: Path | str) -> Path:

@@ -120,7 +120,8 @@ def check(
         f"compiled code beside the tree's sources: {len(compiled.names)} names that the fix brings",
         "archives (zip, tar, gzip, bzip2, xz) that base does not have: the same lines and names",
     )
-    unknown = (*([] if names else [_NO_NAMES]), *([] if known.lines else [_NO_LINES]))
+    unsearched = seal_search.untold(search, known.lines, lines)
+    unknown = (*([] if names else [_NO_NAMES]), *(unsearched if known.lines else [_NO_LINES]))
     looked_at = (*everywhere, *([copies] if names else []), *(texts if known.lines else []))
     return SealReport(looked_at, tuple(dict.fromkeys(problems)), unknown)
 

@@ -116,6 +116,14 @@ def problems(search: Search, wanted: Mapping[str, frozenset[str]], names: Sequen
                 yield f"{path} holds {len(found & added)} of {len(added)} lines that the fix adds to {source}"
 
 
+def untold(search: Search, added: Mapping[str, Sequence[str]], wanted: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    """Which files' lines of the fix could not be looked for; `added` is the fix, `wanted` what `telling` gave of it."""
+    for path, lines in added.items():
+        new = wanted.get(path, frozenset()) & search.lines
+        if any(line.strip() for line in lines) and not is_telling(new, new):
+            yield f"lines that the fix adds to {path}: too short, too common or too few to be told from others"
+
+
 def is_telling(found: frozenset[str], added: frozenset[str], *, alone: int = SHORTEST_ALONE) -> bool:
     """True where these are too many of the added texts to be there by chance; `alone`: characters of a single one."""
     if len(added) == 1:

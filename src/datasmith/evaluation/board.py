@@ -42,10 +42,13 @@ class Scored:
 class CostFigures:
     """mean_usd: per task, attempts averaged; None where one trial's is unknown. weighted: mean advantage / mean_usd.
 
-    pareto: no other configuration is as cheap and as good and better in one; None: not compared.
+    n: tasks of that mean; 0 where it is None. pareto: no other configuration is as cheap and as good and better in one;
+    None: not compared.
     """
 
     mean_usd: float | None
+    mean_interval: Interval | None
+    n: int
     weighted: float | None
     weighted_interval: Interval | None
     pareto: bool | None
@@ -169,6 +172,8 @@ class Board:
             paid = costs[name]
             figures = CostFigures(
                 mean_usd=mean_cost[name],
+                mean_interval=self.draws.mean_cost(paid) if paid else None,
+                n=len(paid or ()),
                 weighted=cost_weighted(advantage, mean_cost[name]),
                 weighted_interval=self.draws.cost_weighted(name, paid) if paid else None,
                 pareto=front[name],

@@ -6,25 +6,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self, Unpack
 
 from datasmith.agents.coding.diff import Baseline, baseline, extract_patch
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.engines import limits_of, open_engine
-from datasmith.errors import AgentFailed, MeasurementFailed, TrialError
+from datasmith.errors import AgentFailed, ConfigError, MeasurementFailed, TrialError
 from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig
 from datasmith.evaluation.grading import Graded, Grader, Submission
-from datasmith.evaluation.images import build_again
+from datasmith.evaluation.images import image_of
 from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Outcome
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.suite import show_suite
 from datasmith.executors.cores import usable_cores
 from datasmith.metrics.compat import shaped_reward
 from datasmith.settings import Settings, load_settings
+from datasmith.tasks.environment import Options, Shape
 from datasmith.tasks.folder import read_task
 from datasmith.tasks.task import Task
 
-Shape = Literal["speedup", "log", "shaped"]
 _SHAPES: Mapping[Shape, tuple[Callable[[float, float], float], float]] = {
     "speedup": (lambda ratio, _expert: ratio, 0.0),
     "log": (lambda ratio, _expert: math.log(ratio), -1.0),
@@ -174,8 +174,20 @@ class TaskEnvironment:
         self.close()
 
 
-def open_environment(
-    folder: Path | str,
+def open_environment(folder: Path | str, **options: Unpack[Options]) -> TaskEnvironment:
+    """The environment of a task folder, see `environment_of`.
+
+    Raises:
+        InvalidTask: the folder is none of a task.
+        EngineUnavailable: there is no engine to run in.
+        BuildFailed: its image does not build here.
+    """
+    return environment_of(read_task(Path(folder)), folder, **options)
+
+
+def environment_of(
+    task: Task,
+    folder: Path | str | None,
     *,
     max_rounds: int | None = None,
     shape: Shape = "speedup",
@@ -183,7 +195,7 @@ def open_environment(
     cores: Sequence[int] | None = None,
     settings: Settings | None = None,
 ) -> TaskEnvironment:
-    """The environment of a task folder, on the engine of the settings; its image is found, or built.
+    """The environment of a task, on the engine of the settings; its image is found, or built from its folder.
 
     `max_rounds` and `seed` are those of fc-eval run. `shape`: "speedup" (t_base / t_patched, a failure 0), "log" (its
     logarithm, a failure -1) or "shaped" (`metrics.compat.shaped_reward` against the expert's, a failure -1).
@@ -191,19 +203,19 @@ def open_environment(
     none, (), launches are not pinned, and none is refused as disturbed: on a busy machine rewards are then noisy.
 
     Raises:
-        InvalidTask: the folder is none of a task.
+        ConfigError: its image is not here, and no folder was named.
         EngineUnavailable: there is no engine to run in.
         BuildFailed: its image does not build here.
     """
-    folder = Path(folder)
-    task = read_task(folder)
     known = settings or load_settings()
     engine = open_engine(known)
     log = known.data_dir / "logs" / f"{task.task_id}.build.log"
-    image = engine.inspect(task.image_digest)
+    image = image_of(engine, known, task, Path(folder), log=log) if folder else engine.inspect(task.image_digest)
     if image is None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        image = build_again(engine, known, task, folder, log=log)
+        raise ConfigError(
+            f"the image of {task.task_id} is not here: name its folder, to build it from"
+            f' (example: task.environment("work/dataset/tasks/{task.task_id}"))'
+        )
     cpus = usable_cores()[-1:] if cores is None else tuple(cores)
     limits = limits_of(known, cpus)
     return TaskEnvironment(task, image, engine, limits, max_rounds=max_rounds, shape=shape, seed=seed)

@@ -28,7 +28,9 @@ def findings_as_json(found: Findings) -> dict[str, JsonValue]:
         },
         "cost": {
             agent.agent: {
+                "n": agent.cost.n,
                 "mean_usd": agent.cost.mean_usd,
+                "mean_usd_interval": ends_as_json(agent.cost.mean_interval),
                 "advantage": agent.means.advantage.value,
                 "cost_weighted": agent.cost.weighted,
                 "cost_weighted_interval": ends_as_json(agent.cost.weighted_interval),

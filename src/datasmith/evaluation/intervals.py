@@ -138,6 +138,11 @@ class TaskDraws:
         resampler = self._resampler(len(mine))
         return Interval(*ends(resampler.means(np.stack(list(mine.values()))) / resampler.means(paid)))
 
+    def mean_cost(self, costs: Mapping[str, float]) -> Interval:
+        """Of the mean cost over these tasks, of which there is one at least."""
+        paid = np.array(list(costs.values()))[:, None] + np.zeros(self._redraws)
+        return Interval(*self._resampler(len(costs)).ends(paid))
+
     @staticmethod
     def _chosen(values: Mapping[str, Array], tasks: Iterable[str] | None) -> list[Array]:
         if tasks is None:

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
+from typing import Unpack
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from datasmith.tasks import environment
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.suite import SuiteRecord
 
@@ -70,3 +73,19 @@ class Task(BaseModel):
     def repository(self) -> str:
         """owner/repo."""
         return f"{self.owner}/{self.repo}"
+
+    def environment(
+        self, folder: Path | str | None = None, **options: Unpack[environment.Options]
+    ) -> environment.Environment:
+        """The task as an environment to learn in, graded as fc-eval run does: reset(), exec(), score().
+
+        `folder`: the task's own, which its image is built from where it is not here. `options`: `max_rounds` and `seed`
+        are those of fc-eval run; `shape` is what rewards are; `cores`: where it is timed, None for the last one of this
+        process, () for anywhere; `settings`: those of this process, unless given.
+
+        Raises:
+            ConfigError: its image is not here, and no folder was named.
+            EngineUnavailable: there is no engine to run in.
+            BuildFailed: its image does not build here.
+        """
+        return environment.made(self, folder, **options)

@@ -14,7 +14,7 @@ OVERHEAD_FACTOR = 0.6
 Launches differ by about as much as the samples of one launch do. Many short launches then give a narrower interval than
 few long ones in the same wall time: best are launches of about four to eight samples.
 """
-LONG_FACTOR = 1.8
+LONG_FACTOR = 2.5
 LONG_S = 5.0
 """The same of long launches: with the warm-ups and what is disturbed, less than half of the time is then overhead."""
 MOST_SAMPLES = 30

@@ -22,6 +22,9 @@ FRESH_LAUNCHES = 6
 """Launches of an arm whose first one does not show its speed-up; as many as a ratio needs, and one."""
 KEPT = 0.5
 """A claim is believed that keeps this share of its ln ratio on fresh inputs."""
+KEPT_LONG = 0.75
+LONG_S = 2e-4
+"""The same where the arm's calls take so long: what a single call costs beyond one of many is little beside them."""
 ALLOWANCE_S = 2e-5
 """What a single call on inputs never seen may cost more than one of many: so long, a quarter of base's call or half of
 the arm's, whichever is least.
@@ -43,11 +46,15 @@ def fresh_ratios(measurements: Iterable[Measurement], arm: str) -> list[float]:
     return [math.log(base / other) for base, other in _pairs(measurements, arm)]
 
 
-def _lenient(measurements: Iterable[Measurement], arm: str) -> list[float]:
-    """The same of calls that can be judged, with the allowance taken off base's seconds and the arm's."""
+def _lenient(measurements: Iterable[Measurement], arm: str) -> tuple[list[float], bool]:
+    """The same of calls that can be judged, with the allowance taken off base's seconds and the arm's.
+
+    And whether the arm's calls are long ones.
+    """
     pairs = [(base, other) for base, other in _pairs(measurements, arm) if base >= ALLOWANCE_S]
     allowed = [min(ALLOWANCE_S, base / 4, other / 2) for base, other in pairs]
-    return [math.log((base - off) / (other - off)) for (base, other), off in zip(pairs, allowed, strict=True)]
+    ratios = [math.log((base - off) / (other - off)) for (base, other), off in zip(pairs, allowed, strict=True)]
+    return ratios, bool(pairs) and median(other for _, other in pairs) >= LONG_S
 
 
 def _pairs(measurements: Iterable[Measurement], arm: str) -> list[tuple[float, float]]:
@@ -73,26 +80,31 @@ def takes_as_long(measurements: Sequence[Measurement]) -> bool:
 
 
 def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float) -> bool:
-    """True where the launches seen so far keep less than half of a claimed ln ratio: worth a few launches more."""
-    ratios = _lenient(measurements, arm)
-    return bool(ratios) and median(ratios) < KEPT * claimed
+    """True where the launches seen so far keep too little of a claimed ln ratio: worth a few launches more."""
+    ratios, is_long = _lenient(measurements, arm)
+    return bool(ratios) and median(ratios) < (KEPT_LONG if is_long else KEPT) * claimed
 
 
 def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, expert_claimed: float) -> bool:
     """True where a speed-up certainly is one of the suite's own inputs, and the expert's there is not one as well.
 
     `claimed`, `expert_claimed`: ln ratios in the rounds; the expert's is 0 where it may be noise. A cache that merged
-    code has, too, is a good one.
+    code has, too, is a good one: the share of a claim that the expert certainly loses is asked of nobody. Of short
+    calls nothing is asked where the expert seems to lose half.
     """
-    ratios = _lenient(measurements, arm)
+    ratios, is_long = _lenient(measurements, arm)
     if claimed <= 0 or len(ratios) < FRESH_LAUNCHES - 1 or not looks_stored(measurements, arm, claimed):
         return False
-    # How sure that is says the scatter of merged code, where it is less: a submission can make its own as it likes.
-    merged = _lenient(measurements, EXPERT)
-    scatter = min(stdev(ratios), stdev(merged)) if len(merged) > 1 else stdev(ratios)
-    if median(ratios) + MEDIAN_ERROR * scatter / math.sqrt(len(ratios)) >= KEPT * claimed:
+    merged, _ = _lenient(measurements, EXPERT)
+    if not is_long and expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed):
         return False
-    return not (expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed))
+    # How sure that is says the scatter of merged code, where it is less: a submission can make its own as it likes.
+    error, experts_error = (
+        MEDIAN_ERROR * stdev(each) / math.sqrt(len(each)) if len(each) > 1 else math.inf for each in (ratios, merged)
+    )
+    lost = 1.0 - (median(merged) + experts_error) / expert_claimed if merged and expert_claimed > 0 else 0.0
+    wanted = (KEPT_LONG - max(0.0, lost) if is_long else KEPT) * claimed
+    return median(ratios) + min(error, experts_error) < wanted
 
 
 def proven(ratios: Sequence[float]) -> list[float]:

@@ -1,10 +1,30 @@
 """Which names of a module an edit binds anew without running any code of the tree."""
 
 import ast
-import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-_HARMLESS_CALLS = frozenset({"dict", "list", "set", "frozenset", "tuple", "range", "object", "len", "sorted", "slice"})
+_BUILTINS = ("dict", "frozenset", "len", "list", "object", "range", "set", "slice", "tuple")
+_LIBRARY = {
+    "collections": ("Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
+    "contextvars": ("ContextVar",),
+    "datetime": ("date", "datetime", "time", "timedelta", "timezone"),
+    "decimal": ("Decimal",),
+    "fractions": ("Fraction",),
+    "functools": ("partial",),
+    "logging": ("getLogger",),
+    "math": ("exp", "log", "log2", "log10", "radians", "sqrt"),
+    "operator": ("attrgetter", "itemgetter", "methodcaller"),
+    "pathlib": ("Path", "PurePath", "PurePosixPath"),
+    "re": ("compile", "escape"),
+    "string": ("Template",),
+    "struct": ("Struct", "calcsize"),
+    "threading": ("Lock", "RLock", "local"),
+    "types": ("MappingProxyType", "SimpleNamespace"),
+    "typing": ("NamedTuple", "NewType", "ParamSpec", "TypeVar", "TypeVarTuple"),
+    "weakref": ("WeakKeyDictionary", "WeakSet", "WeakValueDictionary"),
+}
+_HARMLESS = frozenset([*_BUILTINS, *(f"{module}.{name}" for module, names in _LIBRARY.items() for name in names)])
+"""What makes a value when it is called, and does nothing else anywhere; a switch of the interpreter does."""
 _QUIET = (ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.UnaryOp)
 _QUIET_PARTS = (ast.operator, ast.unaryop, ast.expr_context, ast.keyword, ast.Call, ast.Starred, ast.Subscript)
 
@@ -19,10 +39,9 @@ def rebound(before: Sequence[ast.stmt], after: Sequence[ast.stmt], own: Collecti
     names = {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
     old = [ast.dump(statement) for statement in before if not _is_foreign(statement, own)]
     bound = {name for statement in before for name in _bound(statement)}
-    roots = {name for name, source in theirs.items() if source.split()[0].split(".")[0] in sys.stdlib_module_names}
     new = []
     for statement in after:
-        target = _constant(statement, roots)
+        target = _constant(statement, theirs)
         if target is not None and target not in bound:
             names.add(target)
         elif not _is_foreign(statement, own):
@@ -31,13 +50,13 @@ def rebound(before: Sequence[ast.stmt], after: Sequence[ast.stmt], own: Collecti
 
 
 def _imports(statements: Sequence[ast.stmt], own: Collection[str]) -> dict[str, str]:
-    """Name -> what it is bound to, for the imports from elsewhere."""
+    """Name -> what it is bound to, for the imports from elsewhere; in brackets what is loaded with it."""
     found: dict[str, str] = {}
     for statement in statements:
         if isinstance(statement, ast.Import) and _is_foreign(statement, own):
-            found |= {
-                (alias.asname or alias.name.split(".")[0]): f"{alias.name} {alias.asname}" for alias in statement.names
-            }
+            for alias in statement.names:
+                top = alias.name.split(".")[0]
+                found[alias.asname or top] = alias.name if alias.asname else f"{top} ({alias.name})"
         elif isinstance(statement, ast.ImportFrom) and _is_foreign(statement, own):
             found |= {(alias.asname or alias.name): f"{statement.module}.{alias.name}" for alias in statement.names}
     return found
@@ -53,7 +72,7 @@ def _is_foreign(statement: ast.stmt, own: Collection[str]) -> bool:
     return top not in own and top != "__future__" and all(alias.name != "*" for alias in statement.names)
 
 
-def _constant(statement: ast.stmt, roots: Collection[str]) -> str | None:
+def _constant(statement: ast.stmt, imports: Mapping[str, str]) -> str | None:
     """The name that a statement binds to a value which is made without the tree's code."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target, value = statement.targets[0], statement.value
@@ -62,27 +81,26 @@ def _constant(statement: ast.stmt, roots: Collection[str]) -> str | None:
     else:
         return None
     special = isinstance(target, ast.Name) and target.id.startswith("__")
-    if not isinstance(target, ast.Name) or special or not _is_quiet(value, roots):
+    if not isinstance(target, ast.Name) or special or not _is_quiet(value, imports):
         return None
     return target.id
 
 
-def _is_quiet(value: ast.expr, roots: Collection[str]) -> bool:
+def _is_quiet(value: ast.expr, imports: Mapping[str, str]) -> bool:
     for node in ast.walk(value):
         if not isinstance(node, (*_QUIET, *_QUIET_PARTS)):
             return False
-        if isinstance(node, ast.Call) and not _is_known(node.func, roots):
+        if isinstance(node, ast.Call) and _dotted(node.func, imports) not in _HARMLESS:
             return False
     return True
 
 
-def _is_known(called: ast.expr, roots: Collection[str]) -> bool:
-    """True for a call of a harmless builtin, or into the standard library."""
+def _dotted(called: ast.expr, imports: Mapping[str, str]) -> str:
+    """What a call calls, by the name that it has where it comes from; empty where that cannot be told."""
     if isinstance(called, ast.Name):
-        return called.id in _HARMLESS_CALLS or called.id in roots
-    while isinstance(called, ast.Attribute):
-        called = called.value
-    return isinstance(called, ast.Name) and called.id in roots
+        return imports.get(called.id, called.id).split()[0]
+    around = _dotted(called.value, imports) if isinstance(called, ast.Attribute) else ""
+    return f"{around}.{called.attr}" if around and isinstance(called, ast.Attribute) else ""
 
 
 def _bound(statement: ast.stmt) -> set[str]:

@@ -31,13 +31,23 @@ def test_older_names_are_read_as_todays(tmp_path: Path) -> None:
     assert DockerContext.from_directory(tmp_path).texts == {"run-tests.sh": "new"}
 
 
-def test_what_is_no_build_file_is_left_alone(tmp_path: Path) -> None:
-    """Source archives, subdirectories and links are not part of a context."""
+def test_archives_and_hidden_files_are_left_alone(tmp_path: Path) -> None:
+    """Source archives are not part of a context."""
     (tmp_path / "repo.tar.gz").write_bytes(b"\xff\xfe")
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "link.sh").symlink_to("/etc/hostname")
+    (tmp_path / ".git").mkdir()
     (tmp_path / "a.sh").write_text("a")
     assert DockerContext.from_directory(tmp_path).texts == {"a.sh": "a"}
+
+
+@pytest.mark.parametrize("kind", ["directory", "link"])
+def test_what_a_context_cannot_hold_is_refused(tmp_path: Path, kind: str) -> None:
+    """A Dockerfile that copies it would fail far from here, or build something else."""
+    if kind == "directory":
+        (tmp_path / "extra").mkdir()
+    else:
+        (tmp_path / "extra").symlink_to("/etc/hostname")
+    with pytest.raises(ConfigError, match="extra is no plain file"):
+        DockerContext.from_directory(tmp_path)
 
 
 def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasmith.docker.seal_search import MOST_LINES, Search, is_telling, problems, telling
+from datasmith.docker.seal_search import MOST_LINES, Search, is_telling, problems, telling, untold
 
 LONG = "the quick brown fox jumps over the lazy dog and back"
 
@@ -88,3 +88,13 @@ def test_a_copy_in_the_tree_is_the_tree() -> None:
     copies = ("/workspace/repo/.venv/lib/python3.11/site-packages/a.py", "/usr/lib/python3/dist-packages/a/__init__.py")
     found = list(problems(Search(1, (), copies, frozenset(), {}), {}, ["a"]))
     assert found == [f"a second copy of the package: {copies[1]}"]
+
+
+def test_a_file_whose_lines_cannot_be_told_is_named() -> None:
+    """Short ones, and those that base has, too; a file to which nothing is added is no matter."""
+    added = {"short.py": ["x = 1", "return x"], "old.py": [LONG, ""], "new.py": [LONG + "!"], "gone.py": ["", "  "]}
+    found = Search(1, (), (), frozenset({LONG + "!"}), {})
+    assert [line.split(":")[0] for line in untold(found, added, telling(added))] == [
+        "lines that the fix adds to short.py",
+        "lines that the fix adds to old.py",
+    ]

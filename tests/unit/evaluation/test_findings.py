@@ -105,6 +105,9 @@ def test_cost_and_worst_workload(found: Findings) -> None:
     """Mean cost per task, attempts averaged; the cheaper and worse and the dearer and better are both on the front."""
     cheap, dear = found.board.agents
     assert [cheap.cost.mean_usd, dear.cost.mean_usd] == pytest.approx([0.5, 1.0])
+    assert cheap.cost.n == dear.cost.n == len(found.board.tasks)
+    ends = dear.cost.mean_interval
+    assert ends is not None and ends.holds(1.0)
     assert (cheap.cost.pareto, dear.cost.pareto) == (True, True)
     assert dear.cost.weighted == pytest.approx(0.2, abs=0.03)
     assert dear.cost.weighted_interval is not None

@@ -103,6 +103,16 @@ def test_the_allowance_is_no_gift(base_s: float, claim: float) -> None:
     assert row.repeated == pytest.approx(claim, rel=0.05)
 
 
+@pytest.mark.parametrize(("arm_s", "ratio"), [(1e-3, 2.8), (1e-5, 9.0)])
+def test_a_cache_on_top_of_an_honest_speed_up_is_seen_where_calls_are_long(arm_s: float, ratio: float) -> None:
+    """Nine times as fast, 2.8 times on other inputs; of short calls that may be what a single one costs."""
+    base = SimulatedContainer(about(9 * arm_s, 1), tells_s=1e-6)
+    kept = SimulatedContainer(about(arm_s, 4), fresh=about(9 * arm_s / 2.8, 5), tells_s=1e-6)
+    expert = SimulatedContainer(about(4 * arm_s, 3), tells_s=1e-6)
+    (row,) = run(kept, expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(ratio, rel=0.05)
+
+
 def test_work_that_is_put_off_is_counted_where_it_is_done() -> None:
     """In the look at the result: a call that takes a tenth of base's, and as long as base's with the look."""
     lazy = SimulatedContainer(about(1e-4, 4), fresh=about(1e-3, 5), puts_off_s=9e-4)
@@ -184,6 +194,18 @@ def test_a_cache_that_merged_code_has_too_is_a_good_one() -> None:
     (row,) = measured.summaries[AGENT].workloads
     assert row.ratio == pytest.approx(10, rel=0.05)
     assert row.repeated is None
+
+
+def test_what_the_expert_keeps_is_asked_of_a_cache() -> None:
+    """The expert is four times as fast, and twice on other inputs: ten times and once is more than that loses."""
+    expert = SimulatedContainer(about(5e-4, 3), fresh=about(1e-3, 53))
+    base = SimulatedContainer(about(2e-3, 1))
+    kept = SimulatedContainer(about(2e-4, 4), fresh=about(1.95e-3, 54))
+    (row,) = run(kept, expert=expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1, rel=0.05)
+    alike = SimulatedContainer(about(2e-4, 4), fresh=about(8e-4, 54))
+    (row,) = run(alike, expert=expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
 
 
 def test_noise_of_the_expert_excuses_no_cache() -> None:

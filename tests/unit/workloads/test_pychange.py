@@ -86,6 +86,10 @@ def test_the_body_of_a_function_is_that_function(old: str, new: str, functions: 
         ("import functools", "import functools\nfrom __future__ import annotations"),
         ("import functools", "import functools\nfrom re import *"),
         ("import functools", "import functools\nMADE = work()"),
+        ("import functools", "import functools\nimport sys\n_OLD = sys.setswitchinterval(1)"),
+        ("import functools", "import functools\nfrom gc import freeze as dict\n_OLD = dict()"),
+        ("import functools", "import functools\nimport time as re\n_OLD = re.compile()"),
+        ("LIMIT = 3", "LIMIT = 3\n_SEEN = functools.reduce(f, [1, 2])"),
         ("LIMIT = 3", "LIMIT = 3\nLIMIT = 4"),
         ("LIMIT = 3", "LIMIT = 3\n__all__ = []"),
         ("@functools.lru_cache\n", ""),
@@ -126,11 +130,23 @@ def test_a_new_function_is_only_its_name(old: str, new: str, name: str) -> None:
         ("import functools", "import mine_not.functools as functools", {"functools"}),
         ("import functools", "import functools\nimport re\n_WORD = re.compile('a' + 'b')", {"re", "_WORD"}),
         ("LIMIT = 3", "LIMIT = 3\n_CACHE: dict = {}", {"_CACHE"}),
+        (
+            "import functools",
+            "import functools\nfrom logging import getLogger as log\n_LOG = log('a')",
+            {"log", "_LOG"},
+        ),
+        ("LIMIT = 3", "LIMIT = 3\n_HALF = functools.partial(int, base=2)", {"_HALF"}),
     ],
 )
 def test_imports_from_elsewhere_and_new_constants_are_their_names(old: str, new: str, names: set[str]) -> None:
     """They run no code of the tree, but importing the file takes another time."""
     assert change(old, new) == FileChange(names=frozenset(names), loads=True)
+
+
+def test_another_part_of_a_package_is_another_import() -> None:
+    """Both bind the same name."""
+    found = file_change("import scipy\n", "import scipy.special\n")
+    assert found == FileChange(names=frozenset({"scipy"}), loads=True)
 
 
 def test_a_function_that_is_gone_or_renamed_is_a_change_of_it() -> None:
