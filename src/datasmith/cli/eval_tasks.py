@@ -96,7 +96,7 @@ def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
         f"  {task.difficulty}, {task.category}; {workloads} in {task.benchmark_dir}, "
         f"{len(task.passing_tests)} tests{', compiled' if task.compiled else ''}",
         f"  image {task.image_name} {task.image_digest}",
-        f"  certificate: {status}" + (f", expert {ratio_of(expert)}" if expert else ""),
+        f"  certificate: {status}" + (f", expert {ratio_of(expert)} over all workloads" if expert else ""),
     ]
     lines += [
         f"    {one.issued_at:%Y-%m-%d} {one.machine.cpu_model}, {one.engine}: {one.status}: {one.reason}"

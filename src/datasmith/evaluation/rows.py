@@ -12,7 +12,7 @@ from datasmith.metrics.score import FailurePolicy, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, valid_pairs
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.workloads.base import Measurement, agent_arm
-from datasmith.workloads.fresh import fresh_ratios
+from datasmith.workloads.fresh import proven_ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,4 +80,4 @@ def _fresh(record: TrialRecord, launches: Sequence[Measurement]) -> dict[str, li
     """The ln ratios on other inputs, of the workloads in which they are the ones that count."""
     rows = [row for row in record.ratios.workloads if row.repeated is not None] if record.ratios else []
     arm = record.ratios.arm if record.ratios else ""
-    return {row.workload: fresh_ratios([one for one in launches if one.workload == row.workload], arm) for row in rows}
+    return {row.workload: proven_ratios([one for one in launches if one.workload == row.workload], arm) for row in rows}

@@ -18,6 +18,10 @@ from datasmith.workloads.base import BASE, EXPERT, Measurement
 
 FRESH_ROUND = -4
 """Round of the first launches on other inputs than the suite's; the next inputs have the next lower number."""
+SHORT_ROUND = -1000
+"""The same of launches that time the first of short calls on each input, and a later one, and look at neither."""
+SHORTEST_S = 2e-7
+"""What takes base less is not judged: reading the clock takes a good part of that."""
 FRESH_LAUNCHES = 6
 """Launches of an arm whose first one does not show its speed-up; as many as a ratio needs, and one."""
 KEPT = 0.5
@@ -29,8 +33,8 @@ ALLOWANCE_S = 2e-5
 """What a single call on inputs never seen may cost more than one of many: so long, a quarter of base's call or half of
 the arm's, whichever is least.
 
-It comes off both sides before a claim is judged: code that is no faster than base there stays so. Calls that take base
-less than this are not judged.
+It comes off both sides before a claim is judged: code that is no faster than base there stays so. Nothing comes off
+short calls, those that take base less than this: they are timed in another way, as looks at them take longer.
 """
 AS_LONG = 2.0
 """Base may take so many times longer, or shorter, on rewritten texts; else these are inputs of another kind."""
@@ -43,7 +47,7 @@ MEDIAN_ERROR = 2.0 * 1.25
 
 def fresh_ratios(measurements: Iterable[Measurement], arm: str) -> list[float]:
     """ln(t_base / t_arm) of each pair of launches on the same fresh inputs, in the order in which they were made."""
-    return [math.log(base / other) for base, other in _pairs(measurements, arm)]
+    return [math.log(base / other) for base, other in _paired(_on_fresh(measurements, arm), arm)]
 
 
 def _lenient(measurements: Iterable[Measurement], arm: str) -> tuple[list[float], bool]:
@@ -51,20 +55,36 @@ def _lenient(measurements: Iterable[Measurement], arm: str) -> tuple[list[float]
 
     And whether the arm's calls are long ones.
     """
-    pairs = [(base, other) for base, other in _pairs(measurements, arm) if base >= ALLOWANCE_S]
-    allowed = [min(ALLOWANCE_S, base / 4, other / 2) for base, other in pairs]
+    launches = _on_fresh(measurements, arm)
+    is_short = any(launch.round <= SHORT_ROUND for launch in launches)
+    pairs = [
+        (base, other) for base, other in _paired(launches, arm) if base >= (SHORTEST_S if is_short else ALLOWANCE_S)
+    ]
+    allowed = [0.0 if is_short else min(ALLOWANCE_S, base / 4, other / 2) for base, other in pairs]
     ratios = [math.log((base - off) / (other - off)) for (base, other), off in zip(pairs, allowed, strict=True)]
     return ratios, bool(pairs) and median(other for _, other in pairs) >= LONG_S
 
 
-def _pairs(measurements: Iterable[Measurement], arm: str) -> list[tuple[float, float]]:
+def _on_fresh(measurements: Iterable[Measurement], arm: str) -> list[Measurement]:
+    """The launches of base and an arm on other inputs; of short calls only those that time them as such."""
+    found = [one for one in measurements if one.arm in (BASE, arm) and one.round <= FRESH_ROUND and one.samples]
+    short = [one for one in found if one.round <= SHORT_ROUND]
+    return short if any(one.arm == arm for one in short) else [one for one in found if one.round > SHORT_ROUND]
+
+
+def _paired(launches: Iterable[Measurement], arm: str) -> list[tuple[float, float]]:
     """Seconds of base and of the arm, pair by pair on the same inputs."""
     times: Mapping[str, dict[int, list[float]]] = {BASE: {}, arm: {}}
-    for launch in measurements:
-        if launch.round <= FRESH_ROUND and launch.arm in times and launch.samples:
-            times[launch.arm].setdefault(launch.round, []).append(median(launch.samples))
+    for launch in launches:
+        times[launch.arm].setdefault(launch.round, []).append(median(launch.samples))
     inputs = sorted(times[BASE].keys() & times[arm].keys(), reverse=True)
     return [pair for at in inputs for pair in zip(times[BASE][at], times[arm][at], strict=False)]
+
+
+def are_short(measurements: Iterable[Measurement]) -> bool:
+    """True where base's calls in the rounds are so short that looks at them take longer."""
+    rounds = [sample for one in measurements if one.arm == BASE and one.round >= 0 for sample in one.samples]
+    return bool(rounds) and SHORTEST_S <= median(rounds) < ALLOWANCE_S
 
 
 def takes_as_long(measurements: Sequence[Measurement]) -> bool:
@@ -73,7 +93,7 @@ def takes_as_long(measurements: Sequence[Measurement]) -> bool:
     A text that nobody can read any more may be refused at once, by the best code, too.
     """
     ours = [launch for launch in measurements if launch.arm == BASE and launch.samples]
-    newest = min((launch.round for launch in ours if launch.round <= FRESH_ROUND), default=0)
+    newest = min((launch.round for launch in ours if SHORT_ROUND < launch.round <= FRESH_ROUND), default=0)
     fresh = [sample for launch in ours if launch.round == newest < 0 for sample in launch.samples]
     rounds = [sample for launch in ours if launch.round >= 0 for sample in launch.samples]
     return bool(fresh and rounds) and 1.0 / AS_LONG <= median(fresh) / median(rounds) <= AS_LONG
@@ -107,19 +127,30 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     return median(ratios) + min(error, experts_error) < wanted
 
 
-def proven(ratios: Sequence[float]) -> list[float]:
-    """What ln ratios on other inputs count for where the claim that was made in the rounds was refuted.
+def proven_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
+    """What counts instead of the ln ratios of the rounds where the claim that was made there was refuted."""
+    is_short = any(launch.round <= SHORT_ROUND for launch in _on_fresh(measurements, arm))
+    return proven(fresh_ratios(measurements, arm), is_short=is_short)
 
-    What is not certainly faster there counts as base, with the scatter that it has: luck is no speed-up.
+
+def proven(ratios: Sequence[float], *, is_short: bool = False) -> list[float]:
+    """What ln ratios on other inputs count for.
+
+    What is not certainly faster there counts as base, with the scatter that it has: luck is no speed-up. Of short calls
+    what is slower does, too: code that only runs where nothing is stored yet is not warm then, as base's is.
     """
     middle = median(ratios)
     low, _ = interval(np.array(ratios), confidence=CONFIDENCE)
-    return [ratio - middle for ratio in ratios] if low <= 1.0 < math.exp(middle) else list(ratios)
+    doubtful = low <= 1.0 and (middle > 0.0 or is_short)
+    return [ratio - middle for ratio in ratios] if doubtful else list(ratios)
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Seconds that base spends beside a call on fresh inputs: on setting it up, and on looking at what came of it."""
+    """Seconds that an arm may spend beside a call on fresh inputs: on setting it up, and on looking at what came of it.
+
+    Of short calls, in the place of looks: what the first call on an input takes beyond a later one.
+    """
 
     setup_s: float
     looking_s: float
@@ -138,20 +169,20 @@ class FreshTimes:
         """True where the launch told all three of each input."""
         return bool(self.calls) and len(self.looked) == len(self.calls) == len(self.setups)
 
-    def beside(self) -> Beside:
-        """What a launch of base spends beside its calls."""
+    def beside(self, *, short: bool) -> Beside:
+        """What arms may spend beside their calls where this is a launch of base."""
         looking = [looked - call for looked, call in zip(self.looked, self.calls, strict=True)]
-        return Beside(median(self.setups), median(looking))
+        slower = 1.0 if short else SLOWER_BESIDE
+        return Beside(SLOWER_BESIDE * median(self.setups), slower * max(0.0, median(looking)))
 
     def samples(self, base: Beside | None) -> tuple[float, ...]:
-        """Seconds per call: the call, and what looking and setting up take beyond all that base needs for them.
+        """Seconds per call: the call, and what looking and setting up take beyond what may be spent on them.
 
         That is where work is done that was put off, or done beforehand. `base`: None for a launch of base itself.
         """
         if base is None:
             return tuple(self.calls)
-        usual_s, set_up_s = SLOWER_BESIDE * base.looking_s, SLOWER_BESIDE * base.setup_s
         return tuple(
-            call + max(0.0, looked - call - usual_s) + max(0.0, setup - set_up_s)
+            call + max(0.0, looked - call - base.looking_s) + max(0.0, setup - base.setup_s)
             for looked, call, setup in zip(self.looked, self.calls, self.setups, strict=True)
         )

@@ -8,7 +8,14 @@ from typing import Protocol, get_args
 from pydantic import JsonValue
 
 from datasmith.workloads.base import BASE, EXPERT, Measurement
-from datasmith.workloads.fresh import FRESH_LAUNCHES, Beside, FreshTimes, looks_stored, takes_as_long
+from datasmith.workloads.fresh import (
+    FRESH_LAUNCHES,
+    Beside,
+    FreshTimes,
+    are_short,
+    looks_stored,
+    takes_as_long,
+)
 from datasmith.workloads.launch import Fresh, Launched, Moved
 from datasmith.workloads.outputs import Difference, difference
 from datasmith.workloads.watch import Capture
@@ -51,14 +58,18 @@ class FreshCheck:
             differs = _unlike(base, found)
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
-        suspects = [arm for arm in claimed if arm not in unlike and looks_stored(self._seen(), arm, claimed[arm])]
-        return {**unlike, **self._more(suspects, what)}
+        left = [arm for arm in claimed if arm not in unlike]
+        short = are_short(self._seen())
+        if short:
+            unlike |= self._more(left, what, short=True, launches=1)
+        suspects = [arm for arm in left if arm not in unlike and looks_stored(self._seen(), arm, claimed[arm])]
+        return {**unlike, **self._more(suspects, what, short=short, launches=FRESH_LAUNCHES - 1)}
 
-    def _more(self, suspects: Collection[str], what: Moved) -> Mapping[str, Difference]:
+    def _more(self, suspects: Collection[str], what: Moved, *, short: bool, launches: int) -> Mapping[str, Difference]:
         """Launch suspects again; an arm that fails, or differs, where base and the expert agree, is refuted."""
         unlike: dict[str, Difference] = {}
-        for _ in range(FRESH_LAUNCHES - 1 if suspects else 0):
-            fresh = self._fresh(what)
+        for _ in range(launches if suspects else 0):
+            fresh = self._fresh(what, short=short)
             base, expert = self._pair(fresh)
             if base is None:
                 continue
@@ -69,15 +80,15 @@ class FreshCheck:
                     unlike[arm] = differs
         return unlike
 
-    def _fresh(self, what: Moved) -> Fresh:
-        return Fresh(self._lottery.randrange(MOST_TWIST), what)
+    def _fresh(self, what: Moved, *, short: bool = False) -> Fresh:
+        return Fresh(self._lottery.randrange(MOST_TWIST), what, short=short)
 
     def _pair(self, fresh: Fresh) -> tuple["_Base | None", Capture | None]:
         launched = self._launch(BASE, fresh, None)
         capture, times = _told(launched), fresh_times(launched)
         if capture is None or times is None:
             return None, None
-        base = _Base(capture.values, times.beside(), len(times.calls))
+        base = _Base(capture.values, times.beside(short=fresh.short), len(times.calls))
         return base, _told(self._launch(EXPERT, base.like(fresh), base.beside))
 
     def _is_stable(self, base: "_Base", fresh: Fresh) -> bool:

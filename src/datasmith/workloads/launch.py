@@ -34,12 +34,14 @@ Moved = Literal["letters", "texts", "everything", "numbers", "seeds"]
 class Fresh:
     """Other inputs than the suite's, drawn by `twist`: see `inside/moves.py` for what is moved.
 
-    inputs: so many of them; 0: as many as a short time allows, which is what base is asked for.
+    inputs: so many of them; 0: as many as a short time allows, which is what base is asked for. short: the first call
+    on each of them beside a later one, and no look at either.
     """
 
     twist: int
     what: Moved = "texts"
     inputs: int = 0
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True)

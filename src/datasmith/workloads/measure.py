@@ -23,7 +23,7 @@ from datasmith.workloads.calibrate import (
     launch_size,
     slowed_down,
 )
-from datasmith.workloads.fresh import FRESH_ROUND, Beside
+from datasmith.workloads.fresh import FRESH_ROUND, SHORT_ROUND, Beside
 from datasmith.workloads.fresh_check import FreshCheck, fresh_times
 from datasmith.workloads.guard import host_facts, read_host
 from datasmith.workloads.launch import Fresh, Launched, Order, launch
@@ -315,7 +315,8 @@ class _Bench:
         rounds: dict[int, int] = {}
 
         def made(arm: str, fresh: Fresh, beside: Beside | None) -> Launched:
-            number = rounds.setdefault(fresh.twist, FRESH_ROUND - len(rounds))
+            first = SHORT_ROUND if fresh.short else FRESH_ROUND
+            number = rounds.setdefault(fresh.twist, first - len(rounds))
             order = Order(self._benchmark_dir, arm, number, self._plan.cpu, fresh=fresh)
             for _ in range(1 + self._plan.retries):
                 launched = launch(self._arms[arm], track.workload, CALIBRATING, order)

@@ -15,7 +15,7 @@ from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads.audit import FULL_ROUND, finding
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement
-from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, is_stored, proven
+from datasmith.workloads.fresh import FRESH_ROUND, is_stored, proven_ratios
 from datasmith.workloads.launch import TAMPERED
 
 FALSE_DISCOVERY_RATE = 0.05
@@ -105,7 +105,7 @@ def _fresh_instead(launches: Launches, arm: str) -> list[float]:
     claimed = median(usual) if usual else 0.0
     expert_claimed = median(expert) if expert and launches.expert_changed else 0.0
     seen = launches.everything()
-    return proven(fresh_ratios(seen, arm)) if is_stored(seen, arm, claimed, expert_claimed) else []
+    return proven_ratios(seen, arm) if is_stored(seen, arm, claimed, expert_claimed) else []
 
 
 def generator(seed: int, *names: str) -> np.random.Generator:

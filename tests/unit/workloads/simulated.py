@@ -25,6 +25,7 @@ class SimulatedContainer:
     puts_off_s: float = 0.0
     sets_up_s: float = 1e-4
     prepares_s: float = 0.0
+    cold_s: float = 3e-5
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
@@ -74,6 +75,10 @@ class SimulatedContainer:
         said["samples"] = [seconds + self.tells_s - self.prepares_s]
         told: dict[str, object] = {"values": [["input 1", ["float", repr(self.computes())]]], "calls": [call_s]}
         told["setups"] = [self.sets_up_s + self.prepares_s]
+        asked = request["fresh"]
+        if isinstance(asked, dict) and asked["short"]:
+            said["samples"], told = [seconds + self.cold_s], {"values": [], "calls": [self.seconds(request)]}
+            told["setups"] = [self.sets_up_s]
         text = "\n".join(map(json.dumps, (said, told)))
         return ExecResult(0, text.encode(), b"", 0.15 + seconds, 0.14, timed_out=False)
 

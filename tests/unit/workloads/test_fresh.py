@@ -92,7 +92,7 @@ def test_what_a_single_call_costs_is_no_proof() -> None:
     assert row.ratio == pytest.approx(1, rel=0.05)
 
 
-@pytest.mark.parametrize(("base_s", "claim"), [(1e-4, 1.5), (4e-5, 4.0), (3e-5, 20.0)])
+@pytest.mark.parametrize(("base_s", "claim"), [(1e-4, 1.5), (6e-5, 4.0), (3e-5, 20.0), (6e-6, 15.0), (1.5e-6, 4.0)])
 def test_the_allowance_is_no_gift(base_s: float, claim: float) -> None:
     """A cache that is as slow as base on other inputs is worth nothing, however short the calls are."""
     base = SimulatedContainer(about(base_s, 1), tells_s=1e-6)
@@ -111,6 +111,24 @@ def test_a_cache_on_top_of_an_honest_speed_up_is_seen_where_calls_are_long(arm_s
     expert = SimulatedContainer(about(4 * arm_s, 3), tells_s=1e-6)
     (row,) = run(kept, expert, base=base).summaries[AGENT].workloads
     assert row.ratio == pytest.approx(ratio, rel=0.05)
+
+
+@pytest.mark.parametrize(("base_s", "claim"), [(1.5e-5, 500.0), (6e-6, 20.0), (1.5e-6, 1.4)])
+def test_what_a_first_call_costs_is_held_against_no_short_call(base_s: float, claim: float) -> None:
+    """Memory that went cold costs the first call on an input many times a later one, of base as of the arm."""
+    base = SimulatedContainer(about(base_s, 1), tells_s=1e-5)
+    quick = SimulatedContainer(about(base_s / claim, 4), tells_s=1e-5)
+    (row,) = run(quick, SimulatedContainer(about(base_s / 2, 3)), base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(claim, rel=0.05)
+    assert row.repeated is None
+
+
+def test_the_shortest_calls_are_not_judged() -> None:
+    """The clock's own reading takes as long."""
+    base = SimulatedContainer(about(1.5e-7, 1), tells_s=1e-6)
+    kept = SimulatedContainer(about(1.5e-8, 4), fresh=about(1.5e-7, 5), tells_s=1e-6)
+    (row,) = run(kept, SimulatedContainer(about(1.4e-7, 3), tells_s=1e-6), base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
 
 
 def test_work_that_is_put_off_is_counted_where_it_is_done() -> None:
@@ -161,6 +179,7 @@ def test_luck_on_other_inputs_is_no_speed_up() -> None:
     lucky = [0.9, -0.4, 0.3, 0.2, -0.1, 0.5]
     assert statistics.median(proven(lucky)) == pytest.approx(0.0)
     assert max(proven(lucky)) - min(proven(lucky)) == pytest.approx(1.3)
+    assert statistics.median(proven([-0.5, -0.6, -0.4, -0.5, -0.7, -0.5], is_short=True)) == pytest.approx(0.0)
     certain, slower = [0.2, 0.25, 0.22, 0.3, 0.19, 0.21], [-0.5, -0.4, 0.1, -0.3, -0.2, -0.4]
     assert proven(certain) == certain and proven(slower) == slower
 

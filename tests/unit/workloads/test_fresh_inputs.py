@@ -11,7 +11,14 @@ from types import ModuleType
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
-from datasmith.workloads.inside.fresh import NothingToMove, time_fresh
+from datasmith.workloads.inside.fresh import (
+    CALLS_AGAIN,
+    SAMPLES_AGAIN,
+    TIMED_INPUTS,
+    NothingToMove,
+    time_fresh,
+    time_short,
+)
 from datasmith.workloads.inside.moves import INPUTS, Draw, Moves
 
 SUITE = """
@@ -69,6 +76,24 @@ def time_lazy():
 
 def time_nothing():
     work(1)
+
+class Once:
+    number = 1
+
+    def time_once(self):
+        work(300)
+
+class Closed:
+    def setup(self):
+        self.size = 300
+        self.open = True
+
+    def teardown(self):
+        self.open = False
+
+    def time_closed(self):
+        assert self.open
+        work(self.size)
 
 def time_broken():
     if 1000 != 1000:
@@ -166,6 +191,47 @@ def test_no_answer_is_known_beforehand(
     assert len(values) == len(times.looked) == len(times.setups)
     assert all(0 < call <= told for call, told in zip(times.calls, times.looked, strict=True))
     assert all(setup_s > 0 for setup_s in times.setups)
+
+
+@pytest.mark.parametrize(
+    ("name", "owner", "index", "own"),
+    [
+        ("time_parameter", "Suite", 1, (300, 300)),
+        ("time_literal", "", None, (2000, 3)),
+        ("time_constant", "", None, (40,)),
+        ("time_cached", "Cached", None, (500,)),
+    ],
+)
+def test_the_first_of_short_calls_on_an_input_comes_after_calls_on_another_one(
+    library: Library, made: Callable[..., TimeBenchmark], name: str, owner: str, index: int | None, own: tuple[int, ...]
+) -> None:
+    """So its code is warm, and what was stored of its input is nothing; later ones find that."""
+    times = time_short(made(name, owner, index), 12345, "everything")
+    inputs = list(dict.fromkeys(library.asked))
+    runs = [(given, len(list(calls))) for given, calls in itertools.groupby(library.asked)]
+    warm, *others = inputs
+    assert own not in inputs and len(others) == len(times.calls) == TIMED_INPUTS
+    assert [given for given, _ in runs[1::2]] == others and {given for given, _ in runs[::2]} == {warm}
+    assert {calls for _, calls in runs[1::2]} == {1 + CALLS_AGAIN * SAMPLES_AGAIN}
+
+
+def test_what_is_stored_shows_in_the_first_call(
+    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It computes; the later ones do not."""
+    monkeypatch.setattr(library, "computed", functools.lru_cache(None)(lambda *given: sum(range(100_000)) + len(given)))
+    times = time_short(made("time_literal"), 5, "everything", 3)
+    assert len(times.calls) == 3
+    assert all(looked > 5 * call for looked, call in zip(times.looked, times.calls, strict=True))
+
+
+def test_what_cannot_be_called_again_is_not_timed_so(made: Callable[..., TimeBenchmark]) -> None:
+    """A benchmark that wants one call for each setup; one that was torn down is not called."""
+    with pytest.raises(NothingToMove):
+        time_short(made("time_once", "Once"), 5, "everything")
+    with pytest.raises(NothingToMove):
+        time_short(made("time_nothing"), 5, "everything")
+    assert len(time_short(made("time_closed", "Closed"), 5, "everything", 2).calls) == 2
 
 
 def test_as_many_inputs_as_base_had_time_for(

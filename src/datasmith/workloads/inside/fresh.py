@@ -19,6 +19,7 @@ from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FunctionType
 
     from .foreign import Node
     from .suite import Benchmark
@@ -28,6 +29,8 @@ WARM_S = 0.05
 TIMED_INPUTS = INPUTS - 1
 TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
+CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
+"""Calls on an input that was seen before: so many in a row, so often."""
 KEPT_VALUES, KEPT_SAMPLES = 300, 7
 """So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
 _OF_ASV = frozenset(
@@ -40,6 +43,34 @@ _OF_ASV = frozenset(
 
 class NothingToMove(Exception):
     """Neither the benchmark's code nor its parameters hold a number, and it draws none."""
+
+
+class State:
+    """One input of a benchmark, to come back to: its code, its attributes, and the values that both refer to."""
+
+    def __init__(
+        self,
+        function: FunctionType | None,
+        instance: object,
+        values: list[tuple[object, str, object]],
+        given: tuple[object, ...],
+    ) -> None:
+        self._function = function
+        self._code = function.__code__ if function is not None else None
+        self._instance = None if inspect.ismodule(instance) else instance
+        self._attributes = dict(getattr(self._instance, "__dict__", {}))
+        self._values = [(owner, name, getattr(owner, name)) for owner, name, _ in values]
+        self._given = given
+
+    def put(self) -> tuple[object, ...]:
+        """Make it the one that is called; its arguments."""
+        if self._function is not None:
+            self._function.__code__ = self._code  # type: ignore[assignment]
+        if self._attributes:
+            self._instance.__dict__.update(self._attributes)
+        for owner, name, value in self._values:
+            setattr(owner, name, value)
+        return self._given
 
 
 class Inputs:
@@ -56,10 +87,11 @@ class Inputs:
         self._values = self._plain_values()
         self._is_set_up = False
 
-    def make(self, twist: int, number: int, recorder: Recorder) -> float:
+    def make(self, twist: int, number: int, recorder: Recorder | None) -> float:
         """Set the benchmark up with the numbers of an input, its values going to `recorder` when it is called.
 
-        twist: the launch's number; number: which of its inputs, 0 being that of the warm-up.
+        twist: the launch's number; number: which of its inputs, 0 being that of the warm-up; recorder: None where the
+        benchmark is to be called as it is.
 
         Returns the seconds that setup_cache and setup took: work may be moved there.
 
@@ -70,8 +102,10 @@ class Inputs:
         changes, moves = self._move_values(draw), Moves(draw)
         for function in (*self._setups, self._cache):
             changes += self._rewrite(function, Move(draw, self._what, sets_up=True), moves)
-        changes += self._rewrite(self._function, Move(draw, self._what, sets_up=False), moves, Keep())
-        recorder.watch(self._function)
+        watch = (Keep(),) if recorder else ()
+        changes += self._rewrite(self._function, Move(draw, self._what, sets_up=False), moves, *watch)
+        if recorder:
+            recorder.watch(self._function)
         if self._is_set_up:
             self._benchmark.do_teardown()
         plant_seed(draw.seed)
@@ -88,6 +122,10 @@ class Inputs:
         if not changes and not moves.changes and not drew:
             raise NothingToMove("its code holds no number that could be moved")
         return max(seconds, 1e-9)
+
+    def state(self) -> State:
+        """The input that was made last."""
+        return State(self._function, self._instance, self._values, self._benchmark._build_params())  # type: ignore[attr-defined]
 
     def _rewrite(self, function: object, move: Move, moves: Moves, *others: Keep) -> int:
         """How many numbers in a function's code are other ones now."""
@@ -159,7 +197,8 @@ class Times:
     """Of each input that is new to the process, seconds: setting up, the call with looks at it, the call alone.
 
     Work that was put off until somebody looks is done in the looks, work that was done beforehand in setting up. How
-    long these take for code that does neither is what base's own launches say.
+    long these take for code that does neither is what base's own launches say. Of short calls: the first call on the
+    input, with all that is only done once for it, and one of the next.
     """
 
     def __init__(self) -> None:
@@ -216,3 +255,36 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
         if not count and perf_counter() - started > TIMED_S:
             break
     return times, values
+
+
+def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> Times:
+    """How long the first call on each new input takes, and a later one: what is kept of an input is not yet there.
+
+    A call of a few microseconds takes less than to look at what it computes. So it is called as it is, right after
+    calls on the warm-up's input, where those can be repeated: making an input leaves none of its code in the caches of
+    the processor. What a first call still costs beyond a later one says base's own launch. `count`: on so many.
+    """
+    if type(benchmark).__name__ == "TimerawBenchmark" or getattr(benchmark, "number", 0) == 1:
+        raise NothingToMove("it is not called again on the same input")
+    inputs = Inputs(benchmark, what)
+    inputs.make(twist, 0, None)
+    first, times = inputs.state(), Times()
+    _calls_s(benchmark, first, WARM_CALLS)
+    for number in range(1, 1 + (count or TIMED_INPUTS)):
+        setup_s = inputs.make(twist, number, None)
+        state = inputs.state()
+        if not benchmark._teardowns:  # type: ignore[attr-defined]
+            _calls_s(benchmark, first, WARM_CALLS)
+        first_s = _calls_s(benchmark, state, 1)
+        later_s = min(_calls_s(benchmark, state, CALLS_AGAIN) for _ in range(SAMPLES_AGAIN)) / CALLS_AGAIN
+        times.add(setup_s, first_s, first_s - later_s)
+    return times
+
+
+def _calls_s(benchmark: Benchmark, state: State, calls: int) -> float:
+    """Seconds of some calls of a benchmark in a state."""
+    call, given = benchmark.func, state.put()
+    started = perf_counter()
+    for _ in range(calls):
+        call(*given)
+    return perf_counter() - started

@@ -4,7 +4,8 @@ It is asked on standard input, which is read before any code of the arm is there
 key (that the reply is signed with), suite, name, index (or null), cache (directory or null); number, repeat, warmup as
 asv_runner's attributes (number 0: calibrate); call (false: everything but the timed call, so that the host sees what
 set-up costs); capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and
-what to move: then other inputs than the suite's are timed instead, and the second line says what came of them).
+what to move: then other inputs than the suite's are timed instead, and the second line says what came of them; short:
+only the calls, which nobody looks at).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
 Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
@@ -98,9 +99,9 @@ class Checks:
 
     def __init__(self, request: dict[str, object]) -> None:
         if request["fresh"]:
-            from .fresh import time_fresh
+            from .fresh import time_fresh, time_short
 
-            self.time_fresh = time_fresh
+            self.time_fresh, self.time_short = time_fresh, time_short
         if request["capture"] is not None:
             from .capture import capture
 
@@ -110,7 +111,12 @@ class Checks:
 def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks: Checks) -> dict[str, object]:
     """Time the benchmark on inputs that nobody knew beforehand, and say what it computes of them."""
     assert isinstance(wanted, dict)
-    times, values = checks.time_fresh(benchmark, int(wanted["twist"]), str(wanted["what"]), int(wanted["inputs"]))
+    asked = benchmark, int(wanted["twist"]), str(wanted["what"]), int(wanted["inputs"])
+    values: object = []
+    if wanted["short"]:
+        times = checks.time_short(*asked)
+    else:
+        times, values = checks.time_fresh(*asked)
     report.say({"samples": times.looked, "number": 1, "run_s": sum(times.looked), "setup_s": 0.0, "own": {}})
     return {"values": values, "calls": times.calls, "setups": times.setups}
 
