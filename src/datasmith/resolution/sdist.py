@@ -163,7 +163,7 @@ def _gather(members: Iterator[tuple[str, Callable[[], bytes]]]) -> _Unpacked:
         if len(texts) < MAX_FILES and kept < MOST_KEPT_BYTES and _says_something(inside):
             data = read()
             kept += len(data)
-            texts[inside] = data.decode("utf-8", "replace")
+            texts[inside] = data.decode("utf-8-sig", "replace")
     return _Unpacked(tuple(paths), texts)
 
 

@@ -105,7 +105,7 @@ def read_tree(git: Git, sha: str) -> SourceTree:
     """What the resolver reads of a commit."""
     paths = git.paths(sha)
     found = git.read_many(sha, texts_to_read(paths))
-    return SourceTree({path: data.decode("utf-8", "replace") for path, data in found.items()}, paths)
+    return SourceTree({path: data.decode("utf-8-sig", "replace") for path, data in found.items()}, paths)
 
 
 @contextmanager

@@ -24,7 +24,7 @@ def read(texts: Mapping[str, str]) -> SourceRelease:
 
 def test_constants_of_setup_py_are_enough() -> None:
     """A sdist of distutils says nothing else; what it builds with is setuptools, wheel and what it names."""
-    found = read({"setup.py": SETUP, "PKG-INFO": "Metadata-Version: 1.1\nName: x\nVersion: 1.0\n"})
+    found = read({"setup.py": f"\ufeff{SETUP}", "PKG-INFO": "Metadata-Version: 1.1\nName: x\nVersion: 1.0\n"})
     assert found == SourceRelease("x", "1.0", ("six>1",), ("setuptools", "wheel", "pbr"))
 
 

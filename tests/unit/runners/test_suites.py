@@ -168,3 +168,10 @@ def test_the_store_remembers_which_suite_an_environment_is_for(tmp_path: Path) -
             store.upsert(table, [row])
             assert load_suite(store, pr) == suite
             assert load_resolution(store, pr) == environment
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
+    """Editors of Windows put it before the first requirement."""
+    clone = Clone(tmp_path / "calc", {"requirements.txt": "\ufeffnumpy\n", "asv.conf.json": ASV})
+    tree = read_tree(Git(clone.path), clone.git("rev-parse", "HEAD"))
+    assert tree.texts["requirements.txt"] == "numpy\n"
