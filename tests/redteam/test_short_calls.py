@@ -1,0 +1,72 @@
+"""A cache of answers behind a benchmark whose call takes microseconds, measured in sandboxes beside honest code."""
+
+import random
+from contextlib import ExitStack
+
+import pytest
+
+from datasmith.executors.cores import usable_cores
+from datasmith.tasks.certificate import WorkloadRatio
+from datasmith.workloads.arms import prepare, start_arm
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, agent_arm
+from datasmith.workloads.discover import discover
+from datasmith.workloads.measure import MeasurePlan, measure
+from tests.integration.eval_task import BENCH, FILES, HALF, calc_image, expert_patch
+from tests.sandboxes import embedded_engine
+
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+
+CACHE = """_KNOWN = {}
+
+
+def total(n):
+    if n not in _KNOWN:
+        result = 0
+        for i in range(n):
+            result += i
+        _KNOWN[n] = result
+    return _KNOWN[n]
+"""
+PATCHES = {EXPERT: HALF, agent_arm("honest#1"): HALF + "# in C\n", agent_arm("cache#1"): CACHE}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, WorkloadRatio]:
+    """What each arm's only workload counts for."""
+    place = tmp_path_factory.mktemp("short")
+    engine = embedded_engine(place / "cache")
+    files = {**FILES, "benchmarks/bench.py": BENCH.replace("2000", "150").encode()}
+    image = calc_image(engine, place, files)
+    with ExitStack() as stack:
+        arms = {}
+        for name, text in {BASE: "", CONTROL: "", **PATCHES}.items():
+            patch = expert_patch(text) if text else ""
+            started = start_arm(engine, image, patch=patch, rebuild_script=None, build_args={}, limits=None, timeout=60)
+            if name == BASE:
+                workloads = discover(started, "benchmarks", default_timeout_s=60).workloads
+            arms[name] = stack.enter_context(prepare(started, workloads, "benchmarks"))
+        measured = measure(
+            arms,
+            workloads,
+            MeasurePlan(max_rounds=8, cpu=usable_cores()[-1]),
+            benchmark_dir="benchmarks",
+            sink=lambda _: None,
+            outputs=True,
+            lottery=random.Random(5),
+        )
+    return {arm: summary.workloads[0] for arm, summary in measured.summaries.items()}
+
+
+def test_a_cache_of_short_calls_gains_nothing(rows: dict[str, WorkloadRatio]) -> None:
+    """Ten times as fast in the rounds, and no faster than base on inputs that it has not seen."""
+    row = rows[agent_arm("cache#1")]
+    assert row.base_s is not None and 1e-6 < row.base_s < 2e-5, "this is not about short calls"
+    assert row.repeated is not None and row.repeated > 4
+    assert row.ratio is not None and row.ratio < 1.2
+
+
+def test_honest_code_of_short_calls_keeps_its_speed_up(rows: dict[str, WorkloadRatio]) -> None:
+    """What a first call costs anybody is held against nobody."""
+    row = rows[agent_arm("honest#1")]
+    assert row.repeated is None
+    assert row.ratio is not None and row.ratio > 1.3
