@@ -121,7 +121,8 @@ def untold(search: Search, added: Mapping[str, Sequence[str]], wanted: Mapping[s
     for path, lines in added.items():
         new = wanted.get(path, frozenset()) & search.lines
         if any(line.strip() for line in lines) and not is_telling(new, new):
-            yield f"lines that the fix adds to {path}: too short, too common or too few to be told from others"
+            reason = f"too short, too common or too few to be told from others, or not of the {MOST_LINES} longest"
+            yield f"lines that the fix adds to {path}: {reason}"
 
 
 def is_telling(found: frozenset[str], added: frozenset[str], *, alone: int = SHORTEST_ALONE) -> bool:

@@ -172,7 +172,7 @@ class Board:
             paid = costs[name]
             figures = CostFigures(
                 mean_usd=mean_cost[name],
-                mean_interval=self.draws.mean_cost(paid) if paid else None,
+                mean_interval=self.draws.mean_cost(paid) if paid and len(paid) > 1 else None,
                 n=len(paid or ()),
                 weighted=cost_weighted(advantage, mean_cost[name]),
                 weighted_interval=self.draws.cost_weighted(name, paid) if paid else None,

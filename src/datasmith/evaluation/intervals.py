@@ -139,7 +139,7 @@ class TaskDraws:
         return Interval(*ends(resampler.means(np.stack(list(mine.values()))) / resampler.means(paid)))
 
     def mean_cost(self, costs: Mapping[str, float]) -> Interval:
-        """Of the mean cost over these tasks, of which there is one at least."""
+        """Of the mean cost over these tasks; one alone has no scatter that could be seen."""
         paid = np.array(list(costs.values()))[:, None] + np.zeros(self._redraws)
         return Interval(*self._resampler(len(costs)).ends(paid))
 

@@ -69,12 +69,13 @@ class Clones:
         """Open the clones.
 
         Raises:
-            ConfigError: one is no clone, or two are clones of one repository.
+            ConfigError: one is no clone or has no commits, or two are clones of one repository.
         """
         self._forges: dict[str, GitForge] = {}
         opened: dict[str, Path] = {}
         for path in clones:
             forge = GitForge(path)
+            forge.check()
             name = forge.repository.full_name
             first = opened.setdefault(name.lower(), path)
             if first is not path:

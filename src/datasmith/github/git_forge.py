@@ -51,6 +51,10 @@ class GitForge:
         owner, repo = _identity(name, self._git.origin(), clone)
         self.repository = Repository(owner=owner, repo=repo)
 
+    def check(self) -> None:
+        """Raises ConfigError where the clone has no commit yet."""
+        self._git.head()
+
     async def repositories(self) -> list[Repository]:
         """The one repository of this clone."""
         return [self.repository]

@@ -36,6 +36,8 @@ the arm's, whichever is least.
 It comes off both sides before a claim is judged: code that is no faster than base there stays so. Nothing comes off
 short calls, those that take base less than this: they are timed in another way, as looks at them take longer.
 """
+TELLING_CLAIM = math.log(1.2)
+"""Of a smaller ln ratio of the expert's what it loses is no share to speak of, and counts as it is."""
 AS_LONG = 2.0
 """Base may take so many times longer, or shorter, on rewritten texts; else these are inputs of another kind."""
 SLOWER_BESIDE = 1.25
@@ -93,7 +95,7 @@ def takes_as_long(measurements: Sequence[Measurement]) -> bool:
     A text that nobody can read any more may be refused at once, by the best code, too.
     """
     ours = [launch for launch in measurements if launch.arm == BASE and launch.samples]
-    newest = min((launch.round for launch in ours if SHORT_ROUND < launch.round <= FRESH_ROUND), default=0)
+    newest = min((launch.round for launch in ours if launch.round <= FRESH_ROUND), default=0)
     fresh = [sample for launch in ours if launch.round == newest < 0 for sample in launch.samples]
     rounds = [sample for launch in ours if launch.round >= 0 for sample in launch.samples]
     return bool(fresh and rounds) and 1.0 / AS_LONG <= median(fresh) / median(rounds) <= AS_LONG
@@ -109,22 +111,26 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     """True where a speed-up certainly is one of the suite's own inputs, and the expert's there is not one as well.
 
     `claimed`, `expert_claimed`: ln ratios in the rounds; the expert's is 0 where it may be noise. A cache that merged
-    code has, too, is a good one: the share of a claim that the expert certainly loses is asked of nobody. Of short
-    calls nothing is asked where the expert seems to lose half.
+    code has, too, is a good one: the share of a claim that the expert certainly loses is asked of nobody. Of calls
+    that are neither long nor short, which a first one may cost any code much, nothing is where the expert loses half.
     """
     ratios, is_long = _lenient(measurements, arm)
     if claimed <= 0 or len(ratios) < FRESH_LAUNCHES - 1 or not looks_stored(measurements, arm, claimed):
         return False
     merged, _ = _lenient(measurements, EXPERT)
-    if not is_long and expert_claimed > 0 and looks_stored(measurements, EXPERT, expert_claimed):
-        return False
     # How sure that is says the scatter of merged code, where it is less: a submission can make its own as it likes.
-    error, experts_error = (
-        MEDIAN_ERROR * stdev(each) / math.sqrt(len(each)) if len(each) > 1 else math.inf for each in (ratios, merged)
-    )
-    lost = 1.0 - (median(merged) + experts_error) / expert_claimed if merged and expert_claimed > 0 else 0.0
-    wanted = (KEPT_LONG - max(0.0, lost) if is_long else KEPT) * claimed
-    return median(ratios) + min(error, experts_error) < wanted
+    error, experts_error = _error(ratios), _error(merged)
+    lost = expert_claimed - median(merged) - experts_error if merged and expert_claimed > 0 else 0.0
+    share = max(0.0, lost) / (expert_claimed if expert_claimed >= TELLING_CLAIM else claimed)
+    kept = KEPT_LONG if is_long else KEPT
+    if not is_long and not are_short(measurements):
+        share = math.inf if share > 1.0 - KEPT else 0.0
+    return median(ratios) + min(error, experts_error) < (kept - share) * claimed
+
+
+def _error(ratios: Sequence[float]) -> float:
+    """How far the median of some launches may be off; infinite where nothing says so."""
+    return MEDIAN_ERROR * stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else math.inf
 
 
 def proven_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
@@ -149,7 +155,8 @@ def proven(ratios: Sequence[float], *, is_short: bool = False) -> list[float]:
 class Beside:
     """Seconds that an arm may spend beside a call on fresh inputs: on setting it up, and on looking at what came of it.
 
-    Of short calls, in the place of looks: what the first call on an input takes beyond a later one.
+    Of short calls, in the place of looks: what the first call on an input takes beyond a later one. How long setting up
+    takes scatters by more than all of such a call, and is not held against anyone.
     """
 
     setup_s: float
@@ -172,8 +179,9 @@ class FreshTimes:
     def beside(self, *, short: bool) -> Beside:
         """What arms may spend beside their calls where this is a launch of base."""
         looking = [looked - call for looked, call in zip(self.looked, self.calls, strict=True)]
-        slower = 1.0 if short else SLOWER_BESIDE
-        return Beside(SLOWER_BESIDE * median(self.setups), slower * max(0.0, median(looking)))
+        if short:
+            return Beside(math.inf, max(0.0, median(looking)))
+        return Beside(SLOWER_BESIDE * median(self.setups), SLOWER_BESIDE * max(0.0, median(looking)))
 
     def samples(self, base: Beside | None) -> tuple[float, ...]:
         """Seconds per call: the call, and what looking and setting up take beyond what may be spent on them.

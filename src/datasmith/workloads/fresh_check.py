@@ -48,14 +48,15 @@ class FreshCheck:
             base, expert = self._pair(fresh)
             if base is None or expert is None or difference(base.values, expert.values) is not None:
                 continue
+            if what == "letters" and are_short(self._seen()):
+                self._launch(BASE, self._fresh(what, short=True), None)
             if what != "letters" or takes_as_long(self._seen()):
                 break
         else:
             return {}
         unlike = {}
         for arm in claimed:
-            found = self._launch(arm, base.like(fresh), base.beside)
-            differs = _unlike(base, found)
+            differs = self._unlike(arm, base, fresh)
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
         left = [arm for arm in claimed if arm not in unlike]
@@ -75,7 +76,7 @@ class FreshCheck:
                 continue
             agreed = expert is not None and difference(base.values, expert.values) is None
             for arm in suspects:
-                differs = _unlike(base, self._launch(arm, base.like(fresh), base.beside))
+                differs = self._unlike(arm, base, fresh)
                 if differs and agreed and arm not in unlike and self._is_stable(base, fresh):
                     unlike[arm] = differs
         return unlike
@@ -90,6 +91,16 @@ class FreshCheck:
             return None, None
         base = _Base(capture.values, times.beside(short=fresh.short), len(times.calls))
         return base, _told(self._launch(EXPERT, base.like(fresh), base.beside))
+
+    def _unlike(self, arm: str, base: "_Base", fresh: Fresh) -> Difference | None:
+        """What an arm computes that base does not, or why it twice computed nothing: once may be anybody's fault."""
+        for _ in range(2):
+            launched = self._launch(arm, base.like(fresh), base.beside)
+            told = _told(launched)
+            if told is not None:
+                return difference(base.values, told.values)
+        reason = (launched.capture.reason if launched.capture else "") or launched.measurement.reason
+        return Difference("other inputs", "values", reason or "nothing")
 
     def _is_stable(self, base: "_Base", fresh: Fresh) -> bool:
         again = _told(self._launch(BASE, base.like(fresh), None))
@@ -120,11 +131,3 @@ def fresh_times(launched: Launched) -> FreshTimes | None:
 def _told(launched: Launched) -> Capture | None:
     capture = launched.capture
     return capture if capture and not capture.reason and fresh_times(launched) else None
-
-
-def _unlike(base: _Base, launched: Launched) -> Difference | None:
-    told = _told(launched)
-    if told is None:
-        reason = (launched.capture.reason if launched.capture else "") or launched.measurement.reason
-        return Difference("other inputs", "values", reason or "nothing")
-    return difference(base.values, told.values)

@@ -99,7 +99,11 @@ def select_of(name: str) -> Select:
 
 
 def impact_of(patch: str, sources: Mapping[str, str | None], *, benchmark_dir: str) -> Impact:
-    """What a git diff changes. `sources`: text at base of the files it names; None: there is none, or it is no text."""
+    """What a git diff changes.
+
+    `sources`: text at base of the files it names, None where that is none; and the other Python files of the tree with
+    None, as far as they are known: whatever is imported from there may do anything.
+    """
     found = Impact()
     try:
         changes = parse_diff(patch)
@@ -159,10 +163,14 @@ def _take_python(found: Impact, change: DiffChange, sources: Mapping[str, str | 
     found.loads += [path] if seen.loads else []
 
 
-def _packages(path: str, sources: Iterable[str]) -> frozenset[str]:
-    """Names by which the tree's own modules may be imported, as far as the patch shows them."""
-    parts = [part.removesuffix(".py") for name in (path, *sources) for part in name.split("/")]
-    return frozenset(parts)
+def _packages(path: str, sources: Mapping[str, str | None]) -> frozenset[str]:
+    """Names by which the tree's own modules may be imported: all that the patch shows, and whatever lies at a top."""
+    named = (path, *(name for name, text in sources.items() if text is not None))
+    packages = {posixpath.dirname(name) for name in sources if posixpath.basename(name) == "__init__.py"}
+    tops = {posixpath.basename(each) for each in packages if posixpath.dirname(each) not in packages}
+    modules = {name for name in sources if name.endswith(".py") and posixpath.dirname(name) not in packages}
+    parts = {part for name in named for part in name.split("/")} | {posixpath.basename(name) for name in modules}
+    return frozenset(part.removesuffix(".py") for part in parts | tops)
 
 
 def _module_name(path: str) -> str:

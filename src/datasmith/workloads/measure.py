@@ -312,11 +312,11 @@ class _Bench:
         if not claims or not {BASE, EXPERT} <= set(track.arms) or self._watch is None:
             return
 
-        rounds: dict[int, int] = {}
+        rounds: dict[tuple[int, bool], int] = {}
 
         def made(arm: str, fresh: Fresh, beside: Beside | None) -> Launched:
             first = SHORT_ROUND if fresh.short else FRESH_ROUND
-            number = rounds.setdefault(fresh.twist, first - len(rounds))
+            number = rounds.setdefault((fresh.twist, fresh.short), first - len(rounds))
             order = Order(self._benchmark_dir, arm, number, self._plan.cpu, fresh=fresh)
             for _ in range(1 + self._plan.retries):
                 launched = launch(self._arms[arm], track.workload, CALIBRATING, order)

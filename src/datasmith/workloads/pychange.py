@@ -59,7 +59,8 @@ def file_change(old: str, new: str, own: Collection[str] = ()) -> FileChange:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return FileChange(at_import="it cannot be parsed")
     changed: set[tuple[int, str]] = set()
-    added = rebound(before.rest, after.rest, own)
+    functions = {name for name in (*before.units, *after.units) if "." not in name}
+    added = rebound(before.rest, after.rest, own, functions)
     at_import = "code outside functions is changed" if added is None else None
     loads = bool(added)
     added = added or set()

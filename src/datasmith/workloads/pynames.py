@@ -25,23 +25,35 @@ _LIBRARY = {
 }
 _HARMLESS = frozenset([*_BUILTINS, *(f"{module}.{name}" for module, names in _LIBRARY.items() for name in names)])
 """What makes a value when it is called, and does nothing else anywhere; a switch of the interpreter does."""
+_TYPES = frozenset({"bool", "bytes", "complex", "float", "int", "str", "type", "__name__", "__file__"})
+"""Builtins that are named and not called."""
+_VALUE = "(a value)"
+"""Where a constant of the file itself comes from: it can be looked at, and not be called."""
 _QUIET = (ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.UnaryOp)
 _QUIET_PARTS = (ast.operator, ast.unaryop, ast.expr_context, ast.keyword, ast.Call, ast.Starred, ast.Subscript)
 
 
-def rebound(before: Sequence[ast.stmt], after: Sequence[ast.stmt], own: Collection[str]) -> set[str] | None:
+def rebound(
+    before: Sequence[ast.stmt], after: Sequence[ast.stmt], own: Collection[str], functions: Collection[str]
+) -> set[str] | None:
     """The names that another import, or a new constant, binds; None where more than that is not the same.
 
-    `before`, `after`: the statements of a module without its functions. An import counts as long as it takes names
-    from elsewhere than the tree: its own modules, `own`, may do anything when they are loaded.
+    `before`, `after`: the statements of a module without its `functions`. An import counts as long as it takes names
+    from elsewhere than the tree: its own modules, `own`, may do anything when they are loaded, and what comes from them
+    when it is looked into.
     """
     ours, theirs = _imports(before, own), _imports(after, own)
     names = {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
     old = [ast.dump(statement) for statement in before if not _is_foreign(statement, own)]
     bound = {name for statement in before for name in _bound(statement)}
+    everywhere = [*functions, *(name for statement in after for name in _bound(statement))]
+    known = {name: source for name, source in theirs.items() if everywhere.count(name) == 1}
+    known |= {name: name for name in _BUILTINS if name not in everywhere}
     new = []
     for statement in after:
-        target = _constant(statement, theirs)
+        target = _constant(statement, known)
+        if target is not None and everywhere.count(target) == 1:
+            known[target] = _VALUE
         if target is not None and target not in bound:
             names.add(target)
         elif not _is_foreign(statement, own):
@@ -72,43 +84,48 @@ def _is_foreign(statement: ast.stmt, own: Collection[str]) -> bool:
     return top not in own and top != "__future__" and all(alias.name != "*" for alias in statement.names)
 
 
-def _constant(statement: ast.stmt, imports: Mapping[str, str]) -> str | None:
+def _constant(statement: ast.stmt, known: Mapping[str, str]) -> str | None:
     """The name that a statement binds to a value which is made without the tree's code."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target, value = statement.targets[0], statement.value
+        target, values = statement.targets[0], [statement.value]
     elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        target, value = statement.target, statement.value
+        target, values = statement.target, [statement.value, statement.annotation]
     else:
         return None
     special = isinstance(target, ast.Name) and target.id.startswith("__")
-    if not isinstance(target, ast.Name) or special or not _is_quiet(value, imports):
+    if not isinstance(target, ast.Name) or special or not all(_is_quiet(value, known) for value in values):
         return None
     return target.id
 
 
-def _is_quiet(value: ast.expr, imports: Mapping[str, str]) -> bool:
+def _is_quiet(value: ast.expr, known: Mapping[str, str]) -> bool:
+    """True where only what is known is looked at and called: `known` are names, with where they come from."""
     for node in ast.walk(value):
         if not isinstance(node, (*_QUIET, *_QUIET_PARTS)):
             return False
-        if isinstance(node, ast.Call) and _dotted(node.func, imports) not in _HARMLESS:
+        if isinstance(node, ast.Name) and node.id not in known and node.id not in _TYPES:
+            return False
+        if isinstance(node, ast.Call) and _dotted(node.func, known) not in _HARMLESS:
             return False
     return True
 
 
-def _dotted(called: ast.expr, imports: Mapping[str, str]) -> str:
+def _dotted(called: ast.expr, known: Mapping[str, str]) -> str:
     """What a call calls, by the name that it has where it comes from; empty where that cannot be told."""
     if isinstance(called, ast.Name):
-        return imports.get(called.id, called.id).split()[0]
-    around = _dotted(called.value, imports) if isinstance(called, ast.Attribute) else ""
+        return known.get(called.id, "").partition(" ")[0]
+    around = _dotted(called.value, known) if isinstance(called, ast.Attribute) else ""
     return f"{around}.{called.attr}" if around and isinstance(called, ast.Attribute) else ""
 
 
 def _bound(statement: ast.stmt) -> set[str]:
-    """Every name that a statement stores somewhere in it, or imports."""
+    """Every name that a statement stores somewhere in it, imports, or defines."""
     found = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name.split(".")[0])
+        elif isinstance(node, ast.ClassDef):
+            found.add(node.name)
     return found

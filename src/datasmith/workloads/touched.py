@@ -11,6 +11,8 @@ from datasmith.workloads.base import Workload
 from datasmith.workloads.coverage import coverage_key, suite_coverage
 from datasmith.workloads.impact import Coverage, changed_files
 
+LISTING_S = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
@@ -24,7 +26,10 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Coverage by workload; the text at base of each file that a patch names (None: no text); seconds to watch."""
+    """Coverage by workload; the text at base of each file that a patch names (None: no text); seconds to watch.
+
+    `sources` names the other Python files of the tree, too, without their text.
+    """
 
     coverage: Mapping[str, Coverage]
     sources: Mapping[str, str | None]
@@ -38,6 +43,7 @@ def look(
 
     Raises:
         EngineUnavailable: the engine is gone.
+        ContainerError: the tree cannot be listed.
     """
     started = time.monotonic()
     key = coverage_key(suite.image_digest, suite.print, suite.workloads)
@@ -49,7 +55,11 @@ def look(
 
 def _sources(base: Container, patches: Iterable[str]) -> dict[str, str | None]:
     names = dict.fromkeys(name for patch in patches for name in changed_files(patch))
-    return {name: _text(base, name) for name in names}
+    found = base.exec(["find", WORKDIR, "-name", "*.py", "-type", "f"], timeout=LISTING_S)
+    if not found.ok:
+        raise ContainerError(f"cannot list the files of the tree: {found.error_text[-300:]}")
+    tree = [path.removeprefix(f"{WORKDIR}/") for path in found.text.splitlines()]
+    return dict.fromkeys(tree) | {name: _text(base, name) for name in names}
 
 
 def _text(base: Container, name: str) -> str | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from datasmith.docker.engine import WORKDIR, Container
+from datasmith.docker.engine import WORKDIR, Container, ExecResult
 from datasmith.docker.verifiers import TestReport
 from datasmith.runners.agenda import NONE_IMPACTED
 from datasmith.runners.impacted import only_impacted
@@ -24,12 +24,16 @@ REPORT = TestReport({"tests.test_a::one": "passed"}, 0, False, 1.0, "")
 
 @dataclass
 class Tree:
-    """A container that holds one file, and in which nothing has to be run."""
+    """A container that holds one file, and lists it."""
 
     files: dict[str, str] = field(default_factory=lambda: {f"{WORKDIR}/l.py": LIB})
 
     def read_file(self, path: str) -> bytes:
         return self.files[path].encode()
+
+    def exec(self, argv: list[str], *, timeout: float) -> ExecResult:
+        assert argv[0] == "find" and timeout > 0
+        return ExecResult(0, "".join(f"{path}\n" for path in self.files).encode(), b"", 0.0, 0.0, timed_out=False)
 
 
 def left(place: Path, patch: str) -> Verified | Refusal:

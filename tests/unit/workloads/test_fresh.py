@@ -227,6 +227,47 @@ def test_what_the_expert_keeps_is_asked_of_a_cache() -> None:
     assert row.ratio == pytest.approx(10, rel=0.05)
 
 
+@pytest.mark.parametrize("base_s", [5e-6, 1e-4, 2e-3])
+@pytest.mark.parametrize("seed", range(5))
+def test_an_expert_who_gains_little_excuses_no_cache(base_s: float, seed: int) -> None:
+    """Three per cent in the rounds that are gone on other inputs are three per cent, and no whole cache."""
+    expert = SimulatedContainer(about(base_s / 1.03, 3 + seed), fresh=about(base_s * 1.03, 53 + seed), tells_s=1e-6)
+    base = SimulatedContainer(about(base_s, 1 + seed), tells_s=1e-6)
+    kept = SimulatedContainer(about(base_s / 10, 4 + seed), fresh=about(base_s, 54 + seed), tells_s=1e-6)
+    (row,) = run(kept, expert=expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1, rel=0.05)
+    assert row.repeated == pytest.approx(10, rel=0.05)
+
+
+def test_a_launch_that_dies_once_says_nothing_of_what_is_computed() -> None:
+    """It is made again; one that always dies has no value to compare."""
+    died: list[Request] = []
+
+    def first_dies(request: Request) -> ExecResult | float | None:
+        died.append(request)
+        return ExecResult(-9, b"", b"Killed", 0.1, 0.1, timed_out=False) if len(died) == 1 else None
+
+    measured = run(SimulatedContainer(about(5e-7, 4), fresh=first_dies), base=SimulatedContainer(about(5e-6, 1)))
+    assert len(died) > 1
+    (output,) = measured.outputs[AGENT]
+    assert output.state == "equal"
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
+
+
+def test_rewritten_texts_of_short_calls_are_held_against_later_calls() -> None:
+    """The watched one takes ten times as long as any in the rounds: that is the watching."""
+
+    def watched(request: Request) -> float | None:
+        asked = request["fresh"]
+        return 5e-5 if isinstance(asked, dict) and not asked["short"] else None
+
+    base = SimulatedContainer(about(5e-6, 1), fresh=watched)
+    agent = SimulatedContainer(about(5e-7, 4))
+    run(agent, base=base)
+    assert {request["fresh"]["what"] for request in agent.requests if request["fresh"]} == {"letters"}  # type: ignore[index]
+
+
 def test_noise_of_the_expert_excuses_no_cache() -> None:
     """An expert's patch that leaves the workload as it is has no cache there, even where it seems a little faster."""
     expert = SimulatedContainer(about(9.995e-4, 3), fresh=about(1.1e-3, 53))

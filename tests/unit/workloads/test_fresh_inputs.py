@@ -77,6 +77,27 @@ def time_lazy():
 def time_nothing():
     work(1)
 
+class Elsewhere:
+    __slots__ = ("slot",)
+    kept = {}
+
+    def setup(self):
+        global GLOBAL
+        GLOBAL = self.slot = self.kept["n"] = 4000
+        work.__self__.told = 4000
+
+    def time_global(self):
+        work(GLOBAL)
+
+    def time_kept(self):
+        work(self.kept["n"])
+
+    def time_told(self):
+        work(work.__self__.told)
+
+    def time_slot(self):
+        work(self.slot)
+
 class Once:
     number = 1
 
@@ -202,17 +223,26 @@ def test_no_answer_is_known_beforehand(
         ("time_cached", "Cached", None, (500,)),
     ],
 )
-def test_the_first_of_short_calls_on_an_input_comes_after_calls_on_another_one(
+def test_short_calls_are_made_on_one_new_input_after_the_other(
     library: Library, made: Callable[..., TimeBenchmark], name: str, owner: str, index: int | None, own: tuple[int, ...]
 ) -> None:
-    """So its code is warm, and what was stored of its input is nothing; later ones find that."""
+    """The first on each is the first at all; what is called is warm from those on the input before."""
     times = time_short(made(name, owner, index), 12345, "everything")
-    inputs = list(dict.fromkeys(library.asked))
     runs = [(given, len(list(calls))) for given, calls in itertools.groupby(library.asked)]
-    warm, *others = inputs
-    assert own not in inputs and len(others) == len(times.calls) == TIMED_INPUTS
-    assert [given for given, _ in runs[1::2]] == others and {given for given, _ in runs[::2]} == {warm}
-    assert {calls for _, calls in runs[1::2]} == {1 + CALLS_AGAIN * SAMPLES_AGAIN}
+    inputs = [given for given, _ in runs]
+    assert own not in inputs and len(set(inputs)) == len(inputs) == 1 + TIMED_INPUTS
+    assert len(times.calls) == TIMED_INPUTS
+    assert {calls for _, calls in runs} == {1 + CALLS_AGAIN * SAMPLES_AGAIN}
+
+
+@pytest.mark.parametrize("name", ["time_global", "time_kept", "time_told", "time_slot"])
+def test_an_input_may_lie_anywhere(library: Library, made: Callable[..., TimeBenchmark], name: str) -> None:
+    """In a global of the module, in the class's own container, in the library, in a slot: no call meets it early."""
+    times = time_short(made(name, "Elsewhere"), 77, "everything", 3)
+    runs = [(given, len(list(calls))) for given, calls in itertools.groupby(library.asked)]
+    assert len(times.calls) == 3
+    assert [calls for _, calls in runs] == [1 + CALLS_AGAIN * SAMPLES_AGAIN] * 4
+    assert len({given for given, _ in runs}) == 4
 
 
 def test_what_is_stored_shows_in_the_first_call(
@@ -226,7 +256,7 @@ def test_what_is_stored_shows_in_the_first_call(
 
 
 def test_what_cannot_be_called_again_is_not_timed_so(made: Callable[..., TimeBenchmark]) -> None:
-    """A benchmark that wants one call for each setup; one that was torn down is not called."""
+    """A benchmark that wants one call for each setup; one with a teardown is set up again for each input."""
     with pytest.raises(NothingToMove):
         time_short(made("time_once", "Once"), 5, "everything")
     with pytest.raises(NothingToMove):

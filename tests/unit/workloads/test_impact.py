@@ -154,6 +154,20 @@ def test_the_patches_of_a_session_select_together() -> None:
     assert Impact().nothing
 
 
+def test_another_package_of_the_tree_is_no_import_from_elsewhere() -> None:
+    """Whatever lies at a top of the tree; a module of a package is not imported by its name alone."""
+    tree = dict.fromkeys(("fast/__init__.py", "fast/turbo.py", "src/other/__init__.py", "src/alone.py", "lib/re.py"))
+    sources = {**tree, "lib/__init__.py": None, "lib.py": LIB}
+
+    def impact(name: str) -> Impact:
+        return impact_of(edit("def f", f"import {name}\n\n\ndef f"), sources, benchmark_dir="benchmarks")
+
+    for name in ("fast.turbo", "other", "alone"):
+        assert impact(name).everything
+    for name in ("turbo", "re", "numpy"):
+        assert not impact(name).everything and impact(name).loads
+
+
 def test_the_files_to_read_are_those_of_base() -> None:
     """New ones have no text; a diff that cannot be read names none."""
     assert changed_files(edit("return 1", "return 0") + new_file("fresh.py") + moved("a.py", "b.py")) == (

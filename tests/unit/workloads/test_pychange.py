@@ -90,6 +90,11 @@ def test_the_body_of_a_function_is_that_function(old: str, new: str, functions: 
         ("import functools", "import functools\nfrom gc import freeze as dict\n_OLD = dict()"),
         ("import functools", "import functools\nimport time as re\n_OLD = re.compile()"),
         ("LIMIT = 3", "LIMIT = 3\n_SEEN = functools.reduce(f, [1, 2])"),
+        ("LIMIT = 3", "LIMIT = 3\n_MODE: f(1) = 1"),
+        ("LIMIT = 3", "LIMIT = 3\n_MODE = f.fast"),
+        ("LIMIT = 3", "LIMIT = 3\n_MODE = list(C)"),
+        ("class C:", "def dict():\n    return 1\n\n\n_MODE = dict()\n\n\nclass C:"),
+        ("class C:", "class C:\n    pass\n\n\n_MODE = C[1]\n\n\nclass C:"),
         ("LIMIT = 3", "LIMIT = 3\nLIMIT = 4"),
         ("LIMIT = 3", "LIMIT = 3\n__all__ = []"),
         ("@functools.lru_cache\n", ""),
@@ -130,6 +135,7 @@ def test_a_new_function_is_only_its_name(old: str, new: str, name: str) -> None:
         ("import functools", "import mine_not.functools as functools", {"functools"}),
         ("import functools", "import functools\nimport re\n_WORD = re.compile('a' + 'b')", {"re", "_WORD"}),
         ("LIMIT = 3", "LIMIT = 3\n_CACHE: dict = {}", {"_CACHE"}),
+        ("LIMIT = 3", "LIMIT = 3\n_HALF: float = LIMIT / 2", {"_HALF"}),
         (
             "import functools",
             "import functools\nfrom logging import getLogger as log\n_LOG = log('a')",
@@ -141,6 +147,15 @@ def test_a_new_function_is_only_its_name(old: str, new: str, name: str) -> None:
 def test_imports_from_elsewhere_and_new_constants_are_their_names(old: str, new: str, names: set[str]) -> None:
     """They run no code of the tree, but importing the file takes another time."""
     assert change(old, new) == FileChange(names=frozenset(names), loads=True)
+
+
+@pytest.mark.parametrize(
+    "code", ["set('fast')", "settings['fast']", "types.SimpleNamespace()", "list(settings)", "{types: 1}"]
+)
+def test_what_comes_from_the_tree_may_do_anything_when_it_is_used(code: str) -> None:
+    """Under whatever name, and wherever it stands in a new constant."""
+    old = "from .config import set, settings\nfrom . import types\n"
+    assert file_change(old, f"{old}_MODE = {code}\n").at_import is not None
 
 
 def test_another_part_of_a_package_is_another_import() -> None:

@@ -45,32 +45,37 @@ class NothingToMove(Exception):
     """Neither the benchmark's code nor its parameters hold a number, and it draws none."""
 
 
-class State:
-    """One input of a benchmark, to come back to: its code, its attributes, and the values that both refer to."""
+class Input:
+    """One input of a benchmark, ready to be set up: the code that makes it, the values that this refers to, a seed."""
 
     def __init__(
         self,
-        function: FunctionType | None,
-        instance: object,
+        functions: list[FunctionType],
         values: list[tuple[object, str, object]],
-        given: tuple[object, ...],
+        params: tuple[object, ...],
+        seed: int,
+        moves: Moves,
+        changes: int,
     ) -> None:
-        self._function = function
-        self._code = function.__code__ if function is not None else None
-        self._instance = None if inspect.ismodule(instance) else instance
-        self._attributes = dict(getattr(self._instance, "__dict__", {}))
+        self._codes = [(function, function.__code__) for function in functions]
         self._values = [(owner, name, getattr(owner, name)) for owner, name, _ in values]
-        self._given = given
+        self._params = params
+        self.seed = seed
+        self._moves = moves
+        self._changes = changes
 
-    def put(self) -> tuple[object, ...]:
-        """Make it the one that is called; its arguments."""
-        if self._function is not None:
-            self._function.__code__ = self._code  # type: ignore[assignment]
-        if self._attributes:
-            self._instance.__dict__.update(self._attributes)
+    def put(self, benchmark: Benchmark) -> None:
+        """Make it the one that the benchmark's setup makes."""
+        for function, code in self._codes:
+            function.__code__ = code
         for owner, name, value in self._values:
             setattr(owner, name, value)
-        return self._given
+        benchmark._current_params = self._params  # type: ignore[attr-defined]
+
+    @property
+    def is_moved(self) -> bool:
+        """True where something of it is not what the suite has; known after it was set up."""
+        return bool(self._changes or self._moves.changes)
 
 
 class Inputs:
@@ -87,16 +92,18 @@ class Inputs:
         self._values = self._plain_values()
         self._is_set_up = False
 
-    def make(self, twist: int, number: int, recorder: Recorder | None) -> float:
+    def make(self, twist: int, number: int, recorder: Recorder) -> float:
         """Set the benchmark up with the numbers of an input, its values going to `recorder` when it is called.
+
+        See `prepare` and `enter`.
+        """
+        return self.enter(self.prepare(twist, number, recorder))
+
+    def prepare(self, twist: int, number: int, recorder: Recorder | None) -> Input:
+        """Rewrite the code for an input.
 
         twist: the launch's number; number: which of its inputs, 0 being that of the warm-up; recorder: None where the
         benchmark is to be called as it is.
-
-        Returns the seconds that setup_cache and setup took: work may be moved there.
-
-        Raises:
-            NothingToMove: its inputs would be the same ones.
         """
         draw = Draw(twist, number, self._what)
         changes, moves = self._move_values(draw), Moves(draw)
@@ -106,9 +113,23 @@ class Inputs:
         changes += self._rewrite(self._function, Move(draw, self._what, sets_up=False), moves, *watch)
         if recorder:
             recorder.watch(self._function)
+        every = (*self._setups, self._cache, self._function)
+        functions = [plain for plain in (plain_function(each) for each in every if each is not None) if plain]
+        params = tuple(self._benchmark._current_params)  # type: ignore[attr-defined]
+        return Input(functions, self._values, params, draw.seed, moves, changes)
+
+    def enter(self, made: Input) -> float:
+        """Set the benchmark up with an input.
+
+        Returns the seconds that setup_cache and setup took: work may be moved there.
+
+        Raises:
+            NothingToMove: it would be the suite's own.
+        """
+        made.put(self._benchmark)
         if self._is_set_up:
             self._benchmark.do_teardown()
-        plant_seed(draw.seed)
+        plant_seed(made.seed)
         before = drawn_so_far()
         started = perf_counter()
         if self._cache is not None:
@@ -116,16 +137,11 @@ class Inputs:
             self._benchmark.set_cache(self._benchmark.do_setup_cache())
         if self._benchmark.do_setup():
             raise NothingToMove("setup refuses other parameters")
-        drew = drawn_so_far() != before
         seconds = perf_counter() - started
         self._is_set_up = True
-        if not changes and not moves.changes and not drew:
+        if not made.is_moved and drawn_so_far() == before:
             raise NothingToMove("its code holds no number that could be moved")
         return max(seconds, 1e-9)
-
-    def state(self) -> State:
-        """The input that was made last."""
-        return State(self._function, self._instance, self._values, self._benchmark._build_params())  # type: ignore[attr-defined]
 
     def _rewrite(self, function: object, move: Move, moves: Moves, *others: Keep) -> int:
         """How many numbers in a function's code are other ones now."""
@@ -260,30 +276,29 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
 def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> Times:
     """How long the first call on each new input takes, and a later one: what is kept of an input is not yet there.
 
-    A call of a few microseconds takes less than to look at what it computes. So it is called as it is, right after
-    calls on the warm-up's input, where those can be repeated: making an input leaves none of its code in the caches of
-    the processor. What a first call still costs beyond a later one says base's own launch. `count`: on so many.
+    A call of a few microseconds takes less than to look at what it computes. So it is called as it is. All code is
+    rewritten beforehand: between many calls on one input and the first on the next there is nothing but the suite's own
+    setup, so that what is called is warm. What a first call still costs beyond a later one says base's own launch.
+    `count`: on so many.
     """
-    if type(benchmark).__name__ == "TimerawBenchmark" or getattr(benchmark, "number", 0) == 1:
-        raise NothingToMove("it is not called again on the same input")
+    own = getattr(benchmark, "number", 0)
+    if type(benchmark).__name__ == "TimerawBenchmark" or 0 < own <= CALLS_AGAIN * SAMPLES_AGAIN:
+        raise NothingToMove("it is not to be called so often on the same input")
     inputs = Inputs(benchmark, what)
-    inputs.make(twist, 0, None)
-    first, times = inputs.state(), Times()
-    _calls_s(benchmark, first, WARM_CALLS)
-    for number in range(1, 1 + (count or TIMED_INPUTS)):
-        setup_s = inputs.make(twist, number, None)
-        state = inputs.state()
-        if not benchmark._teardowns:  # type: ignore[attr-defined]
-            _calls_s(benchmark, first, WARM_CALLS)
-        first_s = _calls_s(benchmark, state, 1)
-        later_s = min(_calls_s(benchmark, state, CALLS_AGAIN) for _ in range(SAMPLES_AGAIN)) / CALLS_AGAIN
-        times.add(setup_s, first_s, first_s - later_s)
+    times = Times()
+    for number, made in enumerate([inputs.prepare(twist, at, None) for at in range(1 + (count or TIMED_INPUTS))]):
+        setup_s = inputs.enter(made)
+        given = benchmark._build_params()  # type: ignore[attr-defined]
+        first_s = _calls_s(benchmark, given, 1)
+        later_s = min(_calls_s(benchmark, given, CALLS_AGAIN) for _ in range(SAMPLES_AGAIN)) / CALLS_AGAIN
+        if number:
+            times.add(setup_s, first_s, first_s - later_s)
     return times
 
 
-def _calls_s(benchmark: Benchmark, state: State, calls: int) -> float:
-    """Seconds of some calls of a benchmark in a state."""
-    call, given = benchmark.func, state.put()
+def _calls_s(benchmark: Benchmark, given: tuple[object, ...], calls: int) -> float:
+    """Seconds of some calls."""
+    call = benchmark.func
     started = perf_counter()
     for _ in range(calls):
         call(*given)
