@@ -52,11 +52,28 @@ def fresh_ratios(measurements: Iterable[Measurement], arm: str) -> list[float]:
     return [math.log(base / other) for base, other in _paired(_on_fresh(measurements, arm), arm)]
 
 
-def _lenient(measurements: Iterable[Measurement], arm: str) -> tuple[list[float], bool]:
-    """The same of calls that can be judged, with the allowance taken off base's seconds and the arm's.
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """What is left of a speed-up: ln ratios of calls that can be judged, and whether those are long or short ones."""
 
-    And whether the arm's calls are long ones.
-    """
+    ratios: Sequence[float]
+    is_long: bool
+    is_short: bool
+
+    @property
+    def kept(self) -> float:
+        """The share of a claim that is asked for."""
+        return KEPT_LONG if self.is_long else KEPT
+
+    @property
+    def error(self) -> float:
+        """How far the median may be off; infinite where nothing says so."""
+        n = len(self.ratios)
+        return MEDIAN_ERROR * stdev(self.ratios) / math.sqrt(n) if n > 1 else math.inf
+
+
+def _left(measurements: Iterable[Measurement], arm: str) -> _Left:
+    """What launches on other inputs show, with the allowance taken off base's seconds and the arm's."""
     launches = _on_fresh(measurements, arm)
     is_short = any(launch.round <= SHORT_ROUND for launch in launches)
     pairs = [
@@ -64,7 +81,7 @@ def _lenient(measurements: Iterable[Measurement], arm: str) -> tuple[list[float]
     ]
     allowed = [0.0 if is_short else min(ALLOWANCE_S, base / 4, other / 2) for base, other in pairs]
     ratios = [math.log((base - off) / (other - off)) for (base, other), off in zip(pairs, allowed, strict=True)]
-    return ratios, bool(pairs) and median(other for _, other in pairs) >= LONG_S
+    return _Left(ratios, bool(pairs) and median(other for _, other in pairs) >= LONG_S, is_short)
 
 
 def _on_fresh(measurements: Iterable[Measurement], arm: str) -> list[Measurement]:
@@ -85,8 +102,13 @@ def _paired(launches: Iterable[Measurement], arm: str) -> list[tuple[float, floa
 
 def are_short(measurements: Iterable[Measurement]) -> bool:
     """True where base's calls in the rounds are so short that looks at them take longer."""
+    return SHORTEST_S <= _usual_s(measurements) < ALLOWANCE_S
+
+
+def _usual_s(measurements: Iterable[Measurement]) -> float:
+    """Seconds that a call takes base in the rounds; 0 where there were none."""
     rounds = [sample for one in measurements if one.arm == BASE and one.round >= 0 for sample in one.samples]
-    return bool(rounds) and SHORTEST_S <= median(rounds) < ALLOWANCE_S
+    return median(rounds) if rounds else 0.0
 
 
 def takes_as_long(measurements: Sequence[Measurement]) -> bool:
@@ -97,14 +119,14 @@ def takes_as_long(measurements: Sequence[Measurement]) -> bool:
     ours = [launch for launch in measurements if launch.arm == BASE and launch.samples]
     newest = min((launch.round for launch in ours if launch.round <= FRESH_ROUND), default=0)
     fresh = [sample for launch in ours if launch.round == newest < 0 for sample in launch.samples]
-    rounds = [sample for launch in ours if launch.round >= 0 for sample in launch.samples]
-    return bool(fresh and rounds) and 1.0 / AS_LONG <= median(fresh) / median(rounds) <= AS_LONG
+    usual_s = _usual_s(ours)
+    return bool(fresh) and usual_s > 0.0 and 1.0 / AS_LONG <= median(fresh) / usual_s <= AS_LONG
 
 
 def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float) -> bool:
     """True where the launches seen so far keep too little of a claimed ln ratio: worth a few launches more."""
-    ratios, is_long = _lenient(measurements, arm)
-    return bool(ratios) and median(ratios) < (KEPT_LONG if is_long else KEPT) * claimed
+    left = _left(measurements, arm)
+    return bool(left.ratios) and median(left.ratios) < left.kept * claimed
 
 
 def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, expert_claimed: float) -> bool:
@@ -114,23 +136,15 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     code has, too, is a good one: the share of a claim that the expert certainly loses is asked of nobody. Of calls
     that are neither long nor short, which a first one may cost any code much, nothing is where the expert loses half.
     """
-    ratios, is_long = _lenient(measurements, arm)
-    if claimed <= 0 or len(ratios) < FRESH_LAUNCHES - 1 or not looks_stored(measurements, arm, claimed):
+    left, merged = _left(measurements, arm), _left(measurements, EXPERT)
+    if claimed <= 0 or len(left.ratios) < FRESH_LAUNCHES - 1:
         return False
-    merged, _ = _lenient(measurements, EXPERT)
-    # How sure that is says the scatter of merged code, where it is less: a submission can make its own as it likes.
-    error, experts_error = _error(ratios), _error(merged)
-    lost = expert_claimed - median(merged) - experts_error if merged and expert_claimed > 0 else 0.0
+    lost = expert_claimed - median(merged.ratios) - merged.error if merged.ratios and expert_claimed > 0 else 0.0
     share = max(0.0, lost) / (expert_claimed if expert_claimed >= TELLING_CLAIM else claimed)
-    kept = KEPT_LONG if is_long else KEPT
-    if not is_long and not are_short(measurements):
+    if not left.is_long and not left.is_short:
         share = math.inf if share > 1.0 - KEPT else 0.0
-    return median(ratios) + min(error, experts_error) < (kept - share) * claimed
-
-
-def _error(ratios: Sequence[float]) -> float:
-    """How far the median of some launches may be off; infinite where nothing says so."""
-    return MEDIAN_ERROR * stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else math.inf
+    # How sure that is says the scatter of merged code, where it is less: a submission can make its own as it likes.
+    return median(left.ratios) + min(left.error, merged.error) < (left.kept - share) * claimed
 
 
 def proven_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
