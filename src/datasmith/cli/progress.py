@@ -1,5 +1,7 @@
-"""Progress on standard error: a bar for each stage on a terminal, elsewhere one line when a stage ends."""
+"""Progress on standard error: a bar for each stage on a terminal, elsewhere a line now and then, and at its end."""
 
+import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -7,12 +9,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 NOTE_WIDTH = 60
+SILENT_S = 20.0
+"""Where nobody watches, a stage tells at most so often what is under way."""
 
 
 class StageBars:
     """Shows a stage's progress, with what is under way."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, now: Callable[[], float] = time.monotonic) -> None:
         self._console = console or Console(stderr=True)
         self._progress = Progress(
             TextColumn("{task.description:<20}", markup=False),
@@ -25,6 +29,9 @@ class StageBars:
         )
         self._bars: dict[str, TaskID] = {}
         self._told: set[str] = set()
+        self._now = now
+        self._last_s = now()
+        self._done: dict[str, str] = {}
 
     def __call__(self, name: str, done: int, total: int, note: str) -> None:
         """Stage `name` has finished `done` of `total` items (-1: as before); `note` says what is under way."""
@@ -33,9 +40,22 @@ class StageBars:
         if done >= 0:
             self._progress.update(self._bars[name], completed=done, total=max(total, 1))
         self._progress.update(self._bars[name], note=note[:NOTE_WIDTH])
-        if done >= max(total, 1) and name not in self._told and not self._console.is_terminal:
+        if not self._console.is_terminal:
+            self._tell(name, done, total, note)
+
+    def _tell(self, name: str, done: int, total: int, note: str) -> None:
+        """Lines for a log."""
+        if done >= 0:
+            self._done[name] = f"{done} of {total} items"
+        line = f"{name}: {self._done.get(name, 'under way')}"
+        if done >= max(total, 1) and name not in self._told:
             self._told.add(name)
-            self._console.print(f"{name}: {done} of {total} items", markup=False, highlight=False)
+        elif name not in self._told and self._now() - self._last_s >= SILENT_S:
+            line = f"{line}; {note[:NOTE_WIDTH]}"
+        else:
+            return
+        self._last_s = self._now()
+        self._console.print(line, markup=False, highlight=False)
 
     def __enter__(self) -> Self:
         self._progress.start()

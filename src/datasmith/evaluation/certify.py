@@ -26,6 +26,7 @@ from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.mounts import inside_mounts
 from datasmith.workloads.summary import INVALID
 from datasmith.workloads.task_arm import scored_workloads, task_arm
+from datasmith.workloads.undecided import undecided
 
 TRIES = 3
 """A measurement that a busy machine made invalid is taken this often."""
@@ -47,6 +48,7 @@ class Certifier:
 
         Raises:
             MeasurementFailed: the expert's patch does not apply or build, or the machine is too busy to tell.
+            ConfigError: the plan has too few rounds for so many workloads.
             ContainerError: the sandboxes failed; says nothing about the task.
         """
         self.say("image", 0, None)
@@ -95,12 +97,13 @@ class Certifier:
         """Measure, and measure again where the machine was too busy to tell anything."""
         for _ in range(TRIES - 1):
             measured = self._measured_once(task, image)
-            if not _too_busy(measured):
+            if not _too_busy(measured, task):
                 return measured
             self.say("again: the machine was too busy", 0, None)
         measured = self._measured_once(task, image)
-        if _too_busy(measured):
-            raise MeasurementFailed(f"{task.task_id}: no workload could be measured: this machine is too busy")
+        lost = _too_busy(measured, task)
+        if lost:
+            raise MeasurementFailed(f"{task.task_id}: nothing can be certified on this machine now: {lost}")
         return measured
 
     def _measured_once(self, task: Task, image: ImageRef) -> Measured:
@@ -114,6 +117,7 @@ class Certifier:
                 workloads = workloads or scored_workloads(task, writable)
                 suite = suite or suite_print(writable, directory)
                 arms[name] = stack.enter_context(prepare(writable, workloads, directory, suite=suite))
+            self.plan.check(len(workloads))
             plan = replace(self.plan, cpu=self.core)
             return measure(
                 arms, workloads, plan, benchmark_dir=directory, sink=lambda _launch: None, progress=self._told
@@ -123,10 +127,13 @@ class Certifier:
         self.say(f"measure, {progress.step}", progress.done, progress.expected)
 
 
-def _too_busy(measured: Measured) -> bool:
+def _too_busy(measured: Measured, task: Task) -> str:
+    """What the machine's noise took away that a decision needs; empty where nothing is missing."""
     rows = measured.summaries[EXPERT].workloads
-    nothing = all(row.ratio is None for row in rows)
-    return nothing and any((row.reason or "").startswith(INVALID) for row in rows)
+    taken = [row.workload for row in rows if (row.reason or "").startswith(INVALID)]
+    if taken and all(row.ratio is None for row in rows):
+        return f"no workload could be measured: {named(taken)}"
+    return undecided(rows, {row.workload for row in task.certificate.expert.changed} if task.certificate else ())
 
 
 def _with_base(certificate: Certificate, task: Task, passed: int) -> Certificate:

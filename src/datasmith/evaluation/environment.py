@@ -11,7 +11,7 @@ from typing import Self, Unpack
 from datasmith.agents.coding.diff import Baseline, baseline, extract_patch
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.engines import limits_of, open_engine
-from datasmith.errors import AgentFailed, ConfigError, MeasurementFailed, TrialError
+from datasmith.errors import AgentFailed, ConfigError, MeasurementFailed, TrialError, one_of
 from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig
 from datasmith.evaluation.grading import Graded, Grader, Submission
 from datasmith.evaluation.images import image_of
@@ -24,6 +24,7 @@ from datasmith.settings import Settings, load_settings
 from datasmith.tasks.environment import Options, Shape
 from datasmith.tasks.folder import read_task
 from datasmith.tasks.task import Task
+from datasmith.workloads.measure import MeasurePlan
 
 _SHAPES: Mapping[Shape, tuple[Callable[[float, float], float], float]] = {
     "speedup": (lambda ratio, _expert: ratio, 0.0),
@@ -203,10 +204,17 @@ def environment_of(
     none, (), launches are not pinned, and none is refused as disturbed: on a busy machine rewards are then noisy.
 
     Raises:
-        ConfigError: its image is not here, and no folder was named.
+        ConfigError: its image is not here, and no folder was named; or the folder is another task's; or there is no
+            such shape, or so few rounds that no effect could show.
+        InvalidTask: the folder is none of a task.
         EngineUnavailable: there is no engine to run in.
         BuildFailed: its image does not build here.
     """
+    one_of("shape", shape, tuple(_SHAPES), "shaped")
+    if max_rounds is not None:
+        MeasurePlan().at_most(max(2, max_rounds)).check(1)
+    if folder and read_task(Path(folder)).task_id != task.task_id:
+        raise ConfigError(f"{folder} is no folder of {task.task_id} (example: work/dataset/tasks/{task.task_id})")
     known = settings or load_settings()
     engine = open_engine(known)
     log = known.data_dir / "logs" / f"{task.task_id}.build.log"

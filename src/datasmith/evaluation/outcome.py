@@ -168,6 +168,12 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
     healthy = {row.workload for row in expert.valid} & {row.workload for row in control.valid}
     if not healthy:
         return Ending("invalid_measurement", "no workload yields a time in base, base2 and expert")
+    disturbed = {
+        row.workload
+        for arm in (agent, expert, control)
+        for row in arm.workloads
+        if (row.reason or "").startswith(INVALID)
+    }
     lost = sorted(healthy - {row.workload for row in agent.valid})
     broken = [name for name in lost if not reasons.get(name, "").startswith(INVALID)]
     if broken:
@@ -175,8 +181,8 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
         return Ending(
             "failed_outputs", f"{len(broken)} of {len(healthy)} workloads give no time: {named(broken)}: {why}"
         )
-    if 2 * len(lost) > len(healthy):
-        return Ending("invalid_measurement", f"{len(lost)} of {len(healthy)} workloads were disturbed")
+    if 2 * len(disturbed) > len(healthy | disturbed):
+        return Ending("invalid_measurement", f"{len(disturbed)} of {len(healthy | disturbed)} workloads were disturbed")
     stored = [row for row in agent.workloads if row.repeated is not None and row.ratio is not None]
     if stored:
         first = stored[0]

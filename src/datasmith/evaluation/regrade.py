@@ -48,6 +48,8 @@ def _session(folder: RunFolder, task_id: str, number: int, records: Sequence[Tri
     launches: list[Measurement] = list(read_measurements(folder.session(task_id, number) / "measurements.jsonl"))
     for key in map(_key, records):
         if agent_arm(key.label) in session.agents:
+            if not (folder.trial(key) / "measurements.jsonl").is_file():
+                raise TrialError(f"{folder.trial(key)}: measurements.jsonl is missing")
             launches += read_measurements(folder.trial(key) / "measurements.jsonl")
     if not {launch.arm for launch in launches}.issuperset(SHARED_ARMS):
         raise TrialError(f"{folder.session(task_id, number)}: measurements.jsonl lacks an arm of {SHARED_ARMS}")

@@ -129,9 +129,15 @@ class RunFolder:
         return read_record(self.trial(key) / "tests.json", TestFacts)
 
     def read_patch(self, key: TrialKey) -> str:
-        """patch.diff as text; bytes that are not UTF-8 come back as they were when it is encoded again."""
+        """patch.diff as text; bytes that are not UTF-8 come back as they were when it is encoded again.
+
+        Raises:
+            TrialError: there is none; an empty patch is an empty file.
+        """
         path = self.trial(key) / "patch.diff"
-        return path.read_bytes().decode("utf-8", "surrogateescape") if path.exists() else ""
+        if not path.is_file():
+            raise TrialError(f"{self.trial(key)}: patch.diff is missing")
+        return path.read_bytes().decode("utf-8", "surrogateescape")
 
     def next_session(self, task_id: str) -> int:
         """The number of the session to come; the remains of an interrupted one are not reused."""

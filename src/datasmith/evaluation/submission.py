@@ -111,6 +111,8 @@ def _check(folder: RunFolder, names: Sequence[str]) -> list[str]:
     state = run_state(folder)
     left = [f"{key.task_id} {key.label}" for key, value in state.states.items() if value in {PENDING, WORKED}]
     problems = [f"not complete: {_named(left)}"] if left else []
+    unlocked = sorted(set(state.run.config.task_ids) - folder.read_lock().tasks.keys())
+    problems += [f"run.lock does not say which tasks these were: {_named(unlocked)}"] if unlocked else []
     problems += [f"does not belong to a run: {name}" for name in names if not _belongs(name)]
     changed = _changed(folder, names) if not problems else []
     problems += [f"its records do not follow from its raw files: {_named(changed)}"] if changed else []

@@ -216,12 +216,13 @@ def _grader_copies(source: Path, target: Path, benchmark_dir: str) -> None:
     unpack(source, target, wanted=wanted, links=False)
 
 
-def read_task(folder: Path) -> Task:
+def read_task(folder: Path | str) -> Task:
     """Read a task folder back; a file that is a link, or lies behind one, counts as missing.
 
     Raises:
         InvalidTask: files are missing or do not say what a task needs; lists every problem found.
     """
+    folder = Path(folder)
     linked = (SUITE,) if (folder / SUITE).is_symlink() else ()
     missing = [f"{folder.name}: {name} is missing" for name in (*_REQUIRED, *linked) if not _is_own_file(folder, name)]
     if missing:

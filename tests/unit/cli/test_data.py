@@ -1,5 +1,7 @@
 """fc-data from the outside: what is printed, and with which exit code."""
 
+import functools
+import itertools
 import json
 import sys
 from datetime import UTC, datetime
@@ -181,12 +183,15 @@ def test_reasons_are_printed_without_control_characters(capsys: pytest.CaptureFi
 
 
 def test_progress_is_a_line_a_stage_where_nobody_watches() -> None:
-    """And a bar with what is under way where somebody does; markup in a name is text."""
+    """And what is under way now and then; a bar where somebody does; markup in a name is text."""
     quiet, loud = StringIO(), StringIO()
     for target, terminal in ((quiet, False), (loud, True)):
-        with StageBars(Console(file=target, force_terminal=terminal, width=160)) as bars:
+        clock = itertools.count(0.0, 4.0)
+        console = Console(file=target, force_terminal=terminal, width=160)
+        with StageBars(console, now=functools.partial(next, clock)) as bars:
             bars("scrape_repos", 1, 2, "a passed")
-            bars("scrape_repos", -1, -1, "[red]b[/red] build")
+            for _ in range(6):
+                bars("scrape_repos", -1, -1, "[red]b[/red] build")
             bars("scrape_repos", 2, 2, "[bold]c")
-    assert quiet.getvalue() == "scrape_repos: 2 of 2 items\n"
+    assert quiet.getvalue() == "scrape_repos: 1 of 2 items; [red]b[/red] build\nscrape_repos: 2 of 2 items\n"
     assert "[bold]c" in loud.getvalue() and "2/2" in loud.getvalue()

@@ -146,3 +146,14 @@ def test_noise_is_not_the_patch() -> None:
     expert, control = arm(a=2.0, b=2.0, c=2.0), arm(a=1.0, b=1.0, c=1.0)
     assert after_timing(arm(a=2.0, b=noise, c=2.0), expert, control).outcome == "measured"
     assert after_timing(arm(a=2.0, b=noise, c=noise), expert, control).outcome == "invalid_measurement"
+
+
+def test_noise_that_took_the_workloads_from_all_arms_is_seen_as_well() -> None:
+    """Two that are left of six say nothing of the suite, whoever was disturbed."""
+    noise = "invalid_measurement: 2 undisturbed rounds are too few"
+    lost = arm(a=1.0, b=1.0, c=noise, d=noise, e=noise, f=noise)
+    ending = after_timing(lost, lost, lost)
+    assert (ending.outcome, ending.reason) == ("invalid_measurement", "4 of 6 workloads were disturbed")
+    assert after_timing(arm(a=2.0, b=1.0, c=1.0), arm(a=2.0, b=1.0, c=noise), arm(a=1.0, b=1.0, c=1.0)).outcome == (
+        "measured"
+    )

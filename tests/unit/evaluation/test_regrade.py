@@ -49,6 +49,16 @@ def test_a_graded_run_stays_as_it_is(folder: RunFolder) -> None:
     assert regrade_run(folder) == ()
 
 
+@pytest.mark.parametrize("name", ["patch.diff", "measurements.jsonl"])
+def test_what_was_taken_away_is_no_outcome(folder: RunFolder, name: str) -> None:
+    """An empty patch is an empty file, and what a session timed has launches."""
+    before = folder.read_trial(KEY)
+    (folder.trial(KEY) / name).unlink()
+    with pytest.raises(TrialError, match=f"{name} is missing"):
+        regrade_run(folder)
+    assert folder.read_trial(KEY) == before
+
+
 def test_what_was_timed_and_has_no_outputs_is_not_graded(folder: RunFolder) -> None:
     """The file may have been taken away because of what it said."""
     (folder.trial(KEY) / "outputs.json").unlink()

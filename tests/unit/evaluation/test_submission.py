@@ -101,6 +101,14 @@ def _no_launches(run: RunFolder) -> None:
     (run.session("acme_fast_2", 1) / "measurements.jsonl").unlink()
 
 
+def _unlocked(run: RunFolder) -> None:
+    (run.root / "run.lock").unlink()
+
+
+def _no_patch(run: RunFolder) -> None:
+    (run.trial(GOOD) / "patch.diff").unlink()
+
+
 def _unfinished(run: RunFolder) -> None:
     (run.trial(GOOD) / "trial.json").unlink()
 
@@ -115,6 +123,8 @@ def _token(run: RunFolder) -> None:
         (_better_score, "its records do not follow from its raw files: acme_fast_1 command-good#1"),
         (_slower_expert, "its records do not follow"),
         (_no_launches, "measurements.jsonl lacks an arm"),
+        (_unlocked, "run.lock does not say which tasks these were: acme_fast_1"),
+        (_no_patch, "patch.diff is missing"),
         (_unfinished, "not complete: acme_fast_1 command-good#1"),
         (_token, "holds what looks like a secret: trials/acme_fast_1/command-good/1/agent.log"),
     ],
