@@ -29,6 +29,7 @@ def impacted(
 
     Raises:
         EngineUnavailable: the engine is gone.
+        ContainerError: the tree cannot be listed.
     """
     seen = look(base, suite, patches, kept_in=kept_in, say=say)
     return decided(

@@ -24,6 +24,7 @@ def only_impacted(
 
     Raises:
         EngineUnavailable: the engine is gone.
+        ContainerError: the tree cannot be listed.
     """
     seen = look(base, suite, [patch], kept_in=kept_in, say=say)
     chosen = select([impact_of(patch, seen.sources, benchmark_dir=suite.benchmark_dir)], seen.coverage)

@@ -166,11 +166,9 @@ def _take_python(found: Impact, change: DiffChange, sources: Mapping[str, str | 
 def _packages(path: str, sources: Mapping[str, str | None]) -> frozenset[str]:
     """Names by which the tree's own modules may be imported: all that the patch shows, and whatever lies at a top."""
     named = (path, *(name for name, text in sources.items() if text is not None))
-    packages = {posixpath.dirname(name) for name in sources if posixpath.basename(name) == "__init__.py"}
-    tops = {posixpath.basename(each) for each in packages if posixpath.dirname(each) not in packages}
-    modules = {name for name in sources if name.endswith(".py") and posixpath.dirname(name) not in packages}
-    parts = {part for name in named for part in name.split("/")} | {posixpath.basename(name) for name in modules}
-    return frozenset(part.removesuffix(".py") for part in parts | tops)
+    shown = {part for name in named for part in name.split("/")}
+    below = {name.removeprefix("src/").removeprefix("lib/") for name in sources if not is_test_path(name)}
+    return frozenset(part.partition(".")[0] for part in shown | {name.split("/")[0] for name in below})
 
 
 def _module_name(path: str) -> str:

@@ -1,8 +1,11 @@
 """Which names of a module an edit binds anew without running any code of the tree."""
 
 import ast
+import builtins
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
+_BUILTIN = frozenset((*dir(builtins), "__name__", "__file__"))
 _BUILTINS = ("dict", "frozenset", "len", "list", "object", "range", "set", "slice", "tuple")
 _LIBRARY = {
     "collections": ("Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
@@ -25,8 +28,6 @@ _LIBRARY = {
 }
 _HARMLESS = frozenset([*_BUILTINS, *(f"{module}.{name}" for module, names in _LIBRARY.items() for name in names)])
 """What makes a value when it is called, and does nothing else anywhere; a switch of the interpreter does."""
-_TYPES = frozenset({"bool", "bytes", "complex", "float", "int", "str", "type", "__name__", "__file__"})
-"""Builtins that are named and not called."""
 _VALUE = "(a value)"
 """Where a constant of the file itself comes from: it can be looked at, and not be called."""
 _QUIET = (ast.Constant, ast.Name, ast.Attribute, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.UnaryOp)
@@ -44,15 +45,14 @@ def rebound(
     """
     ours, theirs = _imports(before, own), _imports(after, own)
     names = {name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
+    known = _known(after, own, functions, theirs)
     old = [ast.dump(statement) for statement in before if not _is_foreign(statement, own)]
     bound = {name for statement in before for name in _bound(statement)}
-    everywhere = [*functions, *(name for statement in after for name in _bound(statement))]
-    known = {name: source for name, source in theirs.items() if everywhere.count(name) == 1}
-    known |= {name: name for name in _BUILTINS if name not in everywhere}
     new = []
+    annotates = not any(isinstance(each, ast.ImportFrom) and each.module == "__future__" for each in after)
     for statement in after:
-        target = _constant(statement, known)
-        if target is not None and everywhere.count(target) == 1:
+        target = _constant(statement, known, annotates=annotates)
+        if target is not None and target not in known:
             known[target] = _VALUE
         if target is not None and target not in bound:
             names.add(target)
@@ -84,12 +84,27 @@ def _is_foreign(statement: ast.stmt, own: Collection[str]) -> bool:
     return top not in own and top != "__future__" and all(alias.name != "*" for alias in statement.names)
 
 
-def _constant(statement: ast.stmt, known: Mapping[str, str]) -> str | None:
-    """The name that a statement binds to a value which is made without the tree's code."""
+def _known(
+    after: Sequence[ast.stmt], own: Collection[str], functions: Collection[str], imports: Mapping[str, str]
+) -> dict[str, str]:
+    """The names that can be looked into, with where they come from: builtins and foreign imports that nobody rebinds.
+
+    What is bound more than once, or by the tree, is there with an empty source: nothing is known of it.
+    """
+    counts = Counter(name for statement in after if not _is_foreign(statement, own) for name in _bound(statement))
+    taken = {name for name, count in counts.items() if count > 1 or name in imports or name in _BUILTIN}
+    taken |= {*functions, *(name for each in after for name in _classes(each))}
+    if any(isinstance(node, ast.alias) and node.name == "*" for each in after for node in ast.walk(each)):
+        taken |= {*_BUILTIN, *imports}
+    return {name: name for name in _BUILTIN} | dict(imports) | dict.fromkeys(taken, "")
+
+
+def _constant(statement: ast.stmt, known: Mapping[str, str], *, annotates: bool) -> str | None:
+    """The name that a statement binds to a value which is made without the tree's code; `annotates`: types are, too."""
     if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
         target, values = statement.targets[0], [statement.value]
     elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-        target, values = statement.target, [statement.value, statement.annotation]
+        target, values = statement.target, [statement.value, *([statement.annotation] if annotates else [])]
     else:
         return None
     special = isinstance(target, ast.Name) and target.id.startswith("__")
@@ -99,11 +114,24 @@ def _constant(statement: ast.stmt, known: Mapping[str, str]) -> str | None:
 
 
 def _is_quiet(value: ast.expr, known: Mapping[str, str]) -> bool:
-    """True where only what is known is looked at and called: `known` are names, with where they come from."""
+    """True where only what is known is looked into and called. To name something, alone or in a tuple, runs nothing."""
+    if isinstance(value, ast.Name):
+        return True
+    if isinstance(value, ast.Tuple | ast.List):
+        return all(_is_quiet(item, known) for item in value.elts)
+    if isinstance(value, ast.Dict):
+        keys = all(key is not None and _is_looked_into(key, known) for key in value.keys)
+        return keys and all(_is_quiet(item, known) for item in value.values)
+    if isinstance(value, ast.Call) and _dotted(value.func, known) == "functools.partial":
+        return all(_is_quiet(item, known) for item in (*value.args, *(word.value for word in value.keywords)))
+    return _is_looked_into(value, known)
+
+
+def _is_looked_into(value: ast.expr, known: Mapping[str, str]) -> bool:
     for node in ast.walk(value):
         if not isinstance(node, (*_QUIET, *_QUIET_PARTS)):
             return False
-        if isinstance(node, ast.Name) and node.id not in known and node.id not in _TYPES:
+        if isinstance(node, ast.Name) and not known.get(node.id):
             return False
         if isinstance(node, ast.Call) and _dotted(node.func, known) not in _HARMLESS:
             return False
@@ -126,6 +154,10 @@ def _bound(statement: ast.stmt) -> set[str]:
             found.add(node.id)
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name.split(".")[0])
-        elif isinstance(node, ast.ClassDef):
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
             found.add(node.name)
-    return found
+    return found | _classes(statement)
+
+
+def _classes(statement: ast.stmt) -> set[str]:
+    return {node.name for node in ast.walk(statement) if isinstance(node, ast.ClassDef)}

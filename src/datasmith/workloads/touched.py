@@ -55,8 +55,9 @@ def look(
 
 def _sources(base: Container, patches: Iterable[str]) -> dict[str, str | None]:
     names = dict.fromkeys(name for patch in patches for name in changed_files(patch))
-    found = base.exec(["find", WORKDIR, "-name", "*.py", "-type", "f"], timeout=LISTING_S)
-    if not found.ok:
+    kinds = [word for kind in ("py", "pyx", "so") for word in ("-o", "-name", f"*.{kind}")][1:]
+    found = base.exec(["find", WORKDIR, "-maxdepth", "4", "-type", "f", "(", *kinds, ")"], timeout=LISTING_S)
+    if not found.stdout:
         raise ContainerError(f"cannot list the files of the tree: {found.error_text[-300:]}")
     tree = [path.removeprefix(f"{WORKDIR}/") for path in found.text.splitlines()]
     return dict.fromkeys(tree) | {name: _text(base, name) for name in names}

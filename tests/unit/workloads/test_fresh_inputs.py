@@ -98,6 +98,13 @@ class Elsewhere:
     def time_slot(self):
         work(self.slot)
 
+class Computed:
+    def setup(self):
+        self.data = [0.5 * n for n in range(2)]
+
+    def time_computed(self):
+        work(self.data[1])
+
 class Once:
     number = 1
 
@@ -105,16 +112,18 @@ class Once:
         work(300)
 
 class Closed:
-    def setup(self):
-        self.size = 300
-        self.open = True
+    params = [300, 400]
+    opened = []
 
-    def teardown(self):
-        self.open = False
+    def setup(self, n):
+        self.opened.append(n)
 
-    def time_closed(self):
-        assert self.open
-        work(self.size)
+    def teardown(self, n):
+        self.opened.remove(n)
+
+    def time_closed(self, n):
+        assert self.opened == [n]
+        work(n)
 
 def time_broken():
     if 1000 != 1000:
@@ -221,6 +230,7 @@ def test_no_answer_is_known_beforehand(
         ("time_literal", "", None, (2000, 3)),
         ("time_constant", "", None, (40,)),
         ("time_cached", "Cached", None, (500,)),
+        ("time_computed", "Computed", None, (0.5,)),
     ],
 )
 def test_short_calls_are_made_on_one_new_input_after_the_other(
@@ -230,7 +240,8 @@ def test_short_calls_are_made_on_one_new_input_after_the_other(
     times = time_short(made(name, owner, index), 12345, "everything")
     runs = [(given, len(list(calls))) for given, calls in itertools.groupby(library.asked)]
     inputs = [given for given, _ in runs]
-    assert own not in inputs and len(set(inputs)) == len(inputs) == 1 + TIMED_INPUTS
+    assert own not in inputs and len(set(inputs)) == 1 + TIMED_INPUTS
+    assert inputs == [*inputs[: 1 + TIMED_INPUTS], *inputs[1 : 1 + TIMED_INPUTS]], "each once more, after all"
     assert len(times.calls) == TIMED_INPUTS
     assert {calls for _, calls in runs} == {1 + CALLS_AGAIN * SAMPLES_AGAIN}
 
@@ -241,7 +252,7 @@ def test_an_input_may_lie_anywhere(library: Library, made: Callable[..., TimeBen
     times = time_short(made(name, "Elsewhere"), 77, "everything", 3)
     runs = [(given, len(list(calls))) for given, calls in itertools.groupby(library.asked)]
     assert len(times.calls) == 3
-    assert [calls for _, calls in runs] == [1 + CALLS_AGAIN * SAMPLES_AGAIN] * 4
+    assert [calls for _, calls in runs] == [1 + CALLS_AGAIN * SAMPLES_AGAIN] * 7
     assert len({given for given, _ in runs}) == 4
 
 
@@ -256,12 +267,19 @@ def test_what_is_stored_shows_in_the_first_call(
 
 
 def test_what_cannot_be_called_again_is_not_timed_so(made: Callable[..., TimeBenchmark]) -> None:
-    """A benchmark that wants one call for each setup; one with a teardown is set up again for each input."""
+    """A benchmark that wants one call for each setup; one without numbers has no other inputs."""
     with pytest.raises(NothingToMove):
         time_short(made("time_once", "Once"), 5, "everything")
     with pytest.raises(NothingToMove):
         time_short(made("time_nothing"), 5, "everything")
-    assert len(time_short(made("time_closed", "Closed"), 5, "everything", 2).calls) == 2
+
+
+@pytest.mark.parametrize("timed", [time_fresh, time_short])
+def test_what_was_set_up_is_torn_down_with_its_own_parameters(
+    made: Callable[..., TimeBenchmark], timed: Callable[..., object]
+) -> None:
+    """Before the next input's are there."""
+    timed(made("time_closed", "Closed", 1), 5, "everything", 2)
 
 
 def test_as_many_inputs_as_base_had_time_for(

@@ -155,16 +155,16 @@ def test_the_patches_of_a_session_select_together() -> None:
 
 
 def test_another_package_of_the_tree_is_no_import_from_elsewhere() -> None:
-    """Whatever lies at a top of the tree; a module of a package is not imported by its name alone."""
-    tree = dict.fromkeys(("fast/__init__.py", "fast/turbo.py", "src/other/__init__.py", "src/alone.py", "lib/re.py"))
-    sources = {**tree, "lib/__init__.py": None, "lib.py": LIB}
+    """Whatever lies at a top of the tree, compiled or without an __init__.py; what only tests have does not count."""
+    tree = ("fast/turbo.py", "src/other/__init__.py", "src/alone.py", "lib/fastlib.py", "_quick.cpython-311.so")
+    sources = {**dict.fromkeys((*tree, "tests/logging/__init__.py", "fast/re.py")), "lib.py": LIB}
 
     def impact(name: str) -> Impact:
         return impact_of(edit("def f", f"import {name}\n\n\ndef f"), sources, benchmark_dir="benchmarks")
 
-    for name in ("fast.turbo", "other", "alone"):
+    for name in ("fast.turbo", "other", "alone", "fastlib", "_quick"):
         assert impact(name).everything
-    for name in ("turbo", "re", "numpy"):
+    for name in ("turbo", "re", "numpy", "logging"):
         assert not impact(name).everything and impact(name).loads
 
 

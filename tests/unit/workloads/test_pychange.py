@@ -136,6 +136,10 @@ def test_a_new_function_is_only_its_name(old: str, new: str, name: str) -> None:
         ("import functools", "import functools\nimport re\n_WORD = re.compile('a' + 'b')", {"re", "_WORD"}),
         ("LIMIT = 3", "LIMIT = 3\n_CACHE: dict = {}", {"_CACHE"}),
         ("LIMIT = 3", "LIMIT = 3\n_HALF: float = LIMIT / 2", {"_HALF"}),
+        ("LIMIT = 3", "LIMIT = 3\n_ERRORS = (ValueError, TypeError)", {"_ERRORS"}),
+        ("class C:", "_BY_NAME = {'f': f, 'g': [g]}\n\n\nclass C:", {"_BY_NAME"}),
+        ("class C:", "_LATER = functools.partial(f, 1)\n\n\nclass C:", {"_LATER"}),
+        ("import functools", "import functools\nimport os\nimport os.path\n_SEP = os.sep", {"os", "_SEP"}),
         (
             "import functools",
             "import functools\nfrom logging import getLogger as log\n_LOG = log('a')",
@@ -150,12 +154,35 @@ def test_imports_from_elsewhere_and_new_constants_are_their_names(old: str, new:
 
 
 @pytest.mark.parametrize(
-    "code", ["set('fast')", "settings['fast']", "types.SimpleNamespace()", "list(settings)", "{types: 1}"]
+    "code",
+    ["set('fast')", "settings['fast']", "types.SimpleNamespace()", "list(settings)", "{types: 1}", "type['fast']"],
 )
 def test_what_comes_from_the_tree_may_do_anything_when_it_is_used(code: str) -> None:
     """Under whatever name, and wherever it stands in a new constant."""
-    old = "from .config import set, settings\nfrom . import types\n"
+    old = "from .config import set, settings, type\nfrom . import types\n"
     assert file_change(old, f"{old}_MODE = {code}\n").at_import is not None
+
+
+def test_an_annotation_that_is_not_evaluated_is_nothing() -> None:
+    """It may name a class of the tree."""
+    old = "from __future__ import annotations\nfrom .v import V\n"
+    assert file_change(old, f"{old}_SEEN: dict[str, V] = {{}}\n").at_import is None
+    assert file_change(old[35:], f"{old[35:]}_SEEN: dict[str, V] = {{}}\n").at_import is not None
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        "from .config import *",
+        "try:\n    pass\nexcept ValueError as set:\n    pass",
+        "class set:\n    pass",
+        "def set(*given):\n    pass",
+        "set = f",
+    ],
+)
+def test_a_name_that_is_bound_by_the_tree_is_no_builtin(old: str) -> None:
+    """However it is bound."""
+    assert file_change(f"{old}\n", f"{old}\n_MODE = set('fast')\n").at_import is not None
 
 
 def test_another_part_of_a_package_is_another_import() -> None:

@@ -71,6 +71,7 @@ class Input:
         for owner, name, value in self._values:
             setattr(owner, name, value)
         benchmark._current_params = self._params  # type: ignore[attr-defined]
+        self._moves.begin()
 
     @property
     def is_moved(self) -> bool:
@@ -89,14 +90,15 @@ class Inputs:
         self._params = tuple(benchmark._current_params)  # type: ignore[attr-defined]
         self._instance = getattr(benchmark.func, "__self__", None)
         self._function = plain_function(benchmark.func)
-        self._values = self._plain_values()
-        self._is_set_up = False
+        self._values = self._plain_values() if what != "seeds" else []
+        self._entered: Input | None = None
 
     def make(self, twist: int, number: int, recorder: Recorder) -> float:
         """Set the benchmark up with the numbers of an input, its values going to `recorder` when it is called.
 
         See `prepare` and `enter`.
         """
+        self.leave()
         return self.enter(self.prepare(twist, number, recorder))
 
     def prepare(self, twist: int, number: int, recorder: Recorder | None) -> Input:
@@ -118,6 +120,13 @@ class Inputs:
         params = tuple(self._benchmark._current_params)  # type: ignore[attr-defined]
         return Input(functions, self._values, params, draw.seed, moves, changes)
 
+    def leave(self) -> None:
+        """Tear the benchmark down, as the input that it was set up with."""
+        entered, self._entered = self._entered, None
+        if entered is not None:
+            entered.put(self._benchmark)
+            self._benchmark.do_teardown()
+
     def enter(self, made: Input) -> float:
         """Set the benchmark up with an input.
 
@@ -126,9 +135,8 @@ class Inputs:
         Raises:
             NothingToMove: it would be the suite's own.
         """
+        self.leave()
         made.put(self._benchmark)
-        if self._is_set_up:
-            self._benchmark.do_teardown()
         plant_seed(made.seed)
         before = drawn_so_far()
         started = perf_counter()
@@ -138,7 +146,7 @@ class Inputs:
         if self._benchmark.do_setup():
             raise NothingToMove("setup refuses other parameters")
         seconds = perf_counter() - started
-        self._is_set_up = True
+        self._entered = made
         if not made.is_moved and drawn_so_far() == before:
             raise NothingToMove("its code holds no number that could be moved")
         return max(seconds, 1e-9)
@@ -169,13 +177,13 @@ class Inputs:
         return [(owner, name, value) for owner, name, value in found if _is_plain(value)]
 
     def _move_values(self, draw: Draw) -> int:
-        if self._what == "seeds":
-            return 0
         changes = 0
         for owner, name, value in self._values:
             new = _each(draw, value)
             changes += new != value
             setattr(owner, name, new)
+        if self._what == "seeds":
+            return 0
         params = tuple(_each(draw, value) for value in self._params)
         self._benchmark._current_params = params  # type: ignore[attr-defined]
         return changes + (params != self._params)
@@ -213,8 +221,8 @@ class Times:
     """Of each input that is new to the process, seconds: setting up, the call with looks at it, the call alone.
 
     Work that was put off until somebody looks is done in the looks, work that was done beforehand in setting up. How
-    long these take for code that does neither is what base's own launches say. Of short calls: the first call on the
-    input, with all that is only done once for it, and one of the next.
+    long these take for code that does neither is what base's own launches say. Of short calls: a later one, with and
+    without what is only done in the first one on an input.
     """
 
     def __init__(self) -> None:
@@ -278,22 +286,30 @@ def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> T
 
     A call of a few microseconds takes less than to look at what it computes. So it is called as it is. All code is
     rewritten beforehand: between many calls on one input and the first on the next there is nothing but the suite's own
-    setup, so that what is called is warm. What a first call still costs beyond a later one says base's own launch.
-    `count`: on so many.
+    setup. That may leave what is called cold, and of some code more than of other: so each input is set up once more,
+    and what its first call takes beyond a later one then, too, is no work that was stored. `count`: on so many.
     """
     own = getattr(benchmark, "number", 0)
     if type(benchmark).__name__ == "TimerawBenchmark" or 0 < own <= CALLS_AGAIN * SAMPLES_AGAIN:
         raise NothingToMove("it is not to be called so often on the same input")
     inputs = Inputs(benchmark, what)
+    warm, *others = [inputs.prepare(twist, at, None) for at in range(1 + (count or TIMED_INPUTS))]
+    _visit(inputs, benchmark, warm)
+    new = [_visit(inputs, benchmark, made) for made in others]
+    known = [_visit(inputs, benchmark, made) for made in others]
     times = Times()
-    for number, made in enumerate([inputs.prepare(twist, at, None) for at in range(1 + (count or TIMED_INPUTS))]):
-        setup_s = inputs.enter(made)
-        given = benchmark._build_params()  # type: ignore[attr-defined]
-        first_s = _calls_s(benchmark, given, 1)
-        later_s = min(_calls_s(benchmark, given, CALLS_AGAIN) for _ in range(SAMPLES_AGAIN)) / CALLS_AGAIN
-        if number:
-            times.add(setup_s, first_s, first_s - later_s)
+    for (setup_s, first_s, later_s), (_, again_s, known_s) in zip(new, known, strict=True):
+        stored_s = max(0.0, (first_s - later_s) - max(0.0, again_s - known_s))
+        times.add(setup_s, later_s + stored_s, stored_s)
     return times
+
+
+def _visit(inputs: Inputs, benchmark: Benchmark, made: Input) -> tuple[float, float, float]:
+    """Seconds of setting an input up, of the first call on it, and of a later one."""
+    setup_s = inputs.enter(made)
+    given = benchmark._build_params()  # type: ignore[attr-defined]
+    first_s = _calls_s(benchmark, given, 1)
+    return setup_s, first_s, min(_calls_s(benchmark, given, CALLS_AGAIN) for _ in range(SAMPLES_AGAIN)) / CALLS_AGAIN
 
 
 def _calls_s(benchmark: Benchmark, given: tuple[object, ...], calls: int) -> float:

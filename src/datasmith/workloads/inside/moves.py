@@ -90,9 +90,13 @@ class Moves:
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
-        self._drawn = Random(draw.seed)
         self._common = 1.0 + SPREAD * (draw.spread("together") - 0.5)
         self.changes = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Draw the same again from here on: the input is made anew."""
+        self._drawn = Random(self._draw.seed)
 
     @property
     def constants(self) -> dict[str, object]:
