@@ -1,9 +1,11 @@
 """Build a patched package again, and see that its build did nothing else."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container
+from datasmith.errors import MeasurementFailed
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.workloads.prints import environment_prints, told
 
@@ -14,6 +16,7 @@ _COMPILED = re.compile(
 )
 
 CLEAN_TIMEOUT_S = 300.0
+_GIT = ("git", "-C", WORKDIR, "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 def touches_compiled(patch: str) -> bool:
@@ -35,10 +38,14 @@ def rebuild(container: Container, script: str, build_args: Mapping[str, str], *,
 
     The build runs code of the patch in an environment that it can write to. It may put the package there and nothing
     else: not another interpreter, start-up file or test runner, and not other tests.
+
+    Raises:
+        MeasurementFailed: git fails in the tree.
     """
     before = environment_prints(container)
     env = {**build_args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, "UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
-    result = container.exec(["/bin/bash", "-c", script], timeout=timeout, env=env)
+    with _looking_committed(container):
+        result = container.exec(["/bin/bash", "-c", script], timeout=timeout, env=env)
     if not result.ok:
         return f"the patched tree does not build: {told(result, timeout)}"
     problem = _without_byte_code(container)
@@ -51,6 +58,28 @@ def rebuild(container: Container, script: str, build_args: Mapping[str, str], *,
     foreign = sorted(name for name in changed if not _is_own(name, own))
     foreign += sorted(name for name in changed if _runs_at_start(name) and after.get(name, "") not in {"", *start_up})
     return f"its build changed what is not its own: {', '.join(foreign[:5])}" if foreign else None
+
+
+@contextmanager
+def _looking_committed(container: Container) -> Iterator[None]:
+    """Let git call no file of the tree changed: versions made of its state would differ, and name other start-up files.
+
+    A tree without git has no such version.
+    """
+    found = container.exec([*_GIT, "diff", "--name-only", "-z"], timeout=CLEAN_TIMEOUT_S)
+    changed = found.stdout if found.ok else b""
+    if changed:
+        _mark(container, "--assume-unchanged", changed)
+    yield
+    if changed:
+        _mark(container, "--no-assume-unchanged", changed)
+
+
+def _mark(container: Container, how: str, names: bytes) -> None:
+    words = [*_GIT, "update-index", "-z", how, "--stdin"]
+    done = container.exec(words, timeout=CLEAN_TIMEOUT_S, stdin=names)
+    if not done.ok:
+        raise MeasurementFailed(f"git cannot mark the files of the patch: {told(done, CLEAN_TIMEOUT_S)}")
 
 
 def _without_byte_code(container: Container) -> str | None:
