@@ -43,7 +43,7 @@ def interact(
 
     settings = load_settings(engine=engine)
     opened = load_dataset(dataset, Places.of(settings, registry))
-    chosen = opened.select([task])
+    chosen = opened.select([task], said="ID")
     if len(chosen) != 1:
         raise ConfigError(f"ID {task!r} means {len(chosen)} tasks (example: {chosen[0].task_id})")
     (one,) = chosen
@@ -83,4 +83,7 @@ def _run(container: "Container", command: str, timeout: float) -> int:
     done = container.exec(["bash", "-c", command], timeout=timeout)
     sys.stdout.write(done.text)
     sys.stderr.write(done.error_text)
-    return TIMED_OUT if done.timed_out else done.rc
+    if done.timed_out:
+        print(f"not done after {timeout:g} s (--timeout)", file=sys.stderr)
+        return TIMED_OUT
+    return done.rc

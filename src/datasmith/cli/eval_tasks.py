@@ -104,7 +104,7 @@ def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
     ]
     return [one_line(line) if not line.startswith(" ") else f"  {one_line(line)}" for line in lines] + [
         "",
-        *(one_line(line) for line in task.instruction.splitlines()),
+        *(f"{' ' * (len(line) - len(line.lstrip(' ')))}{one_line(line)}" for line in task.instruction.splitlines()),
     ]
 
 

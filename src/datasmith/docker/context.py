@@ -73,7 +73,10 @@ class DockerContext:
                 if entry.name.startswith(".") or entry.name.endswith(_ARCHIVES):
                     continue
                 if not entry.is_file(follow_symlinks=False):
-                    raise ConfigError(f"build context {folder}: {entry.name} is no plain file (example: lock.txt)")
+                    what = "a directory" if entry.is_dir(follow_symlinks=False) else "a link or no plain file"
+                    raise ConfigError(
+                        f"build context {folder}: {entry.name} is {what}: it may hold plain files (example: lock.txt)"
+                    )
                 texts.setdefault(_RENAMED.get(entry.name, entry.name), _text(entry.path))
         return cls(texts)
 
