@@ -80,8 +80,8 @@ def test_a_command_runs_in_a_pristine_sandbox(home: Path, capsys: pytest.Capture
     (home / "my.diff").write_text(expert_patch())
     code, out, _ = said(capsys, *words, "--command", "cat calc.py", "--patch", "my.diff")
     assert (code, out) == (0, "def total(n):\n    return n * (n - 1) // 2\n")
-    code, out, _ = said(capsys, *words, "--command", "sleep 60", "--timeout", "1")
-    assert (code, out) == (124, "")
+    code, out, err = said(capsys, *words, "--command", "sleep 60", "--timeout", "1")
+    assert (code, out, err) == (124, "", "not done after 1 s (--timeout)\n")
     code, _, err = said(capsys, *words)
     assert code == ConfigError.exit_code and "there is no terminal" in err
 
