@@ -75,10 +75,13 @@ def test_an_honest_solution_raises_no_alarm(siege: Siege) -> None:
 
 
 def test_work_that_is_put_off_adds_nothing_to_an_honest_solution(siege: Siege) -> None:
-    """In the rounds it is a thousand times as fast as base: it scores what the solution scores without that."""
+    """In the rounds it is a thousand times as fast as base: it scores no more than the solution does without that.
+
+    By the intervals of both: a session in which nothing is faster than 0.8 to 1.2 says no more of single numbers.
+    """
     honest, quick = ended(siege, "honest"), ended(siege, QUICK)
     assert quick.outcome in {"measured", "invalid_measurement"}, quick
-    assert honest.high is not None and (quick.speedup or 0.0) <= LEEWAY * honest.high
+    assert honest.high is not None and (quick.low or 0.0) <= LEEWAY * honest.high
 
 
 def test_the_table_names_what_got_through(siege: Siege) -> None:
