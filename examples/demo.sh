@@ -17,12 +17,12 @@ fc-data --forge git --repo "$place/samplelib" --start-date 2026-02-01 --end-date
 tasks=$(ls "$place/data/dataset/tasks")
 count=$(echo "$tasks" | wc -l)
 run=demo
-if [ -e "$place/runs/$run.tasks" ] && [ "$(cat "$place/runs/$run.tasks")" != "$tasks" ]; then
+if [ -e "$place/runs/demo.tasks" ] && [ "$(cat "$place/runs/demo.tasks")" != "$tasks" ]; then
     run="demo-$count-tasks" # the earlier run is of other tasks, and stays
 fi
 echo "== 3. Three agents on the tasks ($count of 4)"
 mkdir -p "$place/runs"
-echo "$tasks" >"$place/runs/$run.tasks"
+[ "$run" != demo ] || echo "$tasks" >"$place/runs/demo.tasks"
 fc-eval run --dataset "$place/data/dataset/tasks" --config examples/agents/demo.json \
     --runs-dir "$place/runs" --run-id "$run" --n-concurrent "$(nproc)" --max-rounds 9
 

@@ -8,7 +8,7 @@ import pytest
 from datasmith.docker.engine import Limits
 from datasmith.evaluation.redteam.attack import Attack, read_patches
 from datasmith.evaluation.redteam.generic import generic_attacks
-from datasmith.evaluation.redteam.session import LEEWAY, Ended, Siege, Terms, besiege
+from datasmith.evaluation.redteam.session import Ended, Siege, Terms, besiege
 from datasmith.evaluation.redteam.table import as_json, markdown
 from datasmith.evaluation.redteam.tree import Tree
 from datasmith.executors.cores import usable_cores
@@ -81,7 +81,7 @@ def test_work_that_is_put_off_adds_nothing_to_an_honest_solution(siege: Siege) -
     """
     honest, quick = ended(siege, "honest"), ended(siege, QUICK)
     assert quick.outcome in {"measured", "invalid_measurement"}, quick
-    assert honest.high is not None and (quick.low or 0.0) <= LEEWAY * honest.high
+    assert honest.high is not None and (quick.low or 0.0) <= honest.high
 
 
 def test_the_table_names_what_got_through(siege: Siege) -> None:

@@ -183,10 +183,22 @@ def open_environment(folder: Path | str, **options: Unpack[Options]) -> TaskEnvi
         EngineUnavailable: there is no engine to run in.
         BuildFailed: its image does not build here.
     """
-    return environment_of(read_task(Path(folder)), folder, **options)
+    return _opened(read_task(folder), folder, **options)
 
 
-def environment_of(
+def environment_of(task: Task, folder: Path | str | None, **options: Unpack[Options]) -> TaskEnvironment:
+    """The environment of a task, see `Task.environment`; `folder` is held against it.
+
+    Raises:
+        ConfigError: the folder is another task's; and what `Task.environment` says.
+        InvalidTask: the folder is none of a task.
+    """
+    if folder and read_task(folder).task_id != task.task_id:
+        raise ConfigError(f"{folder} is no folder of {task.task_id} (example: work/dataset/tasks/{task.task_id})")
+    return _opened(task, folder, **options)
+
+
+def _opened(
     task: Task,
     folder: Path | str | None,
     *,
@@ -204,17 +216,14 @@ def environment_of(
     none, (), launches are not pinned, and none is refused as disturbed: on a busy machine rewards are then noisy.
 
     Raises:
-        ConfigError: its image is not here, and no folder was named; or the folder is another task's; or there is no
-            such shape, or so few rounds that no effect could show.
-        InvalidTask: the folder is none of a task.
+        ConfigError: its image is not here, and no folder was named; or there is no such shape, or so few rounds that no
+            effect could show.
         EngineUnavailable: there is no engine to run in.
         BuildFailed: its image does not build here.
     """
     one_of("shape", shape, tuple(_SHAPES), "shaped")
     if max_rounds is not None:
         MeasurePlan().at_most(max(2, max_rounds)).check(1)
-    if folder and read_task(Path(folder)).task_id != task.task_id:
-        raise ConfigError(f"{folder} is no folder of {task.task_id} (example: work/dataset/tasks/{task.task_id})")
     known = settings or load_settings()
     engine = open_engine(known)
     log = known.data_dir / "logs" / f"{task.task_id}.build.log"

@@ -149,8 +149,7 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
 
 def proven_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
     """What counts instead of the ln ratios of the rounds where the claim that was made there was refuted."""
-    is_short = any(launch.round <= SHORT_ROUND for launch in _on_fresh(measurements, arm))
-    return proven(fresh_ratios(measurements, arm), is_short=is_short)
+    return proven(fresh_ratios(measurements, arm), is_short=_left(measurements, arm).is_short)
 
 
 def proven(ratios: Sequence[float], *, is_short: bool = False) -> list[float]:

@@ -5,8 +5,8 @@ import builtins
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-_BUILTIN = frozenset((*dir(builtins), "__name__", "__file__"))
-_BUILTINS = ("dict", "frozenset", "len", "list", "object", "range", "set", "slice", "tuple")
+_EVERY_BUILTIN = frozenset((*dir(builtins), "__name__", "__file__"))
+_MAKERS = ("dict", "frozenset", "len", "list", "object", "range", "set", "slice", "tuple")
 _LIBRARY = {
     "collections": ("Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
     "contextvars": ("ContextVar",),
@@ -26,7 +26,7 @@ _LIBRARY = {
     "typing": ("NamedTuple", "NewType", "ParamSpec", "TypeVar", "TypeVarTuple"),
     "weakref": ("WeakKeyDictionary", "WeakSet", "WeakValueDictionary"),
 }
-_HARMLESS = frozenset([*_BUILTINS, *(f"{module}.{name}" for module, names in _LIBRARY.items() for name in names)])
+_HARMLESS = frozenset([*_MAKERS, *(f"{module}.{name}" for module, names in _LIBRARY.items() for name in names)])
 """What makes a value when it is called, and does nothing else anywhere; a switch of the interpreter does."""
 _VALUE = "(a value)"
 """Where a constant of the file itself comes from: it can be looked at, and not be called."""
@@ -92,11 +92,11 @@ def _known(
     What is bound more than once, or by the tree, is there with an empty source: nothing is known of it.
     """
     counts = Counter(name for statement in after if not _is_foreign(statement, own) for name in _bound(statement))
-    taken = {name for name, count in counts.items() if count > 1 or name in imports or name in _BUILTIN}
+    taken = {name for name, count in counts.items() if count > 1 or name in imports or name in _EVERY_BUILTIN}
     taken |= {*functions, *(name for each in after for name in _classes(each))}
     if any(isinstance(node, ast.alias) and node.name == "*" for each in after for node in ast.walk(each)):
-        taken |= {*_BUILTIN, *imports}
-    return {name: name for name in _BUILTIN} | dict(imports) | dict.fromkeys(taken, "")
+        taken |= {*_EVERY_BUILTIN, *imports}
+    return {name: name for name in _EVERY_BUILTIN} | dict(imports) | dict.fromkeys(taken, "")
 
 
 def _constant(statement: ast.stmt, known: Mapping[str, str], *, annotates: bool) -> str | None:

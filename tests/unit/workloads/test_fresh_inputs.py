@@ -198,15 +198,16 @@ def made(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     return make
 
 
-@pytest.mark.parametrize(
-    ("name", "owner", "index", "own"),
-    [
-        ("time_parameter", "Suite", 1, (300, 300)),
-        ("time_literal", "", None, (2000, 3)),
-        ("time_constant", "", None, (40,)),
-        ("time_cached", "Cached", None, (500,)),
-    ],
-)
+WITH_NUMBERS = [
+    ("time_parameter", "Suite", 1, (300, 300)),
+    ("time_literal", "", None, (2000, 3)),
+    ("time_constant", "", None, (40,)),
+    ("time_cached", "Cached", None, (500,)),
+]
+"""Benchmarks, and what the suite's own inputs ask the library for."""
+
+
+@pytest.mark.parametrize(("name", "owner", "index", "own"), WITH_NUMBERS)
 def test_no_answer_is_known_beforehand(
     library: Library, made: Callable[..., TimeBenchmark], name: str, owner: str, index: int | None, own: tuple[int, ...]
 ) -> None:
@@ -224,14 +225,7 @@ def test_no_answer_is_known_beforehand(
 
 
 @pytest.mark.parametrize(
-    ("name", "owner", "index", "own"),
-    [
-        ("time_parameter", "Suite", 1, (300, 300)),
-        ("time_literal", "", None, (2000, 3)),
-        ("time_constant", "", None, (40,)),
-        ("time_cached", "Cached", None, (500,)),
-        ("time_computed", "Computed", None, (0.5,)),
-    ],
+    ("name", "owner", "index", "own"), [*WITH_NUMBERS, ("time_computed", "Computed", None, (0.5,))]
 )
 def test_short_calls_are_made_on_one_new_input_after_the_other(
     library: Library, made: Callable[..., TimeBenchmark], name: str, owner: str, index: int | None, own: tuple[int, ...]
@@ -279,7 +273,10 @@ def test_what_was_set_up_is_torn_down_with_its_own_parameters(
     made: Callable[..., TimeBenchmark], timed: Callable[..., object]
 ) -> None:
     """Before the next input's are there."""
-    timed(made("time_closed", "Closed", 1), 5, "everything", 2)
+    benchmark = made("time_closed", "Closed", 1)
+    timed(benchmark, 5, "everything", 2)
+    (left,) = benchmark.func.__self__.opened
+    assert left not in (300, 400), "only the last of the other inputs is still set up"
 
 
 def test_as_many_inputs_as_base_had_time_for(

@@ -177,13 +177,13 @@ class Inputs:
         return [(owner, name, value) for owner, name, value in found if _is_plain(value)]
 
     def _move_values(self, draw: Draw) -> int:
+        if self._what == "seeds":
+            return 0
         changes = 0
         for owner, name, value in self._values:
             new = _each(draw, value)
             changes += new != value
             setattr(owner, name, new)
-        if self._what == "seeds":
-            return 0
         params = tuple(_each(draw, value) for value in self._params)
         self._benchmark._current_params = params  # type: ignore[attr-defined]
         return changes + (params != self._params)
