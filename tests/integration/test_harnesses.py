@@ -152,7 +152,7 @@ def test_a_task_is_an_environment(place: Place) -> None:
     task = read_task(place.folder)
     with pytest.raises(ConfigError, match="name its folder"):
         task.model_copy(update={"image_digest": "sha256:" + "0" * 64}).environment(settings=settings)
-    for given_wrongly in ({"shape": "shapd"}, {"max_rounds": 2}):
+    for given_wrongly in ({"shape": "shapd"}, {"max_rounds": 2}, {"cores": (4096,)}):
         with pytest.raises(ConfigError):
             task.environment(place.folder, settings=settings, **given_wrongly)
     with task.environment(place.folder, **given) as env:  # type: ignore[arg-type]

@@ -11,6 +11,10 @@ from datasmith.cli.options import Json
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
     from datasmith.metrics.score import FailurePolicy
 
 
@@ -42,11 +46,21 @@ def regrade(
     with folder.alone():
         changed = regrade_run(folder)
     print(f"{len(changed)} trials changed", *changed, sep="\n  ", file=sys.stderr)
-    show_report(folder.root, chosen, json_output)
+    show_report(folder.root, chosen, json_output, more={"changed": list(changed)})
 
 
-def show_report(root: Path, policy: "FailurePolicy", json_output: bool, *, compat: bool = False) -> None:
-    """Print a run's tables, or the same as JSON, and write its HTML page; `compat` adds the reference's definitions."""
+def show_report(
+    root: Path,
+    policy: "FailurePolicy",
+    json_output: bool,
+    *,
+    compat: bool = False,
+    more: "Mapping[str, JsonValue] | None" = None,
+) -> None:
+    """Print a run's tables, or the same as JSON with `more` in it, and write its HTML page.
+
+    `compat` adds the reference's definitions.
+    """
     import json
     from datetime import UTC, datetime
 
@@ -66,7 +80,7 @@ def show_report(root: Path, policy: "FailurePolicy", json_output: bool, *, compa
     reference = reference_report(folder, found) if compat else ()
     if json_output:
         added = {"compat": reference_as_json(reference)} if compat else {}
-        print(json.dumps(as_json(found, folder.report) | added, indent=1))
+        print(json.dumps(as_json(found, folder.report) | added | dict(more or {}), indent=1))
         return
     print_report(found, folder.report)
     if compat:

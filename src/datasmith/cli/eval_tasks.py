@@ -140,7 +140,15 @@ def pack(
 def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
     if json_output:
         fields = {"task_id", "owner", "repo", "pr_number", "base_commit", "difficulty", "category"}
-        print(json.dumps([task.model_dump(mode="json", include=fields) for task in rows], indent=1))
+        told = [
+            {
+                **task.model_dump(mode="json", include=fields),
+                "n_workloads": len(task.workloads),
+                "certificate": task.certificate.status if task.certificate else None,
+            }
+            for task in rows
+        ]
+        print(json.dumps(told, indent=1))
         return
     for task in rows:
         status = task.certificate.status if task.certificate else "no certificate"

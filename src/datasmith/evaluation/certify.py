@@ -24,7 +24,6 @@ from datasmith.workloads.certify import certify
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.mounts import inside_mounts
-from datasmith.workloads.summary import INVALID
 from datasmith.workloads.task_arm import scored_workloads, task_arm
 from datasmith.workloads.undecided import undecided
 
@@ -97,11 +96,11 @@ class Certifier:
         """Measure, and measure again where the machine was too busy to tell anything."""
         for _ in range(TRIES - 1):
             measured = self._measured_once(task, image)
-            if not _too_busy(measured, task):
+            if not _lost(measured, task):
                 return measured
             self.say("again: the machine was too busy", 0, None)
         measured = self._measured_once(task, image)
-        lost = _too_busy(measured, task)
+        lost = _lost(measured, task)
         if lost:
             raise MeasurementFailed(f"{task.task_id}: nothing can be certified on this machine now: {lost}")
         return measured
@@ -127,13 +126,10 @@ class Certifier:
         self.say(f"measure, {progress.step}", progress.done, progress.expected)
 
 
-def _too_busy(measured: Measured, task: Task) -> str:
+def _lost(measured: Measured, task: Task) -> str:
     """What the machine's noise took away that a decision needs; empty where nothing is missing."""
-    rows = measured.summaries[EXPERT].workloads
-    taken = [row.workload for row in rows if (row.reason or "").startswith(INVALID)]
-    if taken and all(row.ratio is None for row in rows):
-        return f"no workload could be measured: {named(taken)}"
-    return undecided(rows, {row.workload for row in task.certificate.expert.changed} if task.certificate else ())
+    changed_before = {row.workload for row in task.certificate.expert.changed} if task.certificate else set()
+    return undecided(measured.summaries[EXPERT].workloads, changed_before)
 
 
 def _with_base(certificate: Certificate, task: Task, passed: int) -> Certificate:

@@ -216,14 +216,17 @@ def _opened(
     none, (), launches are not pinned, and none is refused as disturbed: on a busy machine rewards are then noisy.
 
     Raises:
-        ConfigError: its image is not here, and no folder was named; or there is no such shape, or so few rounds that no
-            effect could show.
+        ConfigError: its image is not here, and no folder was named; or there is no such shape or core, or so few rounds
+            that no effect could show.
         EngineUnavailable: there is no engine to run in.
         BuildFailed: its image does not build here.
     """
     one_of("shape", shape, tuple(_SHAPES), "shaped")
     if max_rounds is not None:
         MeasurePlan().at_most(max(2, max_rounds)).check(1)
+    strange = sorted(set(cores or ()) - set(usable_cores()))
+    if strange:
+        raise ConfigError(f"cores: {strange[0]} cannot be used here (example: cores=({usable_cores()[-1]},))")
     known = settings or load_settings()
     engine = open_engine(known)
     log = known.data_dir / "logs" / f"{task.task_id}.build.log"

@@ -1,11 +1,11 @@
 """Grade a run again from its files alone: no agent, no sandbox, no clock."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from datasmith.errors import TrialError
 from datasmith.evaluation.grading import SHARED_ARMS, guard_verdict
 from datasmith.evaluation.outcome import Ending, after_outputs, after_timing, before_tests, before_timing, with_budget
-from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
+from datasmith.evaluation.records import SessionRecord, TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, read_record, write_record
 from datasmith.metrics.score import score
@@ -36,8 +36,19 @@ def regrade_run(folder: RunFolder) -> tuple[str, ...]:
             if again != record:
                 key = _key(record)
                 write_record(folder.trial(key) / "trial.json", again)
-                changed.append(f"{key.task_id} {key.label}: {record.outcome} -> {again.outcome}")
+                changed.append(f"{key.task_id} {key.label}: {_change(record, again)}")
     return tuple(changed)
+
+
+def _change(record: TrialRecord, again: TrialRecord) -> str:
+    """What a reader sees of it: the outcome or the speed-up, else the names of what differs."""
+    if record.outcome != again.outcome:
+        return f"{record.outcome} -> {again.outcome}"
+    was, now = (one.score.speedup if one.score else None for one in (record, again))
+    if was is not None and now is not None and f"{was:.3f}" != f"{now:.3f}":
+        return f"{record.outcome}, {was:.3f}x -> {now:.3f}x"
+    names = [name for name in TrialRecord.model_fields if getattr(record, name) != getattr(again, name)]
+    return f"{record.outcome}, another {', '.join(names)}"
 
 
 def _session(folder: RunFolder, task_id: str, number: int, records: Sequence[TrialRecord]) -> Summaries:
@@ -53,11 +64,27 @@ def _session(folder: RunFolder, task_id: str, number: int, records: Sequence[Tri
             launches += read_measurements(folder.trial(key) / "measurements.jsonl")
     if not {launch.arm for launch in launches}.issuperset(SHARED_ARMS):
         raise TrialError(f"{folder.session(task_id, number)}: measurements.jsonl lacks an arm of {SHARED_ARMS}")
+    _refuse_gaps(folder, session, launches, {agent_arm(_key(record).label) for record in records})
     summaries = summarise(launches, seed=session.seed)
     again = session.model_copy(update={"expert": summaries[EXPERT], "control": summaries[CONTROL]})
     if again != session:
         write_record(folder.session(task_id, number) / "session.json", again)
     return summaries
+
+
+def _refuse_gaps(folder: RunFolder, session: SessionRecord, launches: Sequence[Measurement], arms: Set[str]) -> None:
+    """Raises TrialError where launches that the session counted are gone.
+
+    That can be told where all that was measured in it is still of it: a trial that was repeated has launches of another
+    session.
+    """
+    lost = session.cost.launches - len(launches)
+    if lost > 0 and arms >= set(session.agents):
+        where = folder.session(session.task_id, session.session)
+        raise TrialError(
+            f"{where}: {lost} of its {session.cost.launches} launches are gone from measurements.jsonl, there or beside"
+            " a trial of it"
+        )
 
 
 def _trial(folder: RunFolder, record: TrialRecord, summaries: Summaries) -> TrialRecord:

@@ -15,7 +15,7 @@ from datasmith import __version__
 from datasmith.agents.coding.base import Agent, Priced
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, InvalidTask
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents
 from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewhere, side_by_side
@@ -27,7 +27,7 @@ from datasmith.executors.executors import check_executor, open_executor
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Machine
 from datasmith.tasks.dataset import Dataset, Places, load_dataset
-from datasmith.tasks.folder import TEST_TIMEOUT_S, task_digest
+from datasmith.tasks.folder import TEST_TIMEOUT_S, patch_problems, task_digest
 from datasmith.tasks.task import Task
 from datasmith.workloads.impact import Select
 from datasmith.workloads.machine import this_machine
@@ -128,6 +128,7 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
 
     Raises:
         ConfigError: the request, the configuration or the run folder does not fit; nothing was started.
+        InvalidTask: a task's folder, or the expert's patch in it, cannot be read; nothing was started.
         EngineUnavailable: there is no engine to run in.
     """
     agents = load_agents(request.entries, request.source, request.directory, settings)
@@ -139,6 +140,9 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     tasks = dataset.select(request.task_ids, request.exclude)
     if not tasks:
         raise ConfigError(f"--exclude: no task of {dataset.name} is left (example: --exclude 'shapely_*')")
+    broken = [f"{task.task_id}: {problem}" for task in tasks for problem in patch_problems(task)]
+    if broken:
+        raise InvalidTask(broken)
     engine = open_engine(settings)
     config = _config(request, dataset, tasks, engine)
     folder = RunFolder(request.runs_dir / _run_id(request, config))

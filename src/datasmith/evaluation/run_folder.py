@@ -22,6 +22,11 @@ ARMS = "_arms"
 FIRST_RUN = "fc-eval run begins one (example: fc-eval run -d work/dataset/tasks -a nop)"
 """Where runs come from, for who has none."""
 _MEASUREMENT = TypeAdapter(Measurement)
+_ADVICE = {
+    "trial.json": " (delete it, and fc-eval runs resume RUN makes it anew)",
+    "run.json": " (it says what was run: bring it back from a copy, or begin another run with --run-id NAME)",
+}
+"""What helps where a file is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ def read_record(path: Path, kind: type[Record]) -> Record | None:
         return None
     except (OSError, ValidationError) as error:
         first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
-        raise TrialError(f"{path}: cannot be read: {first}") from error
+        raise TrialError(f"{path}: cannot be read: {first}{_ADVICE.get(path.name, '')}") from error
 
 
 def write_record(path: Path, record: BaseModel) -> None:

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from anyio import to_thread
+from anyio import from_thread, to_thread
 
 from datasmith import __version__
 from datasmith.errors import ConfigError
@@ -89,10 +89,15 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
             return Outcome("refused", made.reason)
         return Outcome("passed", result=made, rows=self._rows(pr, made))
 
+    def _say(self, item: str, step: str) -> None:
+        """Tell of a step, of each launch too; where the run was stopped, the work of the thread ends here."""
+        from_thread.check_cancelled()
+        self._note(item, step)
+
     def _task(self, pr: PR, order: Order | Refusal, core: int, source: Path) -> Task | Refusal:
         if isinstance(order, Refusal):
             return order
-        made = self._synthesis.make(order, core, functools.partial(self._note, pr.cache_key))
+        made = self._synthesis.make(order, core, functools.partial(self._say, pr.cache_key))
         if isinstance(made, Task):
             base = self._synthesis.base_image(made)
             tools = {"fc_data": __version__, "uv": uv_version(find_uv()), "engine": self._synthesis.engine_name}

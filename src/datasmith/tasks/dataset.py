@@ -17,6 +17,8 @@ from datasmith.tasks.task import Task
 if TYPE_CHECKING:
     from datasmith.settings import Settings
 
+_OF_A_TASK = ("task.toml", "instruction.md")
+"""A directory that holds one of them is a task's; where the other is missing it is a damaged one, which is told."""
 LOCAL = "local"
 """The release of a plain directory."""
 
@@ -151,8 +153,8 @@ def _directory(reference: str, path: Path, places: Places, said: str, release: s
             )
         return Dataset(reference, index.release, ReleasedFolders(index, _Beside(path), places.cache))
     for parent in (path, path / "tasks"):
-        folders = {found.parent.name: found.parent for found in sorted(parent.glob("*/task.toml"))}
-        folders = {name: folder for name, folder in folders.items() if not name.startswith(".")}
+        found = {path.parent for name in _OF_A_TASK for path in parent.glob(f"*/{name}")}
+        folders = {folder.name: folder for folder in sorted(found) if not folder.name.startswith(".")}
         if folders:
             return Dataset(reference, LOCAL, folders)
     raise ConfigError(f"{said} {reference}: no task folder in it (example: {example(said, EXAMPLE)})")

@@ -5,10 +5,10 @@ import json
 import re
 import shutil
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import tomli_w
 from pydantic import ValidationError
@@ -27,6 +27,8 @@ from datasmith.tasks.leaks import leaks
 from datasmith.tasks.suite import patch_digest
 from datasmith.tasks.task import BuildInputs, Task
 
+_Read = TypeVar("_Read")
+
 SCHEMA_VERSION = "1.4"
 """Version of Harbor's task.toml that is written."""
 TEST_TIMEOUT_S = 1800.0
@@ -38,6 +40,7 @@ INSIDE_ROUNDS = 9
 INSIDE_MEASURE_S = 900.0
 REBUILD = "docker_build_pkg.sh"
 SOURCE = "environment/repo.tar.gz"
+EXPERT_PATCH = "solution/expert.patch"
 CERTIFICATE = "certificate.json"
 CERTIFICATES = "certificates"
 """Holds what each class of machines found, where a task was certified on several; see certificates.py."""
@@ -66,7 +69,7 @@ _REQUIRED = (
     "environment/lock.txt",
     SOURCE,
     "solution/solve.sh",
-    "solution/expert.patch",
+    EXPERT_PATCH,
     "tests/test.sh",
     "tests/verdict.py",
     "tests/expected.json",
@@ -108,7 +111,7 @@ def _fill(folder: Path, task: Task, source: Path, provenance: Mapping[str, objec
         _put(folder / "environment" / name, text)
     _put(folder / "task.toml", tomli_w.dumps(_toml(task)))
     _put(folder / "instruction.md", task.instruction)
-    (folder / "solution/expert.patch").write_bytes(task.expert_patch.encode("utf-8", "surrogateescape"))
+    (folder / EXPERT_PATCH).write_bytes(task.expert_patch.encode("utf-8", "surrogateescape"))
     for place, templates in _TEMPLATES.items():
         for name in templates:
             _put(folder / place / name, _template(name))
@@ -244,12 +247,9 @@ def _problems(error: ValidationError) -> list[str]:
 
 
 def _parse(folder: Path) -> Task:
-    document: dict[str, Any] = tomllib.loads(_text(folder / "task.toml"))
+    document: dict[str, Any] = _in(folder, "task.toml", tomllib.loads)
     record: dict[str, Any] = dict(document["metadata"]["formulacode"])
-    try:
-        expected: dict[str, Any] = json.loads(_text(folder / "tests/expected.json"))
-    except json.JSONDecodeError as error:
-        raise InvalidTask([f"{folder.name}: tests/expected.json: is no JSON: {error}"]) from error
+    expected: dict[str, Any] = _in(folder, "tests/expected.json", json.loads)
     names = sorted(path.name for path in (folder / "environment").iterdir() if path.name != "repo.tar.gz")
     linked = [name for name in names if not _is_own_file(folder, f"environment/{name}")]
     if linked:
@@ -257,14 +257,23 @@ def _parse(folder: Path) -> Task:
     texts = {name: _text(folder / "environment" / name) for name in names}
     record["build"] = BuildInputs.model_validate({**record["build"], "files": texts})
     record["instruction"] = _text(folder / "instruction.md")
-    record["expert_patch"] = (folder / "solution/expert.patch").read_bytes().decode("utf-8", "surrogateescape")
+    record["expert_patch"] = (folder / EXPERT_PATCH).read_bytes().decode("utf-8", "surrogateescape")
     if "suite" in record:
         record["suite_patch"] = (folder / SUITE).read_bytes().decode("utf-8", "surrogateescape")
     record["passing_tests"] = expected["passing"]
     record["test_command"] = expected["command"]
-    if _is_own_file(folder, "certificate.json"):
-        record["certificate"] = Certificate.model_validate_json(_text(folder / "certificate.json"))
+    if _is_own_file(folder, CERTIFICATE):
+        record["certificate"] = _in(folder, CERTIFICATE, Certificate.model_validate_json)
     return Task.model_validate(record)
+
+
+def _in(folder: Path, name: str, parse: Callable[[str], _Read]) -> _Read:
+    """What a file of the folder says; raises InvalidTask, naming the file, where it cannot be read so."""
+    try:
+        return parse(_text(folder / name))
+    except (ValueError, RecursionError) as error:
+        told = "; ".join(_problems(error)) if isinstance(error, ValidationError) else str(error)
+        raise InvalidTask([f"{folder.name}: {name}: cannot be read: {told}"]) from error
 
 
 def source_archive(folder: Path) -> Path:
@@ -311,11 +320,7 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
     found += [f"environment/{name} is missing" for name in SCRIPTS if name not in task.build.files]
     told = [*task.build.files.items(), ("task.toml", "\n".join(task.build.build_args.values()))]
     found += [f"environment: {name} names the merge commit" for name, text in told if task.merge_commit in text]
-    try:
-        if not parse_diff(task.expert_patch):
-            found.append("solution/expert.patch changes nothing")
-    except MalformedDiff as error:
-        found.append(f"solution/expert.patch is not a git diff: {error}")
+    found += patch_problems(task)
     if task.suite and patch_digest(task.suite_patch) != task.suite.digest:
         found.append(f"{SUITE} is another one than its record says")
     if not _is_tar(folder / SOURCE):
@@ -325,6 +330,14 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
     except (ValueError, RecursionError):
         is_object = False
     return found if is_object else [*found, "provenance.json is no JSON object"]
+
+
+def patch_problems(task: Task) -> list[str]:
+    """Why the expert's patch cannot be measured, as far as its text says so."""
+    try:
+        return [] if parse_diff(task.expert_patch) else [f"{EXPERT_PATCH} changes nothing"]
+    except MalformedDiff as error:
+        return [f"{EXPERT_PATCH} is not a git diff: {error}"]
 
 
 def _is_tar(path: Path) -> bool:

@@ -228,9 +228,24 @@ def test_a_broken_folder_hides_no_other(capsys: pytest.CaptureFixture[str], data
     code, out, err = said(capsys, "tasks", "list", "--dataset", str(dataset))
     assert [line.split("\t")[0] for line in out.splitlines()] == ["acme_calc_1", "acme_calc_3"]
     assert (code, err.count("\n")) == (InvalidTask.exit_code, 1)
-    assert err.startswith("error: acme_calc_2: TOMLDecodeError: ")
+    assert err.startswith("error: acme_calc_2: task.toml: cannot be read: ")
     code, out, _ = said(capsys, "tasks", "list", "--dataset", str(dataset), "--json")
     assert (code, [row["pr_number"] for row in json.loads(out)]) == (InvalidTask.exit_code, [1, 3])
+    assert [(row["n_workloads"], row["certificate"]) for row in json.loads(out)] == [(1, None), (1, None)]
+
+
+def test_an_experts_patch_that_is_damaged_starts_nothing(
+    capsys: pytest.CaptureFixture[str], dataset: Path, agents: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in every measurement: so it is looked at before an image is built, or an agent is asked."""
+    monkeypatch.setenv("FC_ENGINE", "docker")
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    (dataset / "acme_calc_3/solution/expert.patch").write_text("rubbish")
+    words = ("run", "-d", str(dataset), "--config", agents, "--runs-dir", str(dataset.parent / "runs"))
+    code, _, err = said(capsys, *words, "--task-id", "acme_calc_3")
+    assert (code, err.count("\n")) == (InvalidTask.exit_code, 1)
+    assert "acme_calc_3: solution/expert.patch is not a git diff" in err
+    assert not (dataset.parent / "runs").exists()
 
 
 def test_a_broken_folder_that_is_not_asked_for_is_not_told(capsys: pytest.CaptureFixture[str], dataset: Path) -> None:

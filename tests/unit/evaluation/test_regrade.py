@@ -1,5 +1,6 @@
 """A regrade decides from the files of a trial alone, and decides as grading did."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -47,6 +48,29 @@ def test_a_graded_run_stays_as_it_is(folder: RunFolder) -> None:
     """Every record of it."""
     assert outcome(folder) == ("measured", "")
     assert regrade_run(folder) == ()
+
+
+def test_a_launch_that_is_gone_is_missed(folder: RunFolder) -> None:
+    """Grading again without it would make records that fit: the session has counted its launches."""
+    before, path = folder.read_trial(KEY), folder.session(KEY.task_id, 1) / "measurements.jsonl"
+    write_measurements(path, read_measurements(path)[:-1])
+    session = folder.read_session(KEY.task_id, 1)
+    assert session is not None
+    every = session.cost.launches + len(read_measurements(folder.trial(KEY) / "measurements.jsonl"))
+    cost = session.cost.model_copy(update={"launches": every})
+    write_record(folder.session(KEY.task_id, 1) / "session.json", session.model_copy(update={"cost": cost}))
+    with pytest.raises(TrialError, match=f"1 of its {every} launches are gone"):
+        regrade_run(folder)
+    assert folder.read_trial(KEY) == before
+
+
+def test_what_changed_is_said(folder: RunFolder) -> None:
+    """The speed-up where the outcome is the same, and never that something became what it was."""
+    path = folder.trial(KEY) / "measurements.jsonl"
+    slower = [replace(one, samples=tuple(2 * sample for sample in one.samples)) for one in read_measurements(path)]
+    write_measurements(path, slower)
+    (line,) = regrade_run(folder)
+    assert re.fullmatch(rf"{KEY.task_id} {KEY.label}: measured, [34]\.\d+x -> [12]\.\d+x", line)
 
 
 @pytest.mark.parametrize("name", ["patch.diff", "measurements.jsonl"])

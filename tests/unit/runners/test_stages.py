@@ -10,6 +10,7 @@ from typing import Protocol
 import anyio
 import polars as pl
 import pytest
+from anyio import from_thread
 
 from datasmith.agents.classification import Classification
 from datasmith.errors import IndexUnavailable, StoreUnavailable, Unsatisfiable
@@ -318,6 +319,35 @@ def synthesised(store: SqlStore, forge: Clones, data_dir: Path, end: Callable[[O
         store, KEY, OPTIONS, forge=forge, synthesis=OneSynthesis(data_dir, end), cores=CorePool([0]), data_dir=data_dir
     )
     return done(runner)
+
+
+class Lasting(OneSynthesis):
+    """A synthesis of many steps."""
+
+    steps = 0
+
+    def make(self, order: Order, core: int, progress: Callable[[str], None]) -> Task | Refusal:
+        for self.steps in range(1, 200):
+            progress(f"measure {self.steps}/200")
+        return super().make(order, core, progress)
+
+
+def test_a_measurement_that_is_stopped_ends_with_its_launch(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """A thread cannot be cancelled, so it asks at each step; its pull request waits for the next run."""
+    forge = entered(store, clone, 5)
+    synthesis = Lasting(tmp_path, lambda _order: Refusal("came to its end"))
+
+    async def stopped() -> None:
+        with anyio.CancelScope() as scope:
+            runner = MakeTasksRunner(
+                store, KEY, OPTIONS, forge=forge, synthesis=synthesis, cores=CorePool([0]), data_dir=tmp_path,
+                note=lambda _item, _step: from_thread.run_sync(scope.cancel),
+            )  # fmt: skip
+            await runner.run_stage()
+
+    anyio.run(stopped)
+    assert synthesis.steps <= 2
+    assert set(states(store, 5).values()) == {"pending interrupted"}
 
 
 def tasks_of(place: Path) -> list[str]:

@@ -66,6 +66,14 @@ def test_a_broken_folder_matters_only_where_it_is_chosen(root: Path) -> None:
         chosen(root)
 
 
+def test_a_folder_that_lost_its_record_is_not_passed_over(root: Path) -> None:
+    """It is a task that cannot be read, not one that is not there."""
+    (root / "acme_calc_1/task.toml").unlink()
+    assert chosen(root, "acme_calc_12") == ["acme_calc_12"]
+    with pytest.raises(InvalidTask, match=r"acme_calc_1: task\.toml is missing"):
+        chosen(root)
+
+
 def test_one_task_folder_is_a_dataset(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by a relative path that says nothing of its name."""
     monkeypatch.chdir(root / "acme_calc_1")

@@ -176,11 +176,12 @@ def test_a_file_that_cannot_be_read_is_a_problem(folder: Path, name: str, conten
     assert problems and all(problem.startswith(f"{folder.name}: ") for problem in problems)
 
 
-def test_a_file_that_is_no_json_is_named(folder: Path) -> None:
+@pytest.mark.parametrize("name", ["tests/expected.json", "task.toml", "certificate.json"])
+def test_a_file_that_is_no_document_is_named(folder: Path, name: str) -> None:
     """By its path, and without the name of an exception."""
-    (folder / "tests/expected.json").write_text("rubbish")
+    (folder / name).write_text("rubbish")
     (problem,) = check_task(folder)
-    assert problem.startswith(f"{folder.name}: tests/expected.json: is no JSON") and "Error" not in problem
+    assert problem.startswith(f"{folder.name}: {name}: cannot be read: ") and "Error" not in problem
 
 
 def _remove_scripts(folder: Path) -> None:
