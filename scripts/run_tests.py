@@ -1,12 +1,15 @@
-"""All tests, in five runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
+"""All tests, in seven runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
 Side by side, a process a core, run those that compute and wait and share nothing, and after them, in two processes,
 those that build and kill without Docker. At the same time, one by one, run those that have the Docker engine to
 themselves, and beside these, one by one, those that have a cluster or another engine to themselves: both mostly wait.
-After all of them, one by one and with nothing beside it, runs what is left, above all what measures.
+After all of them runs what measures, one by one on a core of its own: those that share the demo on one, others on
+another. A neighbour on another core does no harm to a measurement (docs/reference/measurement.md).
+Last, with nothing beside it, runs what is left: what needs all cores.
 What one run is given, the last one leaves out, so that each test is in exactly one of them.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,7 +18,7 @@ import xml.etree.ElementTree as ET
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
@@ -54,6 +57,18 @@ _ENGINES = {
 }  # fmt: skip
 ENGINES = tuple(f"tests/{room}/test_{name}.py" for room, names in _ENGINES.items() for name in names)
 """What uses an engine or a cluster of Ray, or takes long, and decides nothing by a clock."""
+WITH_DEMO = ("tests/redteam/test_siege.py", "tests/integration/test_demo.py")
+"""What looks at the demo, or attacks its tasks: it is made once."""
+_MEASURED = {
+    "integration": (
+        "eval_published", "eval_tasks", "harnesses", "impacted", "measure", "pipeline", "rebuild", "samplelib",
+        "suite_from",
+    ),
+    "redteam": ("policy", "short_calls"),
+    "snippets": ("seed_text", "snippets"),
+}  # fmt: skip
+MEASURED = tuple(f"tests/{room}/test_{name}.py" for room, names in _MEASURED.items() for name in names)
+"""What else measures, or builds what is measured, on one core."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
 """Exit codes of pytest."""
 SHOWN = 25
@@ -65,11 +80,14 @@ class Run:
     """One run of pytest with these words."""
 
     words: list[str]
+    core: int | None = None
+    """The core that it keeps to, and all that it starts; None: any."""
     code: int = field(default=INTERRUPTED, init=False)
 
     def carry_out(self, report: Path, printed: IO[bytes] | None) -> None:
         """Run to the end; what it prints goes to `printed` (None: where ours goes)."""
-        command = [sys.executable, "-m", "pytest", *self.words, f"--junitxml={report}"]
+        kept = [] if self.core is None else ["taskset", "--cpu-list", str(self.core)]
+        command = [*kept, sys.executable, "-m", "pytest", *self.words, f"--junitxml={report}"]
         self.code = subprocess.run(command, cwd=ROOT, stdout=printed, check=False).returncode
 
 
@@ -79,13 +97,19 @@ Lane = list[Run]
 
 def steps(options: Sequence[str] = ()) -> list[list[Lane]]:
     """The steps, one after another; the lanes of a step at the same time."""
-    side_by_side = ["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER]
-    with_docker, without = (["-n", "0", "-m", marked, *ENGINES] for marked in ("docker", "not docker"))
-    in_pairs = ["-n", "2", "--dist", "loadfile", *PAIRED]
-    given = (*TOGETHER, *ENGINES, *PAIRED)
-    alone = ["-n", "0", "tests", *(f"--ignore={path}" for path in given)]
-    planned = [[[side_by_side, in_pairs], [with_docker], [without]], [[alone]]]
-    return [[[Run([*words, *options]) for words in lane] for lane in step] for step in planned]
+
+    def lane(*runs: Run) -> Lane:
+        return [replace(run, words=[*run.words, *options]) for run in runs]
+
+    side_by_side = Run(["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER])
+    in_pairs = Run(["-n", "2", "--dist", "loadfile", *PAIRED])
+    with_docker, without = (Run(["-n", "0", "-m", marked, *ENGINES]) for marked in ("docker", "not docker"))
+    cores = sorted(os.sched_getaffinity(0))
+    with_demo, measured = Run(["-n", "0", *WITH_DEMO], cores[-1]), Run(["-n", "0", *MEASURED], cores[0])
+    on_cores = [lane(with_demo), lane(measured)] if len(cores) > 1 else [lane(with_demo, measured)]
+    given = (*TOGETHER, *PAIRED, *ENGINES, *WITH_DEMO, *MEASURED)
+    alone = Run(["-n", "0", "tests", *(f"--ignore={path}" for path in given)])
+    return [[lane(side_by_side, in_pairs), lane(with_docker), lane(without)], on_cores, [lane(alone)]]
 
 
 def counted(report: ET.Element) -> Counter[str]:

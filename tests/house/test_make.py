@@ -10,8 +10,10 @@ import pytest
 from scripts.run_tests import (
     ENGINES,
     INTERRUPTED,
+    MEASURED,
     PAIRED,
     TOGETHER,
+    WITH_DEMO,
     Run,
     carried_out,
     counted,
@@ -25,6 +27,8 @@ from tests.house.source import ROOT, modules_of_tests
 MEASURES = re.compile(r"\bdef demo\b|\bdemo: |import .*\bmeasure\b|host_load|max-rounds|docker\"|dockerd|ray_cluster")
 ALONE = re.compile(r"mark\.docker|\bdef demo\b|\bdemo: |datasmith\.workloads\.measure import .*\bmeasure\b|host_load")
 """What needs an engine of its own, or clocks a machine that does nothing else."""
+DEMO = re.compile(r"\bdemo: Demo\b")
+"""What is given the demo."""
 CLOCKS = re.compile(r"\bdef demo\b|\bdemo: |workloads\.measure import|\"certify\"")
 """What must find the machine as quiet as it can be."""
 
@@ -34,18 +38,37 @@ def given(words: list[str], prefix: str = "") -> list[str]:
     return [word.removeprefix(prefix) for word in words if word.startswith(f"{prefix}tests")]
 
 
-def test_each_test_is_in_exactly_one_run() -> None:
+def test_each_test_is_in_exactly_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last run takes all tests but those that the others are given, with nothing beside it; options go to each."""
-    ((first, second), (docker,), (others,)), ((last,),) = steps(["-x"])
-    lists = (TOGETHER, ENGINES, PAIRED)
-    assert tuple(tuple(given(run.words)) for run in (first, docker, second)) == lists
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: {3, 5})
+    ((first, second), (docker,), (others,)), ((demo,), (measured,)), ((last,),) = steps(["-x"])
+    lists = (TOGETHER, PAIRED, ENGINES, WITH_DEMO, MEASURED)
+    assert tuple(tuple(given(run.words)) for run in (first, second, docker, demo, measured)) == lists
     assert [word.replace("not docker", "docker") for word in others.words] == docker.words != others.words
     named = [path for paths in lists for path in paths]
     assert given(last.words, "--ignore=") == named and given(last.words) == ["tests"]
     assert all((ROOT / path).exists() for path in named) and len(set(named)) == len(named)
-    assert not [path for path in (*PAIRED, *ENGINES) if path.startswith(TOGETHER)]
-    assert {run.words[-1] for run in (first, docker, others, second, last)} == {"-x"}
-    assert last.words[:2] == docker.words[:2] == ["-n", "0"]
+    assert not [path for paths in lists[1:] for path in paths if path.startswith(TOGETHER)]
+    every = (first, second, docker, others, demo, measured, last)
+    assert {run.words[-1] for run in every} == {"-x"}
+    assert {tuple(run.words[:2]) for run in every[2:]} == {("-n", "0")}
+    assert [run.core for run in every] == [None, None, None, None, 5, 3, None]
+
+
+def test_who_has_one_core_measures_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two measurements would be on the same one."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: {1})
+    (lane,) = steps()[1]
+    assert [(run.core, tuple(given(run.words))) for run in lane] == [(1, WITH_DEMO), (1, MEASURED)]
+
+
+def test_the_demo_is_made_once() -> None:
+    """All that looks at it is in one run, and nothing that wants more cores than one is on a core of its own."""
+    users = [module.name for module in modules_of_tests() if DEMO.search(module.text)]
+    assert set(users) == set(WITH_DEMO)
+    pinned = [module for module in modules_of_tests() if module.name in MEASURED]
+    assert len(pinned) == len(MEASURED)
+    assert not [module.name for module in pinned if re.search(r"ray_cluster|n-concurrent", module.text)]
 
 
 def test_what_has_the_engine_to_itself_reads_no_clock() -> None:
