@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
+from datasmith.workloads.inside import fresh
 from datasmith.workloads.inside.fresh import (
     CALLS_AGAIN,
     SAMPLES_AGAIN,
@@ -177,6 +178,7 @@ def library() -> Library:
 def made(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., TimeBenchmark]:
     """Makes a benchmark of the suite by its name."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(fresh, "NEW_PLACES", f"{tmp_path}/fresh-")
     path = tmp_path / "suite_of_test_fresh_inputs.py"
     path.write_text(SUITE)
     stand_in = ModuleType("library")

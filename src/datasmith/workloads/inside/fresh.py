@@ -33,6 +33,8 @@ CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""
 KEPT_VALUES, KEPT_SAMPLES = 300, 7
 """So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
+NEW_PLACES = "/tmp/fresh-"
+"""How the directories begin that files of setup_cache are written to, each once."""
 _OF_ASV = frozenset(
     (
         *("timeout", "number", "repeat", "rounds", "warmup_time", "sample_time", "processes", "version", "params"),
@@ -212,7 +214,7 @@ def drawn_so_far() -> object:
 
 def fresh_directory() -> None:
     """Files that setup_cache writes have a new place."""
-    place = "/tmp/fresh-" + os.urandom(8).hex()
+    place = NEW_PLACES + os.urandom(8).hex()
     os.mkdir(place, 0o700)
     os.chdir(place)
 
