@@ -10,19 +10,13 @@ from datasmith.docker.engine import WORKDIR, Container, ExecResult
 from datasmith.docker.environment import SYSTEM_PATH
 from datasmith.docker.seal_names import Names
 from datasmith.docker.seal_search import Search, asked, telling
+from datasmith.docker.worktree import GIT, GIT_ENV
 from datasmith.errors import ContainerError
 
 TIMEOUT_S = 300.0
 ASKED_AT_ONCE = 10_000
 SHOWN = 5
-_GIT = (
-    *("git", "-C", WORKDIR, f"--git-dir={WORKDIR}/.git", f"--work-tree={WORKDIR}"),
-    *("-c", "safe.directory=*", "-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"),
-    *("-c", "core.excludesFile=/dev/null", "-c", "core.attributesFile=/dev/null", "-c", "core.sparseCheckout=false"),
-    *("-c", "core.fileMode=true", "-c", "core.ignoreCase=false", "--no-optional-locks", "--no-replace-objects"),
-)
-"""The repository and the tree are named: no setting of the repository leads to others."""
+_GIT = (*GIT, "--no-optional-locks", "--no-replace-objects")
 _STATUS = (
     'set -e; place=$(mktemp -d); export GIT_INDEX_FILE="$place/index"; "$@" read-tree HEAD;'
     ' "$@" status --porcelain --untracked-files=normal --ignore-submodules=none; rm -r "$place"'
@@ -36,7 +30,7 @@ _SETTINGS = {
 _ARCHIVES = "seal_archives.py"
 _NO_LINES = "lines and names of the fix, in files, machine code and archives: the fix is not known"
 _NO_NAMES = "copies and other distributions of the package: its modules are not known"
-_ASKING = {"PATH": SYSTEM_PATH, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+_ASKING = {"PATH": SYSTEM_PATH, **GIT_ENV}
 """The environment's own programs come first elsewhere; here a build could answer through one that it left there."""
 _LEFTOVERS = (
     *("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "packed-refs", "logs", "hooks", "shallow"),

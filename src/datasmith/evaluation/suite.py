@@ -1,7 +1,7 @@
 """A suite that is not base's own, as an agent finds it: in the tree and its commit, without what holds the fix."""
 
-from datasmith.agents.coding.diff import GIT, GIT_ENV, GIT_TIMEOUT_S
 from datasmith.docker.engine import Container
+from datasmith.docker.worktree import GIT, GIT_ENV, GIT_TIMEOUT_S
 from datasmith.errors import ContainerError
 from datasmith.tasks.suite import shown_part
 from datasmith.tasks.task import Task

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container
+from datasmith.docker.worktree import GIT, GIT_ENV, GIT_TIMEOUT_S
 from datasmith.errors import MeasurementFailed
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.workloads.prints import environment_prints, told
@@ -16,7 +17,6 @@ _COMPILED = re.compile(
 )
 
 CLEAN_TIMEOUT_S = 300.0
-_GIT = ("git", "-C", WORKDIR, "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
 def touches_compiled(patch: str) -> bool:
@@ -66,7 +66,7 @@ def _looking_committed(container: Container) -> Iterator[None]:
 
     A tree without git has no such version.
     """
-    found = container.exec([*_GIT, "diff", "--name-only", "-z"], timeout=CLEAN_TIMEOUT_S)
+    found = container.exec([*GIT, "diff", "--name-only", "-z"], timeout=GIT_TIMEOUT_S, env=GIT_ENV)
     changed = found.stdout if found.ok else b""
     if changed:
         _mark(container, "--assume-unchanged", changed)
@@ -76,10 +76,10 @@ def _looking_committed(container: Container) -> Iterator[None]:
 
 
 def _mark(container: Container, how: str, names: bytes) -> None:
-    words = [*_GIT, "update-index", "-z", how, "--stdin"]
-    done = container.exec(words, timeout=CLEAN_TIMEOUT_S, stdin=names)
+    words = [*GIT, "update-index", "-z", how, "--stdin"]
+    done = container.exec(words, timeout=GIT_TIMEOUT_S, env=GIT_ENV, stdin=names)
     if not done.ok:
-        raise MeasurementFailed(f"git cannot mark the files of the patch: {told(done, CLEAN_TIMEOUT_S)}")
+        raise MeasurementFailed(f"git cannot mark the files of the patch: {told(done, GIT_TIMEOUT_S)}")
 
 
 def _without_byte_code(container: Container) -> str | None:

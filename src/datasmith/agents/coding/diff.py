@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from datasmith.docker.engine import WORKDIR, Container, ExecResult
+from datasmith.docker.worktree import GIT, GIT_ENV, GIT_TIMEOUT_S
 from datasmith.errors import AgentFailed, ContainerError
 
 INDEX = f"{WORKDIR}/.git/fc-index"
@@ -11,29 +12,11 @@ PATCH = f"{WORKDIR}/.git/fc-patch.diff"
 """Both lie where the sandbox's user can write in every engine, and where git never looks for files to add."""
 MAX_PATCH_BYTES = 10_000_000
 """A larger patch is not taken out."""
-GIT_TIMEOUT_S = 300.0
-
-GIT = (
-    *(
-        "git",
-        f"--git-dir={WORKDIR}/.git",
-        f"--work-tree={WORKDIR}",
-        "-c",
-        "safe.directory=*",
-        "-c",
-        "core.hooksPath=/dev/null",
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.untrackedCache=false",
-    ),
-    *("-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=/dev/null", "-c", "core.autocrlf=false"),
+_GIT = (
+    *GIT,
     *("-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "-c", "core.quotePath=true"),
     *("-c", "diff.ignoreSubmodules=none", "-c", "diff.orderFile=/dev/null"),
-    *("-c", "core.sparseCheckout=false", "-c", "core.fileMode=true", "-c", "core.ignoreCase=false"),
 )
-"""The repository and the tree are named: no setting of the repository leads to others."""
-GIT_ENV = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_TERMINAL_PROMPT": "0"}
 NEVER_TAKEN = ("**/__pycache__/**", "**/*.pyc", "**/.pytest_cache/**", "**/.asv/**")
 """By-products of running code: never part of a patch."""
 
@@ -95,4 +78,4 @@ def extract_patch(container: Container, start: Baseline) -> str:
 
 
 def _git(container: Container, words: Sequence[str], extra: dict[str, str] | None = None) -> ExecResult:
-    return container.exec([*GIT, *words], timeout=GIT_TIMEOUT_S, env={**GIT_ENV, **(extra or {})})
+    return container.exec([*_GIT, *words], timeout=GIT_TIMEOUT_S, env={**GIT_ENV, **(extra or {})})
