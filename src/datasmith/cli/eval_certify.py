@@ -39,7 +39,7 @@ def certify(
     from datasmith.cli.trial_progress import TrialBars
     from datasmith.docker.engines import open_engine
     from datasmith.evaluation.certify import Certifier
-    from datasmith.executors.cores import usable_cores
+    from datasmith.evaluation.placing import core_locks
     from datasmith.settings import load_settings
     from datasmith.tasks.certificates import add_certificate
     from datasmith.tasks.folder import read_task
@@ -58,9 +58,10 @@ def certify(
             def say(what: str, done: int, total: int | None, name: str = one.task_id) -> None:
                 bars.step(name, what, done, total)
 
-            certifier = Certifier(opened, settings, plan, usable_cores()[-1], lambda: datetime.now(UTC), say)
             log = settings.data_dir / "logs" / f"{one.task_id}.build.log"
-            issued = certifier.certify(one, folder, log=log)
+            with core_locks(settings).hold(lambda: None) as cores:
+                certifier = Certifier(opened, settings, plan, cores[0], lambda: datetime.now(UTC), say)
+                issued = certifier.certify(one, folder, log=log)
             found.append((issued, add_certificate(folder, issued)))
             bars.leave(one.task_id)
     _show(found, json_output)

@@ -109,30 +109,26 @@ def _workloads(task: "Task", wanted: "Sequence[str]") -> tuple[str, ...]:
 def _besieged(task: "Task", folder: Path, attacks: "Sequence[Attack]", settings: "Settings", terms: "Terms") -> "Siege":
     import tempfile
     import time
+    from contextlib import ExitStack
 
-    from datasmith.docker.engine import Limits
-    from datasmith.docker.engines import open_engine
+    from datasmith.docker.engines import limits_of, open_engine
     from datasmith.evaluation.images import build_again
+    from datasmith.evaluation.placing import core_locks
     from datasmith.evaluation.redteam.session import besiege
-    from datasmith.executors.cores import usable_cores
 
     opened = open_engine(settings)
     with tempfile.TemporaryDirectory(prefix="fc-redteam-") as logs:
         image = opened.inspect(task.image_digest)
         image = image or build_again(opened, settings, task, folder, log=Path(logs) / "build.log")
-    limits = Limits(
-        memory_mb=settings.memory_mb,
-        pids=settings.pids,
-        disk_mb=settings.disk_mb,
-        cpus=(usable_cores()[-1],) if terms.pin else (),
-    )
-    return besiege(
-        opened,
-        image,
-        task,
-        attacks,
-        terms=terms,
-        limits=limits,
-        say=lambda what, done, total: print(f"{what}" + (f" ({done}/{total})" if total else ""), file=sys.stderr),
-        now=time.monotonic,
-    )
+    with ExitStack() as stack:
+        cores = stack.enter_context(core_locks(settings).hold(lambda: None)) if terms.pin else ()
+        return besiege(
+            opened,
+            image,
+            task,
+            attacks,
+            terms=terms,
+            limits=limits_of(settings, cores[:1]),
+            say=lambda what, done, total: print(f"{what}" + (f" ({done}/{total})" if total else ""), file=sys.stderr),
+            now=time.monotonic,
+        )

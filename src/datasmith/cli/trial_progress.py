@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from datasmith.cli.common import one_line
+
 if TYPE_CHECKING:
     from datasmith.evaluation.records import TrialRecord
     from datasmith.tasks.certificate import ArmSummary
@@ -47,6 +49,7 @@ class TrialBars:
 
     def step(self, task_id: str, what: str, done: int = 0, total: int | None = None) -> None:
         """A task does `what` now, of which `done` of `total` parts are over."""
+        what = one_line(what)
         with self._lock:
             if not self._console.is_terminal:
                 if self._said.get(task_id) != what:
@@ -82,7 +85,7 @@ class TrialBars:
 
     def note(self, text: str) -> None:
         """Something that the user should know."""
-        self._console.print(f"warning: {text}", soft_wrap=True)
+        self._console.print(f"warning: {one_line(text)}", soft_wrap=True)
 
     def leave(self, task_id: str) -> None:
         """Nothing more comes from this task."""

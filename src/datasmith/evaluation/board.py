@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from datasmith.evaluation.intervals import AgentIntervals, Attempt, TaskDraws
-from datasmith.evaluation.outcome import Outcome
+from datasmith.evaluation.outcome import EXCLUDED, Outcome
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.aggregate import Mean, RunScore, mean, run_score
 from datasmith.metrics.attempts import mean_pass_at_k, reported_ks
@@ -40,10 +40,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class CostFigures:
-    """mean_usd: per task, attempts averaged; None where one trial's is unknown. weighted: mean advantage / mean_usd.
+    """mean_usd: per task, attempts averaged; None where one trial's is unknown. n: tasks of that mean, 0 without one.
 
-    n: tasks of that mean; 0 where it is None. pareto: no other configuration is as cheap and as good and better in one;
-    None: not compared.
+    weighted: mean advantage / mean cost, both over the tasks that have a score. pareto: no other configuration is as
+    cheap and as good and better in one; None: not compared.
     """
 
     mean_usd: float | None
@@ -129,11 +129,12 @@ class Board:
         """Task -> mean US dollars of its attempts; None where the cost of a trial is unknown."""
         found = {}
         for task, trials in self.by_task[configuration].items():
-            costs = [trial.row.record.cost_usd for trial in trials]
+            costs = _costs(trial.row for trial in trials)
             known = [cost for cost in costs if cost is not None]
             if len(known) < len(costs):
                 return None
-            found[task] = statistics.fmean(known)
+            if known:
+                found[task] = statistics.fmean(known)
         return found or None
 
     def _draws(self, seed: int) -> TaskDraws:
@@ -170,11 +171,12 @@ class Board:
         for name in self.configurations:
             advantage = means[name].advantage.value
             paid = costs[name]
+            scored = [paid[task] for task in self.values(name)] if paid else []
             figures = CostFigures(
                 mean_usd=mean_cost[name],
                 mean_interval=self.draws.mean_cost(paid) if paid and len(paid) > 1 else None,
                 n=len(paid or ()),
-                weighted=cost_weighted(advantage, mean_cost[name]),
+                weighted=cost_weighted(advantage, statistics.fmean(scored) if scored else None),
                 weighted_interval=self.draws.cost_weighted(name, paid) if paid else None,
                 pareto=front[name],
             )
@@ -191,7 +193,7 @@ class Board:
     def _agent(self, name: str, means: RunScore, cost: CostFigures, ties: str) -> AgentReport:
         tasks = self.by_task[name]
         rows = [trial.row for trials in tasks.values() for trial in trials]
-        costs = [row.record.cost_usd for row in rows]
+        costs = _costs(rows)
         known = [each for each in costs if each is not None]
         return AgentReport(
             agent=name,
@@ -212,9 +214,17 @@ class Board:
 
 
 def _pass_at(tasks: Sequence[Sequence[Scored]]) -> dict[int, Mean]:
-    counts = [(len(trials), sum(_success(trial.row) for trial in trials)) for trials in tasks]
+    """Of the attempts that say something: an outage and an invalid measurement are no failures."""
+    said = [[trial.row for trial in trials if trial.row.record.outcome not in EXCLUDED] for trials in tasks]
+    counts = [(len(rows), sum(map(_success, rows))) for rows in said if rows]
     least = min((n for n, _ in counts), default=0)
     return {k: mean_pass_at_k(counts, k) for k in reported_ks(least)}
+
+
+def _costs(rows: Iterable[TrialRow]) -> list[float | None]:
+    """What trials cost; of an outage only what is known: most often nothing was asked, and it is done again."""
+    records = (row.record for row in rows)
+    return [record.cost_usd for record in records if record.is_complete or record.cost_usd is not None]
 
 
 def _success(row: TrialRow) -> bool:

@@ -18,7 +18,7 @@ class CostLimit:
         self.limit_usd = limit_usd
         self._folder = folder
         self._ahead = set(everything)
-        self._costs: list[float | None] = []
+        self._known: dict[TrialKey, float | None] = {}
         self._lock = threading.Lock()
 
     def allows(self) -> bool:
@@ -29,10 +29,16 @@ class CostLimit:
         with self._lock:
             for key in tuple(self._ahead):
                 facts = self._folder.read_facts(key)
-                if facts is not None:
+                if facts is None:
+                    continue
+                self._known[key] = facts.cost_usd
+                if not facts.outage:  # what an outage ended is done again
                     self._ahead.discard(key)
-                    self._costs.append(facts.cost_usd)
             return sum(cost for cost in self._costs if cost is not None)
+
+    @property
+    def _costs(self) -> list[float | None]:
+        return list(self._known.values())
 
     @property
     def told(self) -> str:

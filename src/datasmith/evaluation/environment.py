@@ -18,7 +18,7 @@ from datasmith.evaluation.images import image_of
 from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Outcome
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.suite import show_suite
-from datasmith.executors.cores import usable_cores
+from datasmith.executors.cores import core_sets, usable_cores
 from datasmith.metrics.compat import shaped_reward
 from datasmith.settings import Settings, load_settings
 from datasmith.tasks.environment import Options, Shape
@@ -212,8 +212,9 @@ def _opened(
 
     `max_rounds` and `seed` are those of fc-eval run. `shape`: "speedup" (t_base / t_patched, a failure 0), "log" (its
     logarithm, a failure -1) or "shaped" (`metrics.compat.shaped_reward` against the expert's, a failure -1).
-    `cores`: where it is timed, None for the last one of this process; environments side by side need one each. With
-    none, (), launches are not pinned, and none is refused as disturbed: on a busy machine rewards are then noisy.
+    `cores`: where it is timed, None for the first of FC_BENCH_CORES (without that the last one of this process);
+    environments side by side need one each. With none, (), launches are not pinned, and none is refused as disturbed:
+    on a busy machine rewards are then noisy.
 
     Raises:
         ConfigError: its image is not here, and no folder was named; or there is no such shape or core, or so few rounds
@@ -236,6 +237,6 @@ def _opened(
             f"the image of {task.task_id} is not here: name its folder, to build it from"
             f' (example: task.environment("work/dataset/tasks/{task.task_id}"))'
         )
-    cpus = usable_cores()[-1:] if cores is None else tuple(cores)
+    cpus = core_sets(known.bench_cores, usable_cores())[0][:1] if cores is None else tuple(cores)
     limits = limits_of(known, cpus)
     return TaskEnvironment(task, image, engine, limits, max_rounds=max_rounds, shape=shape, seed=seed)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -54,6 +54,14 @@ class AgentFacts(_Frozen):
     stopped_by: str | None = None
     outage: str | None = None
     steps: tuple[TrajectoryStep, ...] = ()
+
+    def after(self, earlier: Self | None) -> Self:
+        """The same with what an earlier try of the same work has used, which an outage ended: it was paid for."""
+        if earlier is None or not (earlier.steps or earlier.cost_usd or earlier.input_tokens):
+            return self
+        names = ("input_tokens", "output_tokens", "cost_usd")
+        both = {name: (getattr(self, name), getattr(earlier, name)) for name in names}
+        return self.model_copy(update={name: None if None in each else sum(each) for name, each in both.items()})
 
 
 class TestFacts(_Frozen):

@@ -128,3 +128,8 @@ class TrialRecord(_Frozen):
     cost_usd: float | None
     ratios: ArmSummary | None = None
     score: Score | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Needs no further work; an outage says nothing about it, so that is tried again."""
+        return self.outcome != "infra_error"

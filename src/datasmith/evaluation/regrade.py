@@ -10,7 +10,7 @@ from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, read_record, write_record
 from datasmith.metrics.score import score
 from datasmith.tasks.certificate import ArmSummary
-from datasmith.workloads.base import CONTROL, EXPERT, Measurement, agent_arm
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, agent_arm
 from datasmith.workloads.summary import summarise
 
 Summaries = dict[str, ArmSummary]
@@ -62,10 +62,10 @@ def _session(folder: RunFolder, task_id: str, number: int, records: Sequence[Tri
             if not (folder.trial(key) / "measurements.jsonl").is_file():
                 raise TrialError(f"{folder.trial(key)}: measurements.jsonl is missing")
             launches += read_measurements(folder.trial(key) / "measurements.jsonl")
-    if not {launch.arm for launch in launches}.issuperset(SHARED_ARMS):
-        raise TrialError(f"{folder.session(task_id, number)}: measurements.jsonl lacks an arm of {SHARED_ARMS}")
+    if BASE not in {launch.arm for launch in launches}:
+        raise TrialError(f"{folder.session(task_id, number)}: measurements.jsonl lacks {BASE}")
     _refuse_gaps(folder, session, launches, {agent_arm(_key(record).label) for record in records})
-    summaries = summarise(launches, seed=session.seed)
+    summaries = summarise(launches, seed=session.seed, arms=(*SHARED_ARMS, *session.agents))
     again = session.model_copy(update={"expert": summaries[EXPERT], "control": summaries[CONTROL]})
     if again != session:
         write_record(folder.session(task_id, number) / "session.json", again)

@@ -81,7 +81,7 @@ class Report:
     @property
     def n_complete(self) -> int:
         """How many of the expected trials are complete."""
-        return len(self.trials)
+        return sum(row.record.is_complete for row in self.trials)
 
 
 def build_report(folder: RunFolder, run: RunRecord, policy: FailurePolicy) -> Report:

@@ -70,7 +70,7 @@ class RunFolder:
     def is_complete(self, key: TrialKey) -> bool:
         """True where the trial needs no further work; an outage says nothing about it, so that is tried again."""
         record = self.read_trial(key)
-        return record is not None and record.outcome != "infra_error"
+        return record is not None and record.is_complete
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -150,12 +150,19 @@ class RunFolder:
         return max((int(path.name) for path in present if path.name.isdigit()), default=0) + 1
 
     def trials(self) -> tuple[TrialRecord, ...]:
-        """All complete trials, ordered by task, agent and attempt."""
+        """All trials that have an end, ordered by task, agent and attempt.
+
+        Raises:
+            TrialError: one cannot be read, or lies where another one belongs.
+        """
         found = []
         for path in self.root.glob("trials/*/*/*/trial.json"):
             record = read_record(path, TrialRecord)
-            if record is not None:
-                found.append(record)
+            if record is None:
+                continue
+            if path.parent != self.trial(TrialKey(record.task_id, record.agent, record.attempt)):
+                raise TrialError(f"{path}: is the record of another trial, {record.agent} at {record.task_id}"[:300])
+            found.append(record)
         return tuple(sorted(found, key=lambda record: (record.task_id, record.agent, record.attempt)))
 
 

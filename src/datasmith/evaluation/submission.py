@@ -113,6 +113,7 @@ def _check(folder: RunFolder, names: Sequence[str]) -> list[str]:
     problems = [f"not complete: {_named(left)}"] if left else []
     unlocked = sorted(set(state.run.config.task_ids) - folder.read_lock().tasks.keys())
     problems += [f"run.lock does not say which tasks these were: {_named(unlocked)}"] if unlocked else []
+    problems += [f"run.json: {name[:80]!r} is no task's id" for name in state.run.config.task_ids if not _is_name(name)]
     problems += [f"does not belong to a run: {name}" for name in names if not _belongs(name)]
     changed = _changed(folder, names) if not problems else []
     problems += [f"its records do not follow from its raw files: {_named(changed)}"] if changed else []
@@ -166,6 +167,11 @@ def _belongs(name: str) -> bool:
         return name in _TOP
     hidden = any(part.startswith(".") or part in _NOT_OURS for part in parts)
     return parts[0] == "trials" and len(parts) in _DEPTHS and not hidden and PurePosixPath(name).suffix in _KINDS
+
+
+def _is_name(task_id: str) -> bool:
+    """False for what leads out of the run's folder."""
+    return PurePosixPath(task_id).parts == (task_id,) and task_id not in {"", ".", "..", "/"}
 
 
 def _is_submission(path: Path) -> bool:

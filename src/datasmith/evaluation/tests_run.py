@@ -75,7 +75,7 @@ class TreeTests:
     def _forged(self, patch: str, facts: TestFacts) -> TestFacts:
         """The same with what came of a run in which the host broke some tests."""
         with self._start(patch) as container:
-            broken = self._break(container)
+            broken = self._break(container, patch)
             if not broken:
                 return facts
             report = self._run(container)
@@ -95,13 +95,13 @@ class TreeTests:
     def _again(self, patch: str, broken: Mapping[str, tuple[str, frozenset[str]]]) -> TestReport:
         """Run the tests of a tree with the same ones broken, in a container of their own."""
         with self._start(patch) as container:
-            _write(container, broken)
+            self._write(container, broken, patch)
             return self._run(container)
 
     def _run(self, container: Container) -> TestReport:
         return run_tests(container, self._command, timeout=self._timeout)
 
-    def _break(self, container: Container) -> dict[str, tuple[str, frozenset[str]]]:
+    def _break(self, container: Container, patch: str) -> dict[str, tuple[str, frozenset[str]]]:
         """Break each expected test with a chance of 1/2; path -> (new text, names of the broken functions)."""
         by_module: dict[str, set[str]] = {}
         for name in self._expected:
@@ -117,8 +117,21 @@ class TreeTests:
             made = self._broken(texts.get(path), sorted(by_path[path]))
             if made:
                 broken[path] = made
-        _write(container, broken)
+        self._write(container, broken, patch)
         return broken
+
+    def _write(self, container: Container, broken: Mapping[str, tuple[str, frozenset[str]]], patch: str) -> None:
+        """Lay the broken files into a tree; raises MeasurementFailed where only the patched tree does not take them."""
+        try:
+            _write(container, broken)
+        except EngineUnavailable:
+            raise
+        except ContainerError as error:
+            if not patch:
+                raise
+            with self._start("") as base:
+                _write(base, broken)
+            raise MeasurementFailed(f"the patched tree does not take the host's tests: {error}") from error
 
     def _broken(self, text: str | None, functions: Sequence[str]) -> tuple[str, frozenset[str]] | None:
         """A file's text with half of these functions broken, and one at least."""

@@ -176,10 +176,11 @@ class TaskRun:
             failure = None if outage else str(error)
             result = AgentResult("", Usage(), 0.0, f"{error}\n", failure=failure, outage=outage)
         self._around.stop.check()
+        facts = _facts(agent, result).after(self._folder.read_facts(key))
         where = self._folder.trial(key)
         write_text(where / "agent.log", result.log)
         write_text(where / "patch.diff", result.patch)
-        self._write(where / "trajectory.json", _facts(agent, result))
+        self._write(where / "trajectory.json", facts)
 
     def _work(self, agent: Agent, image: ImageRef) -> AgentResult:
         """One agent in a sandbox that nobody has worked in before."""
@@ -203,7 +204,7 @@ class TaskRun:
                 outcome=ending.outcome,
                 reason=ending.reason,
                 session=graded.session.session if graded.session else None,
-                patch_sha256=patch_digest(self._folder.read_patch(key)),
+                patch_sha256=patch_digest(self._folder.read_patch(key) if facts else ""),
                 wall_s=facts.wall_s if facts else 0.0,
                 cost_usd=facts.cost_usd if facts else None,
                 ratios=ratios,

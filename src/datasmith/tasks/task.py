@@ -80,8 +80,8 @@ class Task(BaseModel):
         """The task as an environment to learn in, graded as fc-eval run does: reset(), exec(), score().
 
         `folder`: the task's own, which its image is built from where it is not here. `options`: `max_rounds` and `seed`
-        are those of fc-eval run; `shape` is what rewards are; `cores`: where it is timed, None for the last one of this
-        process, () for anywhere; `settings`: those of this process, unless given.
+        are those of fc-eval run; `shape` is what rewards are; `cores`: where it is timed, None for the first of
+        FC_BENCH_CORES, () for anywhere; `settings`: those of this process, unless given.
 
         Raises:
             ConfigError: its image is not here, and no folder was named.

@@ -49,6 +49,26 @@ def test_the_limit_is_reached_by_known_costs_alone(tmp_path: Path) -> None:
     assert cost.told == ""
 
 
+def test_what_an_outage_ended_was_paid_for(tmp_path: Path) -> None:
+    """Both tries count, the trial is still to be begun again, and that is said where there is no money for it."""
+    folder = RunFolder(tmp_path)
+    cost = CostLimit(4.0, folder, KEYS[:1])
+    first = AgentFacts(wall_s=1.0, cost_usd=3.0, input_tokens=10, outage="503")
+    write_record(folder.trial(KEYS[0]) / "trajectory.json", first)
+    assert cost.allows()
+    again = AgentFacts(wall_s=1.0, cost_usd=3.5, input_tokens=7, outage="503").after(first)
+    assert (again.cost_usd, again.input_tokens, again.output_tokens) == (6.5, 17, None)
+    write_record(folder.trial(KEYS[0]) / "trajectory.json", again)
+    assert not cost.allows()
+    assert "trials for $6.50; 1 were not begun" in cost.told
+
+
+def test_a_model_that_was_never_reached_cost_nothing() -> None:
+    """What is not known of a try in which nothing was asked does not make the next one's cost unknown."""
+    fine = AgentFacts(wall_s=1.0, cost_usd=2.0)
+    assert fine.after(AgentFacts(wall_s=1.0, outage="refused")) == fine == fine.after(None)
+
+
 def test_a_limit_of_nothing_begins_nothing(tmp_path: Path) -> None:
     """`--max-cost 0` grades what is there."""
     assert not CostLimit(0.0, RunFolder(tmp_path), KEYS).allows()

@@ -64,6 +64,19 @@ def test_a_launch_that_is_gone_is_missed(folder: RunFolder) -> None:
     assert folder.read_trial(KEY) == before
 
 
+def test_where_base_gave_nothing_nothing_is_lost(folder: RunFolder) -> None:
+    """A workload that fails in base is launched nowhere else: that is how the session ended, and no gap."""
+    session = folder.read_session(KEY.task_id, 1)
+    assert session is not None
+    failed = [Measurement(name, BASE, -1, (), 1, 0.2, 0.2, 0, reason="failed: timed out") for name in NAMES]
+    write_measurements(folder.session(KEY.task_id, 1) / "measurements.jsonl", failed)
+    write_measurements(folder.trial(KEY) / "measurements.jsonl", [])
+    cost = session.cost.model_copy(update={"launches": len(failed)})
+    write_record(folder.session(KEY.task_id, 1) / "session.json", session.model_copy(update={"cost": cost}))
+    assert outcome(folder)[0] == "invalid_measurement"
+    assert regrade_run(folder) == ()
+
+
 def test_what_changed_is_said(folder: RunFolder) -> None:
     """The speed-up where the outcome is the same, and never that something became what it was."""
     path = folder.trial(KEY) / "measurements.jsonl"

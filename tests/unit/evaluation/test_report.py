@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.reference import asv_differs, reference_as_json, reference_report
 from datasmith.evaluation.report import ControlReport, Report, build_report
 from datasmith.evaluation.run_folder import TrialKey, write_record
@@ -115,6 +116,42 @@ def test_attempts_give_pass_at_k(tmp_path: Path) -> None:
     write_record(run.folder.trial(TrialKey("acme_fast_1", "command-good", 2)) / "trial.json", second)
     found = report_of(run).agents[0].pass_at
     assert {k: (mean.value, mean.n) for k, mean in found.items()} == {2: (1.0, 1)}
+
+
+def test_an_outage_is_no_attempt(tmp_path: Path) -> None:
+    """It is not complete, no failure among k attempts, and what it cost is not missing from the rest."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
+    session = run.session("acme_fast_1", {"m.time_a": 2.0})
+    first = run.trial(session, "command-good", "measured", {"m.time_a": 1.5})
+    others: list[tuple[Outcome, float | None]] = [
+        ("measured", 2.0),
+        ("infra_error", None),
+        ("invalid_measurement", 1.0),
+    ]
+    for number, (outcome, cost) in enumerate([("measured", 1.0), *others], 1):
+        record = first.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost})
+        write_record(run.folder.trial(TrialKey("acme_fast_1", "command-good", number)) / "trial.json", record)
+    report = report_of(run)
+    (agent,) = report.agents
+    assert report.n_complete == 3
+    assert {k: (mean.value, mean.n) for k, mean in agent.pass_at.items()} == {2: (1.0, 1)}
+    assert agent.cost_usd == 4.0
+    assert agent.cost.mean_usd == pytest.approx(4.0 / 3.0)
+
+
+def test_cost_and_advantage_are_of_the_same_tasks(tmp_path: Path) -> None:
+    """A dear task without a score is in the mean cost, and not below an advantage that it has no part in."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1", "acme_fast_2"], ["good"])
+    for task, outcome, cost in (("acme_fast_1", "measured", 1.0), ("acme_fast_2", "invalid_measurement", 9.0)):
+        session = run.session(task, {"m.time_a": 1.2, "m.time_b": 1.2})
+        record = run.trial(session, "command-good", "measured", {"m.time_a": 1.4, "m.time_b": 1.3})
+        changed = record.model_copy(update={"outcome": outcome, "cost_usd": cost})
+        write_record(run.folder.trial(TrialKey(task, "command-good", 1)) / "trial.json", changed)
+    (agent,) = report_of(run).agents
+    assert agent.cost.mean_usd == 5.0
+    assert agent.cost.weighted == pytest.approx(agent.means.advantage.value)
+    assert agent.cost.weighted_interval is not None
+    assert agent.cost.weighted_interval.holds(agent.cost.weighted or 0.0)
 
 
 def test_an_unfinished_run_has_a_report(tmp_path: Path) -> None:

@@ -57,6 +57,24 @@ def packed(run: RunFolder) -> tuple[Path, Checked]:
     return target, write_submission(run, target)
 
 
+def test_a_record_counts_only_where_it_belongs(run: RunFolder) -> None:
+    """A good trial's record over a bad one's is no second good one, and none leads out of the run."""
+    bad = TrialKey("acme_fast_2", "command-breaks", 1)
+    shutil.copy(run.trial(GOOD) / "trial.json", run.trial(bad) / "trial.json")
+    with pytest.raises(TrialError, match="record of another trial, command-good at acme_fast_1"):
+        packed(run)
+
+
+def test_tasks_have_names(run: RunFolder) -> None:
+    """Another run's folder is none."""
+    record = run.read_run()
+    assert record is not None
+    config = record.config.model_copy(update={"task_ids": ("acme_fast_1", "../other")})
+    write_record(run.root / "run.json", record.model_copy(update={"config": config}))
+    with pytest.raises(TrialError, match=r"'\.\./other' is no task's id"):
+        packed(run)
+
+
 def test_a_complete_run_is_packed_and_holds_what_it_says(run: RunFolder) -> None:
     """The same bytes twice; nothing but files that belong to a run; checking changes nothing and finds nothing."""
     (run.root / "report.html").write_text("page")
@@ -122,7 +140,7 @@ def _token(run: RunFolder) -> None:
     [
         (_better_score, "its records do not follow from its raw files: acme_fast_1 command-good#1"),
         (_slower_expert, "its records do not follow"),
-        (_no_launches, "measurements.jsonl lacks an arm"),
+        (_no_launches, "measurements.jsonl lacks base"),
         (_unlocked, "run.lock does not say which tasks these were: acme_fast_1"),
         (_no_patch, "patch.diff is missing"),
         (_unfinished, "not complete: acme_fast_1 command-good#1"),

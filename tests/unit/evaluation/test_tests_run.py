@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from datasmith.docker.engine import WORKDIR, ExecResult
-from datasmith.errors import MeasurementFailed
+from datasmith.errors import ContainerError, MeasurementFailed
 from datasmith.evaluation.outcome import before_timing
 from datasmith.evaluation.tests_run import NO_REPORT, TIMED_OUT, TreeTests, broken_text, candidates, function_name
 from tests.unit.workloads.simulated import SimulatedContainer
@@ -131,13 +131,33 @@ def test_a_run_that_takes_too_long_is_no_forgery() -> None:
     assert (ending.outcome, ending.reason) == ("failed_tests", TIMED_OUT)
 
 
+@pytest.mark.parametrize("locked", ["patched", "both"])
+def test_a_tree_that_takes_no_tests_is_its_own_failure(locked: str) -> None:
+    """A build that makes the tests read-only fails alone; where base takes none either it is the host's trouble."""
+
+    class Locked(Tree):
+        def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
+            raise ContainerError(f"{path}: Permission denied")
+
+    def start(patch: str) -> Tree:
+        return (Locked if patch or locked == "both" else Tree)(lambda _request: 1.0)
+
+    tests = TreeTests(start, ("pytest", "{junit}"), IDS, random.Random(1))
+    if locked == "both":
+        with pytest.raises(ContainerError):
+            tests.facts("x", trusted=False)
+        return
+    facts = tests.facts("x", trusted=False)
+    assert not facts.ok and "does not take the host's tests" in (facts.problem or "")
+
+
 def test_half_of_the_tests_of_all_files_are_broken() -> None:
     """However many files there are: nobody can be honest in a few of them and lie in the others."""
     text = "".join(f"def test_{number}():\n    x = 1\n    assert x\n\n" for number in range(20))
     files = {f"tests/test_{number}.py": text for number in range(20)}
     tree = Tree(lambda _request: 1.0, files=dict(files))
     names = [f"tests.test_{file}::test_{number}" for file in range(20) for number in range(20)]
-    broken = TreeTests(lambda _patch: tree, ("pytest",), names, random.Random(1))._break(tree)
+    broken = TreeTests(lambda _patch: tree, ("pytest",), names, random.Random(1))._break(tree, "")
     assert broken.keys() == files.keys()
     assert 160 <= sum(len(functions) for _, functions in broken.values()) <= 240
     assert {path: made for path, (made, _) in broken.items()} == tree.files

@@ -28,6 +28,10 @@ class Budget:
     fallback: Price | None = None
     keeps_dollars: bool = False
 
+    def price(self, model: str) -> Price | None:
+        """What an answer of a model costs; None where nobody says."""
+        return price_of(self.prices, model) or self.fallback
+
 
 class Ledger:
     """Which requests passed, what they brought and cost, and what stopped the agent. Used by several threads.
@@ -106,7 +110,7 @@ class Ledger:
                 if key not in self._seen:
                     self._seen.add(key)
                     results.append(result)
-            price = price_of(self._budget.prices, model) or self._budget.fallback
+            price = self._budget.price(model)
             cost = price.of(reply.tokens) if price else None
             self._spent += cost or 0.0
             limit = self._budget.max_cost_usd

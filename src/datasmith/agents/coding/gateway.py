@@ -10,7 +10,7 @@ import ssl
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -213,8 +213,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _forward(self, data: bytes, over: Over) -> None:
         upstream = self.gateway.upstream
-        with closing(upstream.open()) as connection:
+        with ExitStack() as stack:
             try:
+                connection = stack.enter_context(closing(upstream.open()))
                 answer = self._send(connection, data)
             except (OSError, ValueError, http.client.HTTPException) as error:
                 said = f"{upstream.place}: {str(error) or type(error).__name__}"

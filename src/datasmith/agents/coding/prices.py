@@ -1,6 +1,6 @@
 """What tokens cost: a table that the user gives, since no API tells its prices."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -37,6 +37,8 @@ class Price(BaseModel):
 
 Prices = Mapping[str, Price]
 """Model -> its price."""
+PriceOf = Callable[[str], Price | None]
+"""What a model's answers cost, by its name; None where nobody says."""
 
 
 def price_of(prices: Prices, model: str) -> Price | None:

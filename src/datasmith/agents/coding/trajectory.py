@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pydantic import BaseModel, ConfigDict
 
 from datasmith.agents.coding.dialects import Kind, Reply, Said, Tokens
-from datasmith.agents.coding.prices import Prices, price_of
+from datasmith.agents.coding.prices import PriceOf
 
 MOST_STEPS = 5_000
 """Steps kept of one trial: the first of them."""
@@ -54,12 +54,14 @@ class Exchange:
         return self.status is not None and 200 <= self.status < 300 and not self.trouble
 
 
-def steps_of(exchanges: Sequence[Exchange], prices: Prices, clean: Callable[[str], str]) -> tuple[TrajectoryStep, ...]:
+def steps_of(
+    exchanges: Sequence[Exchange], price_of: PriceOf, clean: Callable[[str], str]
+) -> tuple[TrajectoryStep, ...]:
     """The steps in their order; `clean` takes secrets out of a text."""
     found: list[TrajectoryStep] = []
 
     def add(said: Said, number: int, tokens: Tokens | None, model: str) -> None:
-        price = price_of(prices, model) if tokens else None
+        price = price_of(model) if tokens else None
         step = TrajectoryStep(
             index=len(found),
             request=number,
@@ -98,12 +100,12 @@ def total(exchanges: Sequence[Exchange]) -> Tokens:
     )
 
 
-def dollars(exchanges: Sequence[Exchange], prices: Prices) -> float | None:
-    """What all answers cost by the table; None where the table or an answer does not say."""
+def dollars(exchanges: Sequence[Exchange], price_of: PriceOf) -> float | None:
+    """What all answers cost; None where the price of one is not known, or an answer does not tell its tokens."""
     found: list[float] = []
     for exchange in exchanges:
         if exchange.answered:
-            price = price_of(prices, exchange.model)
+            price = price_of(exchange.model)
             cost = price.of(exchange.reply.tokens) if price else None
             if cost is None:
                 return None

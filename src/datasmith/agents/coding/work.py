@@ -173,7 +173,7 @@ class Workplace:
                 f" its model there (use --engine bubblewrap, or --agent none): {log[-200:]}"
             )
         told = self._cli.read(done.text)
-        tokens, cost = total(exchanges), dollars(exchanges, self._budget.prices) if settled else None
+        tokens, cost = total(exchanges), dollars(exchanges, self._budget.price) if settled else None
         stopped_by = self._ledger.stopped_by
         if stopped_by is None and told.over_budget:
             stopped_by = f"max_cost_usd={self._budget.max_cost_usd or 0:g}"
@@ -181,7 +181,7 @@ class Workplace:
             done=done,
             log=log,
             usage=Usage(tokens.input, tokens.output, told.cost_usd if cost is None else cost),
-            steps=steps_of(exchanges, self._budget.prices, clean),
+            steps=steps_of(exchanges, self._budget.price, clean),
             requests=sum(exchange.answered for exchange in exchanges),
             stopped_by=stopped_by,
             outage=None if stopped_by else outage(exchanges),

@@ -17,6 +17,7 @@ from datasmith.agents.coding.budget import Budget, Ledger
 from datasmith.agents.coding.gateway import MOST_AT_ONCE, MOST_CONNECTIONS, SOCKET, Gateway, Upstream
 from datasmith.agents.coding.inside.launch import STOP_PATH
 from datasmith.agents.coding.questions import Models
+from datasmith.agents.coding.trajectory import outage
 from tests.loopback.model_server import Model, Run, playing
 
 KEY = "the-real-key-0123456789"
@@ -115,6 +116,11 @@ def test_an_address_with_https_is_asked_over_tls(certificate: Path) -> None:
             with Gateway(upstream, Ledger(Budget())) as to:
                 found, said = ask(to)
                 assert found == status and (status == 200 or b"certificate verify failed" in said), said
+        upstream = Upstream(model.url, "Authorization", KEY, ca_bundle=certificate.with_name("gone.pem"))
+        with Gateway(upstream, Ledger(Budget())) as to:
+            found, said = ask(to)
+            assert found == 502 and b"cannot be reached" in said
+            assert outage(to.ledger.exchanges), "it is not the agent that failed"
         assert [asked.key for asked in model.asked] == [KEY]
 
 

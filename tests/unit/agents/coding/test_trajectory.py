@@ -29,7 +29,7 @@ def test_steps_stand_in_their_order_and_are_paid_once() -> None:
             Exchange("gpt", 500),
             answered(results=[Said("tool_result", "ok")], tokens=Tokens(None, 3)),
         ],
-        PRICES,
+        Budget(prices=PRICES).price,
         lambda text: text.replace("key k", "***"),
     )
     assert [(step.index, step.request, step.kind, step.text) for step in found] == [
@@ -45,8 +45,17 @@ def test_what_one_answer_does_not_tell_nobody_knows() -> None:
     assert total([known, known, Exchange("gpt", 500)]) == Tokens(2_000_000, 200_000)
     assert total([known, answered(CALL, tokens=Tokens(None, 1))]) == Tokens(None, 100_001)
     assert total([]) == Tokens()
-    assert dollars([known, known], PRICES) == 4.0 and dollars([known], {}) is None
-    assert dollars([known, answered(CALL, model="other")], PRICES) is None
+    of_the_table = Budget(prices=PRICES).price
+    assert dollars([known, known], of_the_table) == 4.0 and dollars([known], Budget().price) is None
+    assert dollars([known, answered(CALL, model="other")], of_the_table) is None
+
+
+def test_an_answer_costs_what_the_limit_counted() -> None:
+    """A model that calls itself otherwise than it was asked for has the price of the one that was."""
+    fallback = Budget(prices=PRICES, fallback=Price(input=2.0, output=20.0)).price
+    dated = answered(CALL, model="gpt-2025-08-07")
+    assert dollars([answered(CALL), dated], fallback) == 2.0 + 4.0
+    assert [step.cost_usd for step in steps_of([dated], fallback, str)] == [4.0]
 
 
 def test_prices_tell_cached_tokens_from_others() -> None:

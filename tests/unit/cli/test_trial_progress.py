@@ -1,0 +1,21 @@
+"""What a run tells while it goes on."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from datasmith.cli.trial_progress import TrialBars
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_an_agents_words_command_no_terminal(terminal: bool) -> None:
+    """They come as text: without the characters that clear a screen or fill a clipboard."""
+    target = io.StringIO()
+    console = Console(file=target, force_terminal=terminal, width=200, markup=False, highlight=False)
+    with TrialBars(console) as bars:
+        bars.step("acme_fast_1", "again, after: \x1b]52;c;aGk=\x07 said\nits last line")
+        bars.note("a \x1b]52;c;aGk=\x07 note")
+    told = target.getvalue()
+    assert "\x1b]52" not in told and "\x07" not in told
+    assert "said its last line" in told and "note" in told
