@@ -18,7 +18,8 @@ from tests.clones import Clone
 from tests.loopback.registry import free_port, registry
 from tests.sandboxes import embedded_engine, tree_image
 from tests.unit.runners.orders import made
-from tests.unit.runners.test_stages import KEY, NOW, OPTIONS, done, entered, states, synthesised, tasks_of
+from tests.unit.runners.staged import KEY, NOW, OPTIONS, done, entered, states
+from tests.unit.runners.test_stages import synthesised, tasks_of
 from tests.unit.tasks.samples import certificate
 
 pytestmark = pytest.mark.engine

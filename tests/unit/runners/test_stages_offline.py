@@ -17,7 +17,7 @@ from datasmith.runners.scrape_repos import NOT_SEEN, ScrapeReposRunner
 from datasmith.storage.sql import SqlStore
 from tests.clones import LINES, Clone
 from tests.unit.github.pull_tables import row, summary, write
-from tests.unit.runners.test_stages import KEY, NOW, OPTIONS, RESOLUTION, WINDOW, OneAnswer, done, states
+from tests.unit.runners.staged import KEY, NOW, OPTIONS, RESOLUTION, WINDOW, OneAnswer, done, states
 
 PATCH = "diff --git a/calc.py b/calc.py\n--- a/calc.py\n+++ b/calc.py\n@@ -1 +1 @@\n-value = 1\n+value = 2\n"
 
