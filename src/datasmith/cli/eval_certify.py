@@ -39,7 +39,7 @@ def certify(
     from datasmith.cli.trial_progress import TrialBars
     from datasmith.docker.engines import open_engine
     from datasmith.evaluation.certify import Certifier
-    from datasmith.evaluation.placing import core_locks
+    from datasmith.evaluation.placing import own_core
     from datasmith.settings import load_settings
     from datasmith.tasks.certificates import add_certificate
     from datasmith.tasks.folder import read_task
@@ -59,7 +59,7 @@ def certify(
                 bars.step(name, what, done, total)
 
             log = settings.data_dir / "logs" / f"{one.task_id}.build.log"
-            with core_locks(settings).hold(lambda: None) as cores:
+            with own_core(settings, lambda what: say(what, 0, None)) as cores:
                 certifier = Certifier(opened, settings, plan, cores[0], lambda: datetime.now(UTC), say)
                 issued = certifier.certify(one, folder, log=log)
             found.append((issued, add_certificate(folder, issued)))

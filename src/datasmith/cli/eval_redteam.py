@@ -113,15 +113,19 @@ def _besieged(task: "Task", folder: Path, attacks: "Sequence[Attack]", settings:
 
     from datasmith.docker.engines import limits_of, open_engine
     from datasmith.evaluation.images import build_again
-    from datasmith.evaluation.placing import core_locks
+    from datasmith.evaluation.placing import own_core
     from datasmith.evaluation.redteam.session import besiege
 
     opened = open_engine(settings)
     with tempfile.TemporaryDirectory(prefix="fc-redteam-") as logs:
         image = opened.inspect(task.image_digest)
         image = image or build_again(opened, settings, task, folder, log=Path(logs) / "build.log")
+
+    def say(what: str, done: int = 0, total: int | None = None) -> None:
+        print(f"{what}" + (f" ({done}/{total})" if total else ""), file=sys.stderr)
+
     with ExitStack() as stack:
-        cores = stack.enter_context(core_locks(settings).hold(lambda: None)) if terms.pin else ()
+        cores = stack.enter_context(own_core(settings, say)) if terms.pin else ()
         return besiege(
             opened,
             image,
@@ -129,6 +133,6 @@ def _besieged(task: "Task", folder: Path, attacks: "Sequence[Attack]", settings:
             attacks,
             terms=terms,
             limits=limits_of(settings, cores[:1]),
-            say=lambda what, done, total: print(f"{what}" + (f" ({done}/{total})" if total else ""), file=sys.stderr),
+            say=say,
             now=time.monotonic,
         )

@@ -1,8 +1,10 @@
 """Where the tasks of a run are worked on: side by side on cores of this machine, or wherever an executor finds room."""
 
+import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from socket import gethostname
@@ -20,7 +22,7 @@ from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys
 from datasmith.evaluation.trial import StepObserver, Stopped, StopToken, Surroundings, TaskRun
 from datasmith.executors.base import Executor
-from datasmith.executors.cores import CoreLocks, core_sets, usable_cores
+from datasmith.executors.cores import CoreLocks, CoreSet, core_sets, usable_cores
 from datasmith.executors.local import first_error
 from datasmith.settings import Settings, load_settings
 from datasmith.tasks.folder import read_task, task_digest
@@ -38,6 +40,23 @@ def core_locks(settings: Settings) -> CoreLocks:
         ConfigError: FC_BENCH_CORES cannot be used here.
     """
     return CoreLocks(settings.cache_dir.absolute() / "cores", core_sets(settings.bench_cores, usable_cores()))
+
+
+@contextmanager
+def own_core(settings: Settings, say: Callable[[str], None]) -> Iterator[CoreSet]:
+    """A slot of this machine for the body; `say` is told, once, where it has to be waited for.
+
+    Raises:
+        ConfigError: FC_BENCH_CORES cannot be used here.
+    """
+    asked = itertools.count()
+
+    def check() -> None:
+        if next(asked) == 1:
+            say("waits for a core that another command measures on")
+
+    with core_locks(settings).hold(check) as cores:
+        yield cores
 
 
 class TaskWork:

@@ -10,11 +10,13 @@ import pytest
 
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.config import AgentEntry, RunConfig
-from datasmith.evaluation.placing import side_by_side
+from datasmith.evaluation.placing import own_core, side_by_side
 from datasmith.evaluation.records import RunRecord
 from datasmith.evaluation.run import RunRequest, _run_id, _start, request_of
 from datasmith.evaluation.run_folder import RunFolder, write_record
 from datasmith.evaluation.trial import Stopped, StopToken
+from datasmith.executors.cores import CoreSet, usable_cores
+from datasmith.settings import Settings
 from datasmith.tasks.dataset import Dataset
 from datasmith.tasks.task import Task
 from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of
@@ -148,3 +150,25 @@ def test_a_resumed_run_is_asked_for_all_that_it_was_configured_with(tmp_path: Pa
     request = request_of(RunFolder(tmp_path / "mine"))
     asked = {name: getattr(request, {"agents": "entries"}.get(name, name)) for name in fields}
     assert asked == {name: getattr(config, name) for name in fields}
+
+
+def test_who_measures_waits_for_a_core(tmp_path: Path) -> None:
+    """Beside another command that holds all of them; it says so once, and goes on when one is free."""
+    settings = Settings(cache_dir=tmp_path, bench_cores=str(usable_cores()[-1]))
+    waits, said, got = threading.Event(), list[str](), list[CoreSet]()
+
+    def say(text: str) -> None:
+        said.append(text)
+        waits.set()
+
+    def work() -> None:
+        with own_core(settings, say) as cores:
+            got.append(cores)
+
+    worker = threading.Thread(target=work)
+    with own_core(settings, said.append) as held:
+        worker.start()
+        assert waits.wait(30.0) and not got
+    worker.join(30.0)
+    assert got == [held] == [(usable_cores()[-1],)]
+    assert said == ["waits for a core that another command measures on"]
