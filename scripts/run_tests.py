@@ -57,7 +57,7 @@ _ENGINES = {
 }  # fmt: skip
 ENGINES = tuple(f"tests/{room}/test_{name}.py" for room, names in _ENGINES.items() for name in names)
 """What uses an engine or a cluster of Ray, or takes long, and decides nothing by a clock."""
-WITH_DEMO = ("tests/redteam/test_siege.py", "tests/integration/test_demo.py")
+WITH_DEMO = ("tests/redteam/test_siege.py", "tests/integration/test_demo.py", "tests/snippets/test_snippets.py")
 """What looks at the demo, or attacks its tasks: it is made once."""
 _MEASURED = {
     "integration": (
@@ -65,7 +65,7 @@ _MEASURED = {
         "suite_from",
     ),
     "redteam": ("policy", "short_calls"),
-    "snippets": ("seed_text", "snippets"),
+    "snippets": ("seed_text",),
 }  # fmt: skip
 MEASURED = tuple(f"tests/{room}/test_{name}.py" for room, names in _MEASURED.items() for name in names)
 """What else measures, or builds what is measured, on one core."""

@@ -27,7 +27,7 @@ from tests.house.source import ROOT, modules_of_tests
 MEASURES = re.compile(r"\bdef demo\b|\bdemo: |import .*\bmeasure\b|host_load|max-rounds|docker\"|dockerd|ray_cluster")
 ALONE = re.compile(r"mark\.docker|\bdef demo\b|\bdemo: |datasmith\.workloads\.measure import .*\bmeasure\b|host_load")
 """What needs an engine of its own, or clocks a machine that does nothing else."""
-DEMO = re.compile(r"\bdemo: Demo\b")
+DEMO = re.compile(r"\bdemo: Demo\b|getfixturevalue\(\"demo\"\)")
 """What is given the demo."""
 CLOCKS = re.compile(r"\bdef demo\b|\bdemo: |workloads\.measure import|\"certify\"")
 """What must find the machine as quiet as it can be."""
