@@ -57,16 +57,14 @@ _ENGINES = {
 }  # fmt: skip
 ENGINES = tuple(f"tests/{room}/test_{name}.py" for room, names in _ENGINES.items() for name in names)
 """What uses an engine or a cluster of Ray, or takes long, and decides nothing by a clock."""
-WITH_DEMO = ("tests/redteam/test_siege.py", "tests/integration/test_demo.py", "tests/snippets/test_snippets.py")
-"""What looks at the demo, or attacks its tasks: it is made once."""
+_WITH_DEMO = {"integration": ("demo", "measure", "suite_from"), "snippets": ("snippets",)}
+WITH_DEMO = tuple(f"tests/{room}/test_{name}.py" for room, names in _WITH_DEMO.items() for name in names)
+"""What looks at the demo, which is made once, and so much more that both cores have as much to do."""
 _MEASURED = {
-    "integration": (
-        "eval_published", "eval_tasks", "harnesses", "impacted", "measure", "pipeline", "rebuild", "samplelib",
-        "suite_from",
-    ),
-    "redteam": ("policy", "short_calls"),
+    "integration": ("eval_published", "eval_tasks", "harnesses", "impacted", "pipeline", "rebuild", "samplelib"),
+    "redteam": ("policy", "short_calls", "siege"),
     "snippets": ("seed_text",),
-}  # fmt: skip
+}
 MEASURED = tuple(f"tests/{room}/test_{name}.py" for room, names in _MEASURED.items() for name in names)
 """What else measures, or builds what is measured, on one core."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5

@@ -70,3 +70,12 @@ def test_the_demo_says_where_the_report_is(demo: Demo) -> None:
     *_, report, wall = demo.output.strip().splitlines()
     assert report.startswith("report: ") and Path(report.removeprefix("report: ")).is_file()
     assert wall.startswith("wall time: ")
+
+
+def test_solutions_of_the_demo_raise_no_alarm(demo: Demo) -> None:
+    """On each of samplelib's tasks: neither the experts' patches, nor those of an agent that rewrites lists."""
+    alarms = {"refused_patch", "failed_outputs", "tampered_or_unreliable"}
+    paths = [path for path in (demo.place / "runs/demo/trials").glob("*/*/*/trial.json") if path.parts[-3] != "nop"]
+    outcomes = {path.parts[-4:-2]: json.loads(path.read_text())["outcome"] for path in paths}
+    assert {"oracle", "command"} <= {agent for _, agent in outcomes}
+    assert not {key: outcome for key, outcome in outcomes.items() if outcome in alarms}

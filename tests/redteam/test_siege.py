@@ -13,7 +13,6 @@ from datasmith.evaluation.redteam.table import as_json, markdown
 from datasmith.evaluation.redteam.tree import Tree
 from datasmith.executors.cores import usable_cores
 from datasmith.tasks.task import Task
-from tests.conftest import Demo
 from tests.redteam.samplelib_task import ATTACKS, samplelib
 from tests.redteam.test_policy import HIDDEN
 from tests.sandboxes import embedded_engine
@@ -91,12 +90,3 @@ def test_the_table_names_what_got_through(siege: Siege) -> None:
     assert verdicts["honest"] == "GOT THROUGH" and verdicts["unchecked-shapes"] == "contained"
     assert told["got_through"] == len(siege.got_through)
     assert markdown(told["attacks"]).count("\n") == len(siege.ended) + 2
-
-
-def test_solutions_of_the_demo_raise_no_alarm(demo: Demo) -> None:
-    """On each of samplelib's tasks: neither the experts' patches, nor those of an agent that rewrites lists."""
-    alarms = {"refused_patch", "failed_outputs", "tampered_or_unreliable"}
-    paths = [path for path in (demo.place / "runs/demo/trials").glob("*/*/*/trial.json") if path.parts[-3] != "nop"]
-    outcomes = {path.parts[-4:-2]: json.loads(path.read_text())["outcome"] for path in paths}
-    assert {"oracle", "command"} <= {agent for _, agent in outcomes}
-    assert not {key: outcome for key, outcome in outcomes.items() if outcome in alarms}
