@@ -3,9 +3,9 @@
 Side by side, a process a core, run those that compute and wait and share nothing, and after them, in two processes,
 those that build and kill without Docker. At the same time, one by one, run those that have the Docker engine to
 themselves, and beside these, one by one, those that have a cluster or another engine to themselves: both mostly wait.
-After all of them runs what measures, one by one on a core of its own: those that share the demo on one, others on
-another. A neighbour on another core does no harm to a measurement (docs/reference/measurement.md).
-Last, with nothing beside it, runs what is left: what needs all cores.
+After all of them runs what measures large effects, one by one on a core of its own: those that share the demo on one,
+others on another. Last, with nothing beside it, runs what is left: what needs all cores, and what holds the scores of
+attacks against doing nothing, for which a neighbour on the other core is too much noise.
 What one run is given, the last one leaves out, so that each test is in exactly one of them.
 """
 
@@ -57,14 +57,16 @@ _ENGINES = {
 }  # fmt: skip
 ENGINES = tuple(f"tests/{room}/test_{name}.py" for room, names in _ENGINES.items() for name in names)
 """What uses an engine or a cluster of Ray, or takes long, and decides nothing by a clock."""
-_WITH_DEMO = {"integration": ("demo", "measure", "suite_from"), "snippets": ("snippets",)}
-WITH_DEMO = tuple(f"tests/{room}/test_{name}.py" for room, names in _WITH_DEMO.items() for name in names)
-"""What looks at the demo, which is made once, and so much more that both cores have as much to do."""
+WITH_DEMO = ("tests/integration/test_demo.py", "tests/snippets/test_snippets.py")
+"""What looks at the demo, which is made once."""
 _MEASURED = {
-    "integration": ("eval_published", "eval_tasks", "harnesses", "impacted", "pipeline", "rebuild", "samplelib"),
-    "redteam": ("policy", "short_calls", "siege"),
+    "integration": (
+        "eval_published", "eval_tasks", "harnesses", "impacted", "measure", "pipeline", "rebuild", "samplelib",
+        "suite_from",
+    ),
+    "redteam": ("policy",),
     "snippets": ("seed_text",),
-}
+}  # fmt: skip
 MEASURED = tuple(f"tests/{room}/test_{name}.py" for room, names in _MEASURED.items() for name in names)
 """What else measures, or builds what is measured, on one core."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
