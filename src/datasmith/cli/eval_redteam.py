@@ -109,7 +109,7 @@ def _workloads(task: "Task", wanted: "Sequence[str]") -> tuple[str, ...]:
 def _besieged(task: "Task", folder: Path, attacks: "Sequence[Attack]", settings: "Settings", terms: "Terms") -> "Siege":
     import tempfile
     import time
-    from contextlib import ExitStack
+    from contextlib import nullcontext
 
     from datasmith.docker.engines import limits_of, open_engine
     from datasmith.evaluation.images import build_again
@@ -124,8 +124,7 @@ def _besieged(task: "Task", folder: Path, attacks: "Sequence[Attack]", settings:
     def say(what: str, done: int = 0, total: int | None = None) -> None:
         print(f"{what}" + (f" ({done}/{total})" if total else ""), file=sys.stderr)
 
-    with ExitStack() as stack:
-        cores = stack.enter_context(own_core(settings, say)) if terms.pin else ()
+    with own_core(settings, say) if terms.pin else nullcontext(()) as cores:
         return besiege(
             opened,
             image,

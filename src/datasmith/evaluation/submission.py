@@ -171,7 +171,7 @@ def _belongs(name: str) -> bool:
 
 def _is_name(task_id: str) -> bool:
     """False for what leads out of the run's folder."""
-    return PurePosixPath(task_id).parts == (task_id,) and task_id not in {"", ".", "..", "/"}
+    return "/" not in task_id and task_id not in {"", ".", ".."}
 
 
 def _is_submission(path: Path) -> bool:

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -65,13 +66,14 @@ def test_a_record_counts_only_where_it_belongs(run: RunFolder) -> None:
         packed(run)
 
 
-def test_tasks_have_names(run: RunFolder) -> None:
+@pytest.mark.parametrize("name", ["../other", "..", "/tmp", "//", ""])
+def test_tasks_have_names(run: RunFolder, name: str) -> None:
     """Another run's folder is none."""
     record = run.read_run()
     assert record is not None
-    config = record.config.model_copy(update={"task_ids": ("acme_fast_1", "../other")})
+    config = record.config.model_copy(update={"task_ids": ("acme_fast_1", name)})
     write_record(run.root / "run.json", record.model_copy(update={"config": config}))
-    with pytest.raises(TrialError, match=r"'\.\./other' is no task's id"):
+    with pytest.raises(TrialError, match=re.escape(f"{name!r} is no task's id")):
         packed(run)
 
 
