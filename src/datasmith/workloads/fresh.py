@@ -47,18 +47,20 @@ MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
 
 
-def fresh_ratios(measurements: Iterable[Measurement], arm: str) -> list[float]:
-    """ln(t_base / t_arm) of each pair of launches on the same fresh inputs, in the order in which they were made."""
-    return [math.log(base / other) for base, other in _paired(_on_fresh(measurements, arm), arm)]
+def fresh_ratios(measurements: Iterable[Measurement], arm: str, *, short: bool = False) -> list[float]:
+    """ln(t_base / t_arm) of each pair of launches on the same fresh inputs, in the order in which they were made.
+
+    `short`: of those launches that look at nothing.
+    """
+    return [math.log(base / other) for base, other in _paired(measurements, arm, short=short)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Left:
-    """What is left of a speed-up: ln ratios of calls that can be judged, and whether those are long or short ones."""
+    """What is left of a speed-up: ln ratios of calls that can be judged, and whether those are long ones."""
 
     ratios: Sequence[float]
     is_long: bool
-    is_short: bool
 
     @property
     def kept(self) -> float:
@@ -72,37 +74,38 @@ class _Left:
         return MEDIAN_ERROR * stdev(self.ratios) / math.sqrt(n) if n > 1 else math.inf
 
 
-def _left(measurements: Iterable[Measurement], arm: str) -> _Left:
+def _left(measurements: Iterable[Measurement], arm: str, *, short: bool) -> _Left:
     """What launches on other inputs show, with the allowance taken off base's seconds and the arm's."""
-    launches = _on_fresh(measurements, arm)
-    is_short = any(launch.round <= SHORT_ROUND for launch in launches)
-    pairs = [
-        (base, other) for base, other in _paired(launches, arm) if base >= (SHORTEST_S if is_short else ALLOWANCE_S)
-    ]
-    allowed = [0.0 if is_short else min(ALLOWANCE_S, base / 4, other / 2) for base, other in pairs]
+    least = SHORTEST_S if short else ALLOWANCE_S
+    pairs = [(base, other) for base, other in _paired(measurements, arm, short=short) if base >= least]
+    allowed = [0.0 if short else min(ALLOWANCE_S, base / 4, other / 2) for base, other in pairs]
     ratios = [math.log((base - off) / (other - off)) for (base, other), off in zip(pairs, allowed, strict=True)]
-    return _Left(ratios, bool(pairs) and median(other for _, other in pairs) >= LONG_S, is_short)
+    return _Left(ratios, bool(pairs) and median(other for _, other in pairs) >= LONG_S)
 
 
-def _on_fresh(measurements: Iterable[Measurement], arm: str) -> list[Measurement]:
-    """The launches of base and an arm on other inputs; of short calls only those that time them as such."""
-    found = [one for one in measurements if one.arm in (BASE, arm) and one.round <= FRESH_ROUND and one.samples]
-    short = [one for one in found if one.round <= SHORT_ROUND]
-    return short if any(one.arm == arm for one in short) else [one for one in found if one.round > SHORT_ROUND]
-
-
-def _paired(launches: Iterable[Measurement], arm: str) -> list[tuple[float, float]]:
-    """Seconds of base and of the arm, pair by pair on the same inputs."""
+def _paired(measurements: Iterable[Measurement], arm: str, *, short: bool) -> list[tuple[float, float]]:
+    """Seconds of base and of the arm, pair by pair on the same other inputs, of launches of one of the two kinds."""
     times: Mapping[str, dict[int, list[float]]] = {BASE: {}, arm: {}}
-    for launch in launches:
-        times[launch.arm].setdefault(launch.round, []).append(median(launch.samples))
+    for launch in measurements:
+        is_of_kind = launch.round <= FRESH_ROUND and (launch.round <= SHORT_ROUND) is short
+        if is_of_kind and launch.arm in times and launch.samples:
+            times[launch.arm].setdefault(launch.round, []).append(median(launch.samples))
     inputs = sorted(times[BASE].keys() & times[arm].keys(), reverse=True)
     return [pair for at in inputs for pair in zip(times[BASE][at], times[arm][at], strict=False)]
 
 
-def are_short(measurements: Iterable[Measurement]) -> bool:
-    """True where base's calls in the rounds are so short that looks at them take longer."""
-    return SHORTEST_S <= _usual_s(measurements) < ALLOWANCE_S
+def are_short(measurements: Iterable[Measurement], claimed: float = 0.0) -> bool:
+    """True where the share of a claimed ln ratio that is asked for makes base's calls too short to be seen singly.
+
+    Without a claim: where base's calls in the rounds are so short that looks at them take longer.
+    """
+    usual_s = _usual_s(measurements)
+    return usual_s >= SHORTEST_S and KEPT * claimed > _visible(usual_s)
+
+
+def _visible(usual_s: float) -> float:
+    """The largest ln ratio that single calls can show where they take base so many seconds."""
+    return math.log(usual_s / ALLOWANCE_S) if usual_s > 0.0 else -math.inf
 
 
 def _usual_s(measurements: Iterable[Measurement]) -> float:
@@ -123,10 +126,15 @@ def takes_as_long(measurements: Sequence[Measurement]) -> bool:
     return bool(fresh) and usual_s > 0.0 and 1.0 / AS_LONG <= median(fresh) / usual_s <= AS_LONG
 
 
-def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float) -> bool:
-    """True where the launches seen so far keep too little of a claimed ln ratio: worth a few launches more."""
-    left = _left(measurements, arm)
-    return bool(left.ratios) and median(left.ratios) < left.kept * claimed
+def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float, *, short: bool) -> bool:
+    """True where the launches of a kind keep too little of a claimed ln ratio so far: worth a few launches more."""
+    left, asked = _left(measurements, arm, short=short), _asked(measurements, claimed, short=short)
+    return asked > 0 and bool(left.ratios) and median(left.ratios) < left.kept * asked
+
+
+def _asked(measurements: Sequence[Measurement], claimed: float, *, short: bool) -> float:
+    """A claimed ln ratio, or what single calls can show of it: of more than that they say nothing."""
+    return claimed if short else min(claimed, max(0.0, _visible(_usual_s(measurements)) / KEPT))
 
 
 def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, expert_claimed: float) -> bool:
@@ -136,20 +144,32 @@ def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, exp
     code has, too, is a good one: the share of a claim that the expert certainly loses is asked of nobody. Of calls
     that are neither long nor short, which a first one may cost any code much, nothing is where the expert loses half.
     """
-    left, merged = _left(measurements, arm), _left(measurements, EXPERT)
+    return any(_is_stored(measurements, arm, claimed, expert_claimed, short=short) for short in (False, True))
+
+
+def _is_stored(
+    measurements: Sequence[Measurement], arm: str, claimed: float, expert_claimed: float, *, short: bool
+) -> bool:
+    left, merged = (_left(measurements, name, short=short) for name in (arm, EXPERT))
+    claimed, expert_claimed = (_asked(measurements, claim, short=short) for claim in (claimed, expert_claimed))
     if claimed <= 0 or len(left.ratios) < FRESH_LAUNCHES - 1:
         return False
     lost = expert_claimed - median(merged.ratios) - merged.error if merged.ratios and expert_claimed > 0 else 0.0
     share = max(0.0, lost) / (expert_claimed if expert_claimed >= TELLING_CLAIM else claimed)
-    if not left.is_long and not left.is_short:
+    if not left.is_long and not short:
         share = math.inf if share > 1.0 - KEPT else 0.0
     # How sure that is says the scatter of merged code, where it is less: a submission can make its own as it likes.
     return median(left.ratios) + min(left.error, merged.error) < (left.kept - share) * claimed
 
 
 def proven_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
-    """What counts instead of the ln ratios of the rounds where the claim that was made there was refuted."""
-    return proven(fresh_ratios(measurements, arm), is_short=_left(measurements, arm).is_short)
+    """What counts instead of the ln ratios of the rounds where the claim that was made there was refuted.
+
+    Where launches of both kinds were made, that is the lesser.
+    """
+    kinds = [(fresh_ratios(measurements, arm, short=short), short) for short in (False, True)]
+    told = [proven(ratios, is_short=short) for ratios, short in kinds if len(ratios) >= FRESH_LAUNCHES - 1]
+    return min(told, key=median)
 
 
 def proven(ratios: Sequence[float], *, is_short: bool = False) -> list[float]:

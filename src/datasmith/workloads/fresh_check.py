@@ -60,11 +60,14 @@ class FreshCheck:
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
         left = [arm for arm in claimed if arm not in unlike]
-        short = are_short(self._seen())
-        if short:
-            unlike |= self._more(left, what, short=True, launches=1)
-        suspects = [arm for arm in left if arm not in unlike and looks_stored(self._seen(), arm, claimed[arm])]
-        return {**unlike, **self._more(suspects, what, short=short, launches=FRESH_LAUNCHES - 1)}
+        brief = [arm for arm in left if are_short(self._seen(), claimed[arm])]
+        unlike |= self._more(brief, what, short=True, launches=1)
+        for short in (False, True):
+            seen = self._seen()
+            standing = [arm for arm in left if arm not in unlike]
+            suspects = [arm for arm in standing if looks_stored(seen, arm, claimed[arm], short=short)]
+            unlike |= self._more(suspects, what, short=short, launches=FRESH_LAUNCHES - 1)
+        return unlike
 
     def _more(self, suspects: Collection[str], what: Moved, *, short: bool, launches: int) -> Mapping[str, Difference]:
         """Launch suspects again; an arm that fails, or differs, where base and the expert agree, is refuted."""

@@ -80,15 +80,50 @@ def test_answers_that_were_stored_are_worth_what_they_are_on_other_inputs() -> N
     assert (ending.reason or "").startswith("1 workloads are only faster on inputs of the suite: m.time_x: 10")
 
 
-def test_what_a_single_call_costs_is_no_proof() -> None:
+def singly(seconds: float) -> Callable[[Request], float | None]:
+    """So long take calls that are made once and looked at; others as long as in the rounds."""
+
+    def given(request: Request) -> float | None:
+        asked = request["fresh"]
+        return None if isinstance(asked, dict) and asked["short"] else seconds
+
+    return given
+
+
+@pytest.mark.parametrize(("base_s", "cold_s"), [(1e-4, 1e-5), (6e-5, 7.5e-6), (2.5e-5, 1e-5), (5e-4, 9e-6)])
+def test_what_a_single_call_costs_is_no_proof(base_s: float, cold_s: float) -> None:
     """A speed-up of 500 of a short call cannot be seen in one call; a stored answer to it still is."""
-    base = SimulatedContainer(about(1e-4, 1), tells_s=1e-6)
-    quick = SimulatedContainer(about(2e-7, 4), fresh=about(6e-6, 5), tells_s=1e-6)
-    expert = SimulatedContainer(about(5e-5, 3), tells_s=1e-6)
+    base = SimulatedContainer(about(base_s, 1), tells_s=1e-6)
+    quick = SimulatedContainer(about(base_s / 500, 4), fresh=singly(cold_s), tells_s=1e-6)
+    expert = SimulatedContainer(about(base_s / 400, 3), fresh=singly(cold_s), tells_s=1e-6)
     (row,) = run(quick, expert, base=base).summaries[AGENT].workloads
     assert row.ratio == pytest.approx(500, rel=0.05)
-    kept = SimulatedContainer(about(2e-7, 4), fresh=about(1e-4, 5), tells_s=1e-6)
+    kept = SimulatedContainer(about(base_s / 500, 4), fresh=about(base_s, 5), tells_s=1e-6)
     (row,) = run(kept, expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1, rel=0.05)
+    partly = SimulatedContainer(about(base_s / 500, 4), fresh=about(base_s / 4, 5), tells_s=1e-6)
+    (row,) = run(partly, expert, base=base).summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(4, rel=0.1)
+    assert row.repeated == pytest.approx(500, rel=0.05)
+
+
+def test_what_is_slower_when_looked_at_is_not_judged_by_it_where_calls_are_short() -> None:
+    """Base takes 15 microseconds in the rounds, and 25 in a single call: too few to hold a claim against."""
+    base = SimulatedContainer(about(1.5e-5, 1), fresh=singly(2.5e-5), tells_s=1e-6)
+    quick = SimulatedContainer(about(1e-5, 4), fresh=singly(3e-5), tells_s=1e-6)
+    expert = SimulatedContainer(about(1.5e-5, 3), fresh=singly(3e-5), tells_s=1e-6)
+    measured = run(quick, expert, base=base)
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(1.5, rel=0.05)
+    assert row.repeated is None and fresh_launches(measured, AGENT) == 2
+
+
+def test_work_that_short_calls_put_off_is_counted_where_base_takes_longer() -> None:
+    """Calls too short to be seen singly are looked at all the same: base's take long enough to see that."""
+    base = SimulatedContainer(about(6e-5, 1), tells_s=1e-6)
+    lazy = SimulatedContainer(about(2e-7, 4), fresh=singly(6e-5), puts_off_s=5.5e-5, tells_s=1e-6)
+    expert = SimulatedContainer(about(2e-7, 3), fresh=singly(7e-6), tells_s=1e-6)
+    (row,) = run(lazy, expert, base=base).summaries[AGENT].workloads
     assert row.ratio == pytest.approx(1, rel=0.05)
 
 
@@ -257,12 +292,7 @@ def test_a_launch_that_dies_once_says_nothing_of_what_is_computed() -> None:
 
 def test_rewritten_texts_of_short_calls_are_held_against_later_calls() -> None:
     """The watched one takes ten times as long as any in the rounds: that is the watching."""
-
-    def watched(request: Request) -> float | None:
-        asked = request["fresh"]
-        return 5e-5 if isinstance(asked, dict) and not asked["short"] else None
-
-    base = SimulatedContainer(about(5e-6, 1), fresh=watched)
+    base = SimulatedContainer(about(5e-6, 1), fresh=singly(5e-5))
     agent = SimulatedContainer(about(5e-7, 4))
     run(agent, base=base)
     assert {request["fresh"]["what"] for request in agent.requests if request["fresh"]} == {"letters"}  # type: ignore[index]

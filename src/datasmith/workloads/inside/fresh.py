@@ -289,7 +289,8 @@ def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> T
     A call of a few microseconds takes less than to look at what it computes. So it is called as it is. All code is
     rewritten beforehand: between many calls on one input and the first on the next there is nothing but the suite's own
     setup. That may leave what is called cold, and of some code more than of other: so each input is set up once more,
-    and what its first call takes beyond a later one then, too, is no work that was stored. `count`: on so many.
+    and what its first call takes beyond a later one then, too, is no work that was stored. `count`: on so many; 0: on
+    as many as TIMED_S allows.
     """
     own = getattr(benchmark, "number", 0)
     if type(benchmark).__name__ == "TimerawBenchmark" or 0 < own <= CALLS_AGAIN * SAMPLES_AGAIN:
@@ -297,8 +298,13 @@ def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> T
     inputs = Inputs(benchmark, what)
     warm, *others = [inputs.prepare(twist, at, None) for at in range(1 + (count or TIMED_INPUTS))]
     _visit(inputs, benchmark, warm)
-    new = [_visit(inputs, benchmark, made) for made in others]
-    known = [_visit(inputs, benchmark, made) for made in others]
+    new: list[tuple[float, float, float]] = []
+    started = perf_counter()
+    for made in others:
+        new.append(_visit(inputs, benchmark, made))
+        if not count and perf_counter() - started > TIMED_S:
+            break
+    known = [_visit(inputs, benchmark, made) for made in others[: len(new)]]
     times = Times()
     for (setup_s, first_s, later_s), (_, again_s, known_s) in zip(new, known, strict=True):
         stored_s = max(0.0, (first_s - later_s) - max(0.0, again_s - known_s))
