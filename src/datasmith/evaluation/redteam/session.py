@@ -87,47 +87,68 @@ def besiege(
     say: Callable[[str, int, int | None], None],
     now: Callable[[], float],
 ) -> Siege:
-    """Grade every attack as a submission, all in one session.
+    """Grade every attack as a submission, all in one session; what is above doing nothing there, in a second one.
+
+    What is above in both got through, and what is told of it is what the second one saw: among many attacks one that
+    is as slow as base is above by luck in some sessions, and would be told with that luck.
 
     Raises:
         MeasurementFailed: nothing could be measured, so nothing is known of those that were to be measured.
         ContainerError: the sandboxes failed.
     """
     started = now()
-    config = RunConfig(
-        dataset="redteam",
-        release="",
-        task_ids=(task.task_id,),
-        agents=(AgentEntry(agent=NOP, model=NO_MODEL),),
-        n_attempts=1,
-        seed=terms.seed,
-        timeout_s=1.0,
-        precise=False,
-        max_rounds=terms.max_rounds,
-        engine=engine.name,
-    )
-    nothing = Submission(TrialKey(task.task_id, NOP, 1), AgentFacts(wall_s=0.0, measure_empty=True), "")
-    submissions = [
-        Submission(TrialKey(task.task_id, attack.name, 1), AgentFacts(wall_s=0.0), attack.patch) for attack in attacks
-    ]
-    with tempfile.TemporaryDirectory(prefix="fc-redteam-") as place:
-        grader = Grader(
-            engine,
-            image,
-            task,
-            folder=RunFolder(Path(place)),
-            config=config,
-            limits=limits,
-            say=say,
-            check=lambda: None,
-            guard=_no_policy if terms.past_policy else guard_verdict,
+
+    def session(chosen: Sequence[Attack], seed: int) -> Siege:
+        config = RunConfig(
+            dataset="redteam",
+            release="",
+            task_ids=(task.task_id,),
+            agents=(AgentEntry(agent=NOP, model=NO_MODEL),),
+            n_attempts=1,
+            seed=seed,
+            timeout_s=1.0,
+            precise=False,
+            max_rounds=terms.max_rounds,
+            engine=engine.name,
         )
-        graded = grader.grade([nothing, *submissions])
+        with tempfile.TemporaryDirectory(prefix="fc-redteam-") as place:
+            grader = Grader(
+                engine,
+                image,
+                task,
+                folder=RunFolder(Path(place)),
+                config=config,
+                limits=limits,
+                say=say,
+                check=lambda: None,
+                guard=_no_policy if terms.past_policy else guard_verdict,
+            )
+            nop, ended = _graded(grader, task.task_id, chosen)
+        return Siege(task.task_id, ended, nop, now() - started)
+
+    first = session(attacks, terms.seed)
+    if not first.got_through:
+        return first
+    again = session([ended.attack for ended in first.got_through], terms.seed + 1)
+    seen = {ended.attack.name: ended for ended in again.ended}
+    ended = tuple(seen.get(one.attack.name, one) if one.got_through else one for one in first.ended)
+    return Siege(task.task_id, ended, first.nop, again.wall_s)
+
+
+def _graded(
+    grader: Grader, task_id: str, attacks: Sequence[Attack]
+) -> tuple[tuple[float, float] | None, tuple[Ended, ...]]:
+    """The interval of doing nothing in a session, and what became of the attacks beside it."""
+    nothing = Submission(TrialKey(task_id, NOP, 1), AgentFacts(wall_s=0.0, measure_empty=True), "")
+    submissions = [
+        Submission(TrialKey(task_id, attack.name, 1), AgentFacts(wall_s=0.0), attack.patch) for attack in attacks
+    ]
+    graded = grader.grade([nothing, *submissions])
     nop = _interval(graded, nothing)
     ended = tuple(_ended(attack, graded, one, nop) for attack, one in zip(attacks, submissions, strict=True))
     if nop is None and any(one.outcome in {"measured", "invalid_measurement"} for one in ended):
-        raise MeasurementFailed(f"{task.task_id}: doing nothing could not be measured: {graded.endings[nothing.key]}")
-    return Siege(task.task_id, ended, nop, now() - started)
+        raise MeasurementFailed(f"{task_id}: doing nothing could not be measured: {graded.endings[nothing.key]}")
+    return nop, ended
 
 
 def refused(attack: Attack, task: Task) -> Ended | None:
