@@ -44,6 +44,7 @@ def submit(
         print(
             f"{found.state.run.run_id}: {found.state.n_complete} trials of {', '.join(config.labels)} at "
             f"{len(config.task_ids)} tasks of {config.dataset} ({config.release}); sha256 {found.digest}"
+            f"{'' if found.problems else '; in order: every record follows from its raw files'}"
         )
     if found.problems:
         raise TrialError(f"not acceptable: {'; '.join(found.problems)}")

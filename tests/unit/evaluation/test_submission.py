@@ -215,8 +215,11 @@ def test_the_command_packs_and_checks(
     assert run_app(app, ["submit", "--check", "mine.submission.tar.gz", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["problems"], found["n_trials"], found["agents"][0]["label"]) == ([], 6, "command-good")
+    assert run_app(app, ["submit", "--check", "mine.submission.tar.gz"]) == 0
+    assert "; in order: every record follows from its raw files" in capsys.readouterr().out
     (run.root.parent / "tasks/other_task_1").mkdir(parents=True)
     (run.root.parent / "tasks/other_task_1/task.toml").touch()
     code = run_app(app, ["submit", "--check", "mine.submission.tar.gz", "--dataset", "tasks"])
     assert code == TrialError.exit_code
-    assert "other tasks than those of tasks: acme_fast_1, acme_fast_2" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert "other tasks than those of tasks: acme_fast_1, acme_fast_2" in err and "in order" not in out
