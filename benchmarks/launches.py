@@ -56,7 +56,8 @@ def files(places: Iterable[Path]) -> Iterator[Path]:
         if place.is_file():
             yield place
             continue
-        found = {*place.rglob(f"measurements/{LAUNCHES}"), *place.rglob(f"_arms/*/{LAUNCHES}"), *place.glob(LAUNCHES)}
+        kept = {*place.rglob(f"measurements/{LAUNCHES}"), *place.rglob(f"_arms/*/{LAUNCHES}")}
+        found = kept or {*place.glob(LAUNCHES)}
         if not found:
             raise SystemExit(f"{place}: no launches there")
         yield from sorted(found)
