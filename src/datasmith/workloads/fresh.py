@@ -186,35 +186,47 @@ def proven(ratios: Sequence[float], *, is_short: bool = False) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Seconds that an arm may spend beside a call on fresh inputs: on setting it up, and on looking at what came of it.
+    """Seconds that an arm may spend beside a call on fresh inputs.
 
-    Of short calls, in the place of looks: what the first call on an input takes beyond a later one. How long setting up
-    takes scatters by more than all of such a call, and is not held against anyone.
+    On setting it up, on first looks at what came of it beyond later ones, and on these. Of short calls, in the place of
+    looks: what the first call on an input takes beyond a later one. How long setting up takes scatters by more than all
+    of such a call, and is not held against anyone.
     """
 
     setup_s: float
-    looking_s: float
+    first_s: float
+    again_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class FreshTimes:
-    """Seconds of a launch on fresh inputs, an entry for each: the call with looks at it, alone, and setting it up."""
+    """Seconds of a launch on fresh inputs, an entry for each.
+
+    The call with looks at it, the call alone, setting it up, and looks at the same once more.
+    """
 
     looked: Sequence[float]
     calls: Sequence[float]
     setups: Sequence[float]
+    again: Sequence[float]
 
     @property
     def is_whole(self) -> bool:
-        """True where the launch told all three of each input."""
-        return bool(self.calls) and len(self.looked) == len(self.calls) == len(self.setups)
+        """True where the launch told all four of each input."""
+        return bool(self.calls) and len(self.looked) == len(self.calls) == len(self.setups) == len(self.again)
+
+    @property
+    def _first(self) -> list[float]:
+        """What first looks took beyond later ones, where work is done that was put off."""
+        return [looked - call - again for looked, call, again in zip(self.looked, self.calls, self.again, strict=True)]
 
     def beside(self, *, short: bool) -> Beside:
         """What arms may spend beside their calls where this is a launch of base."""
-        looking = [looked - call for looked, call in zip(self.looked, self.calls, strict=True)]
         if short:
-            return Beside(math.inf, max(0.0, median(looking)))
-        return Beside(SLOWER_BESIDE * median(self.setups), SLOWER_BESIDE * max(0.0, median(looking)))
+            return Beside(math.inf, max(0.0, median(self._first)), math.inf)
+        # The longest: that a first look takes longer than a later one is mostly luck, by which nobody is to lose.
+        usual = median(self.setups), max(0.0, *self._first), median(self.again)
+        return Beside(*(SLOWER_BESIDE * seconds for seconds in usual))
 
     def samples(self, base: Beside | None) -> tuple[float, ...]:
         """Seconds per call: the call, and what looking and setting up take beyond what may be spent on them.
@@ -224,6 +236,6 @@ class FreshTimes:
         if base is None:
             return tuple(self.calls)
         return tuple(
-            call + max(0.0, looked - call - base.looking_s) + max(0.0, setup - base.setup_s)
-            for looked, call, setup in zip(self.looked, self.calls, self.setups, strict=True)
+            call + max(0.0, first - base.first_s) + max(0.0, again - base.again_s) + max(0.0, setup - base.setup_s)
+            for call, first, again, setup in zip(self.calls, self._first, self.again, self.setups, strict=True)
         )

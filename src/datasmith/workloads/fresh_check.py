@@ -127,7 +127,8 @@ def fresh_times(launched: Launched) -> FreshTimes | None:
     """The seconds of a launch on fresh inputs; None where it does not tell all of them."""
     if launched.reply is None or launched.capture is None:
         return None
-    times = FreshTimes(launched.reply.samples, launched.capture.calls, launched.capture.setups)
+    told = launched.capture
+    times = FreshTimes(launched.reply.samples, told.calls, told.setups, told.again)
     return times if times.is_whole else None
 
 

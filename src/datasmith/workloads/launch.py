@@ -204,8 +204,8 @@ def parse_capture(line: bytes) -> Capture:
     for kind in ("failed", "skipped"):
         if kind in said:
             return Capture(reason=f"{kind}: {_line(said[kind])}", seconds=seconds)
-    calls, setups = _samples(said.get("calls")) or (), _samples(said.get("setups")) or ()
-    return Capture(values=said.get("values"), seconds=seconds, calls=calls, setups=setups)
+    calls, setups, again = (_samples(said.get(name)) or () for name in ("calls", "setups", "again"))
+    return Capture(values=said.get("values"), seconds=seconds, calls=calls, setups=setups, again=again)
 
 
 def _object(text: bytes) -> dict[str, JsonValue] | None:

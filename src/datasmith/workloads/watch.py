@@ -16,8 +16,8 @@ OutputState = Literal["equal", "as_expert", "differs", "unstable", "nothing", "n
 class Capture:
     """What one launch said of its outputs: values, or a reason why there are none; seconds it took to say that.
 
-    On fresh inputs, seconds of each call alone (`calls`) and of setting it up (`setups`); the launch's samples are with
-    looks at what it computed.
+    On fresh inputs, seconds of each call alone (`calls`), of setting it up (`setups`) and of looking at what it
+    computed a second time (`again`); the launch's samples are with the first looks.
     """
 
     values: JsonValue = None
@@ -25,6 +25,7 @@ class Capture:
     seconds: float = 0.0
     calls: tuple[float, ...] = ()
     setups: tuple[float, ...] = ()
+    again: tuple[float, ...] = ()
 
 
 class OutputRow(BaseModel):

@@ -23,6 +23,7 @@ class SimulatedContainer:
     computes: Callable[[], object] = lambda: 1.0
     tells_s: float = 1e-4
     puts_off_s: float = 0.0
+    does_it_again: bool = False
     sets_up_s: float = 1e-4
     prepares_s: float = 0.0
     cold_s: float = 3e-5
@@ -75,10 +76,11 @@ class SimulatedContainer:
         said["samples"] = [seconds + self.tells_s - self.prepares_s]
         told: dict[str, object] = {"values": [["input 1", ["float", repr(self.computes())]]], "calls": [call_s]}
         told["setups"] = [self.sets_up_s + self.prepares_s]
+        told["again"] = [self.tells_s + (self.puts_off_s if self.does_it_again else 0.0)]
         asked = request["fresh"]
         if isinstance(asked, dict) and asked["short"]:
             said["samples"], told = [seconds + self.cold_s], {"values": [], "calls": [self.seconds(request)]}
-            told["setups"] = [self.sets_up_s]
+            told |= {"setups": [self.sets_up_s], "again": [1e-9]}
         text = "\n".join(map(json.dumps, (said, told)))
         return ExecResult(0, text.encode(), b"", 0.15 + seconds, 0.14, timed_out=False)
 

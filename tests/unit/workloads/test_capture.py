@@ -4,6 +4,7 @@ import json
 import random
 import sys
 import textwrap
+import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -189,3 +190,27 @@ def test_what_is_sent_is_json(suite: ModuleType) -> None:
     text = json.dumps(capture(benchmark(suite, "time_dropped"), 1))
     assert textwrap.shorten(text, 20)
     assert "\n" not in text
+
+
+def test_work_that_is_put_off_is_not_done_again_with_a_second_look() -> None:
+    """What a first look takes beyond a later one is that work; both see the same."""
+
+    class Lazy:
+        __slots__ = ("cells",)
+
+        def __getattr__(self, name: str) -> object:
+            if name != "cells":
+                raise AttributeError(name)
+            time.sleep(0.02)
+            self.cells = [1.0, 2.0]
+            return self.cells
+
+    recorder = Recorder(Describer(1), again=2)
+    recorder.add("returned value", Lazy())
+    assert recorder.looking_s > 0.02 > 2 * recorder.again_s > 0
+    plain = Recorder(Describer(1))
+    plain.add("returned value", [1.0, 2.0])
+    assert plain.again_s == 0
+    both = Recorder(Describer(1), again=2)
+    both.add("returned value", [1.0, 2.0])
+    assert both.finish() == plain.finish()

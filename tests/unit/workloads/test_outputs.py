@@ -28,6 +28,27 @@ class Slotted:
         self.x = x
 
 
+class OnDemand(Slotted):
+    """Makes what its slot holds when that is first asked for, and keeps it."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> float:
+        OnDemand.made += 1
+        self.x = 1.0
+        return self.x
+
+
+class EachTime(OnDemand):
+    """... and does not keep it."""
+
+    def __getattr__(self, name: str) -> float:
+        return 1.0
+
+
 @dataclass
 class Point:
     """An object with `__eq__`."""
@@ -287,3 +308,12 @@ def test_pandas_values_are_compared_column_by_column(monkeypatch: pytest.MonkeyP
     assert differ(one, FakeFrame(a=[1.0, 2.1], b=[3.0, 4.0]))
     assert differ(one, FakeFrame(a=[1.0, 2.0], c=[3.0, 4.0]))
     assert differ(FakeSeries([1.0]), FakeSeries([1]))
+
+
+def test_a_slot_holds_what_is_kept_in_it() -> None:
+    """What is made when it is first asked for is found, and made once; what is made each time is not there."""
+    before = OnDemand.made
+    kept, again, own = (Describer(1).node(value) for value in (OnDemand(), EachTime(), Slotted(1.0)))
+    assert OnDemand.made == before + 1
+    assert kept[2] == own[2] == [["x", ["float", "1.0"]]]
+    assert again[2] == []

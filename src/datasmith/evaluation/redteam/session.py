@@ -37,6 +37,10 @@ class Ended:
     undecided: bool = False
     """It was to be measured, but the machine was so noisy that this says nothing."""
 
+    def is_far_above(self, nop: tuple[float, float] | None) -> bool:
+        """True where no luck puts an attack that is as slow as base."""
+        return self.low is not None and self.low > LEEWAY * _top(nop)
+
 
 @dataclass(frozen=True, slots=True)
 class Siege:
@@ -87,10 +91,10 @@ def besiege(
     say: Callable[[str, int, int | None], None],
     now: Callable[[], float],
 ) -> Siege:
-    """Grade every attack as a submission, all in one session; what is above doing nothing there, in a second one.
+    """Grade every attack as a submission, all in one session; what is just above doing nothing there, in a second one.
 
-    What is above in both got through, and what is told of it is what the second one saw: among many attacks one that
-    is as slow as base is above by luck in some sessions, and would be told with that luck.
+    Among many attacks one that is as slow as base is above by luck in some sessions. So what is measured in the second
+    one is what is told of it; what is not measured there is undecided.
 
     Raises:
         MeasurementFailed: nothing could be measured, so nothing is known of those that were to be measured.
@@ -127,12 +131,22 @@ def besiege(
         return Siege(task.task_id, ended, nop, now() - started)
 
     first = session(attacks, terms.seed)
-    if not first.got_through:
+    doubted = [ended.attack for ended in first.got_through if not ended.is_far_above(first.nop)]
+    if not doubted:
         return first
-    again = session([ended.attack for ended in first.got_through], terms.seed + 1)
-    seen = {ended.attack.name: ended for ended in again.ended}
-    ended = tuple(seen.get(one.attack.name, one) if one.got_through else one for one in first.ended)
-    return Siege(task.task_id, ended, first.nop, again.wall_s)
+    try:
+        seen = {one.attack.name: one for one in session(doubted, terms.seed + 1).ended}
+    except MeasurementFailed:
+        seen = {}
+    ended = tuple(_confirmed(one, seen.get(one.attack.name)) if one.attack in doubted else one for one in first.ended)
+    return Siege(task.task_id, ended, first.nop, now() - started)
+
+
+def _confirmed(first: Ended, second: Ended | None) -> Ended:
+    """What two sessions say of an attack that is just above doing nothing in the first one."""
+    if second is not None and second.outcome == "measured":
+        return second
+    return replace(first, got_through=False, undecided=True)
 
 
 def _graded(
@@ -199,8 +213,12 @@ def is_above(ratios: ArmSummary, nop: tuple[float, float] | None) -> bool:
     """True where a measured submission is above doing nothing: certainly, or by so much that luck does not matter."""
     if ratios.speedup is None or ratios.low is None:
         return False
-    top = max(1.0, nop[1]) if nop else 1.0
-    return ratios.low > top or ratios.speedup > LEEWAY * top
+    return ratios.low > _top(nop) or ratios.speedup > LEEWAY * _top(nop)
+
+
+def _top(nop: tuple[float, float] | None) -> float:
+    """What doing nothing may be measured at."""
+    return max(1.0, nop[1]) if nop else 1.0
 
 
 def is_decided(ratios: ArmSummary, nop: tuple[float, float] | None) -> bool:

@@ -11,7 +11,9 @@ import hashlib
 import json
 import math
 import sys
+from copy import copy
 from itertools import islice
+from types import MemberDescriptorType
 
 from .foreign import Later, Looked, Node, as_array, class_name, positions, reader
 from .report import TYPE_CHECKING
@@ -64,6 +66,12 @@ class Describer:
         """One with the same seed, and a budget of its own; what tallies may count is shared."""
         found = Describer(self._seed, thorough=self._beyond > 0)
         found._left = self._left
+        return found
+
+    def twin(self) -> Describer:
+        """One that looks at the next value just as this one would."""
+        found = copy(self)
+        found._path = list(self._path)
         return found
 
     def take(self, told: Node) -> Node:
@@ -280,14 +288,30 @@ def public(node: object) -> object:
 
 
 def attributes(value: object) -> list[tuple[str, object]]:
-    """Names and values of an object's attributes, slots included; in the order of names."""
+    """Names and values of an object's attributes, slots included; in the order of names.
+
+    A slot is asked for first, as anybody would: what is made then and kept is its value, what is made each time is
+    none.
+    """
     found = dict(getattr(value, "__dict__", {}))
     for kind in type(value).__mro__:
         slots = kind.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(value, name):
+            if name not in ("__dict__", "__weakref__") and hasattr(value, name) and _is_kept(value, kind, name):
                 found[name] = getattr(value, name)
     return sorted(found.items())
+
+
+def _is_kept(value: object, kind: type, name: str) -> bool:
+    """True where a slot holds something, whatever its class says."""
+    member = kind.__dict__.get(name)
+    if type(member) is not MemberDescriptorType:
+        return False
+    try:
+        member.__get__(value, kind)
+    except AttributeError:
+        return False
+    return True
 
 
 def _has_data(value: object) -> bool:

@@ -31,6 +31,8 @@ TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
 CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""
+LOOKS_AGAIN = 2
+"""Looks at each value once more, so often: the shorter one counts."""
 KEPT_VALUES, KEPT_SAMPLES = 300, 7
 """So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
 NEW_PLACES = "/tmp/fresh-"
@@ -220,23 +222,26 @@ def fresh_directory() -> None:
 
 
 class Times:
-    """Of each input that is new to the process, seconds: setting up, the call with looks at it, the call alone.
+    """Of each input that is new to the process, seconds.
 
-    Work that was put off until somebody looks is done in the looks, work that was done beforehand in setting up. How
-    long these take for code that does neither is what base's own launches say. Of short calls: a later one, with and
-    without what is only done in the first one on an input.
+    Setting up, the call with looks at it, the call alone, and looks at the same values again. Work that was put off
+    until somebody looks is done in the first looks, work that was done beforehand in setting up. How long these take
+    for code that does neither is what base's own launches say. Of short calls: a later one, with and without what is
+    only done in the first one on an input.
     """
 
     def __init__(self) -> None:
         self.setups: list[float] = []
         self.looked: list[float] = []
         self.calls: list[float] = []
+        self.again: list[float] = []
 
-    def add(self, setup_s: float, looked_s: float, looking_s: float) -> None:
+    def add(self, setup_s: float, looked_s: float, looking_s: float, again_s: float = 0.0) -> None:
         """One input."""
         self.setups.append(setup_s)
         self.looked.append(looked_s)
         self.calls.append(max(looked_s - looking_s, 1e-9))
+        self.again.append(max(again_s, 1e-9))
 
 
 def keeping_s() -> float:
@@ -273,10 +278,11 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
     values: Node = []
     started = perf_counter()
     for number in range(1, (count or TIMED_INPUTS) + 1):
-        recorder = Recorder(Describer(twist, thorough=True))
+        recorder = Recorder(Describer(twist, thorough=True), again=LOOKS_AGAIN)
         setup_s = inputs.make(twist, number, recorder)
         looked_s = watched_call(benchmark, recorder)
-        times.add(setup_s, max(looked_s - recorder.seen * kept_s, recorder.looking_s), recorder.looking_s)
+        looking_s = recorder.looking_s
+        times.add(setup_s, max(looked_s - recorder.seen * kept_s, looking_s), looking_s, recorder.again_s)
         values.append([f"input {number}", recorder.whole()])
         if not count and perf_counter() - started > TIMED_S:
             break

@@ -118,7 +118,7 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
     else:
         times, values = checks.time_fresh(*asked)
     report.say({"samples": times.looked, "number": 1, "run_s": sum(times.looked), "setup_s": 0.0, "own": {}})
-    return {"values": values, "calls": times.calls, "setups": times.setups}
+    return {"values": values, "calls": times.calls, "setups": times.setups, "again": times.again}
 
 
 def launch(request: dict[str, object], report: Report, checks: Checks) -> dict[str, object]:
