@@ -15,8 +15,9 @@ from datasmith.cli.common import run_app
 from datasmith.cli.data import app
 from datasmith.docker import seal
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import ENV_PREFIX, WORKDIR, ImageRef, Tier
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR, ImageRef, Limits, Tier
 from datasmith.docker.seal import Fix
+from datasmith.errors import ContainerError
 from datasmith.settings import known_variables
 from tests.conformance.engines import CA_BUNDLE, Built
 from tests.sandboxes import GIT_ENV, committed
@@ -200,6 +201,15 @@ def test_every_leak_is_found(built: Built, tmp_path: Path, name: str) -> None:
     assert any(LEAKS[name].says in problem for problem in report.problems), report.problems
 
 
+def left_by(built: Built, tree: Path, name: str, script: bytes) -> ImageRef:
+    """The image of a tree after a build of this script alone; nothing of ours seals it."""
+    source = tree.parent / "repo.tar"
+    with tarfile.open(source, "w") as archive:
+        archive.add(tree, arcname=".")
+    files: dict[str, bytes | Path] = {"leak.sh": script, "repo.tar": source}
+    return built.engine.build(built.env, Tier("pr", f"fc-conformance/{name}:1", ("leak.sh",), files), log=built.log)
+
+
 LYING = b"""set -eu
 for name in find git bash sh grep sort xargs sed head cut readlink prlimit; do
     printf '#!/bin/true\\n' >/opt/env/bin/$name
@@ -215,16 +225,48 @@ ln -sf /opt/env/hidden/bin/python /opt/env/bin/python
 def test_no_program_of_a_build_answers_for_the_image(built: Built, tmp_path: Path) -> None:
     """The seal asks the system's programs, and looks into what calls itself the interpreter's installation."""
     tree = committed(tmp_path / "tree", FILES)
-    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
-        archive.add(tree, arcname=".")
     leak = Leak("", path=f"{ENV_PREFIX}/hidden/notes/a.txt", content=NOTE.encode())
-    files: dict[str, bytes | Path] = {"leak.sh": leak.script + LYING, "repo.tar": tmp_path / "repo.tar"}
-    made = built.engine.build(built.env, Tier("pr", "fc-conformance/lying:1", ("leak.sh",), files), log=built.log)
+    made = left_by(built, tree, "lying", leak.script + LYING)
     with built.engine.start(made) as container:
         problems = seal.check(container, fix=fix(tree), import_names=["pkg"]).problems
     assert any("hidden/notes/a.txt" in problem and "lines that the fix adds" in problem for problem in problems), (
         problems
     )
+
+
+HIDING = b"""
+chmod 0 /workspace/cache/notes.txt
+mkdir /workspace/cache/closed
+cp /etc/passwd /workspace/cache/closed/
+chmod 0 /workspace/cache/closed
+"""
+"""A build that takes the right to read from what it leaves; the same user can give it back."""
+
+
+def test_what_nobody_may_read_hides_nothing(built: Built, tmp_path: Path) -> None:
+    """What the user of sandboxes can make readable is read, or told as unread."""
+    tree = committed(tmp_path / "tree", FILES)
+    leak = Leak("", path="/workspace/cache/notes.txt", content=NOTE.encode())
+    made = left_by(built, tree, "hiding", leak.script + HIDING)
+    with built.engine.start(made) as container:
+        problems = seal.check(container, fix=fix(tree), import_names=["pkg"]).problems
+    if built.engine.name == "bubblewrap":  # it opens what a build leaves
+        assert any("notes.txt holds 1 of 1 lines" in problem for problem in problems), problems
+    else:
+        unread = {"/workspace/cache/notes.txt", "/workspace/cache/closed"}
+        assert unread <= {problem.removeprefix("cannot be read to its end: ") for problem in problems}, problems
+
+
+def test_a_search_that_breaks_off_is_no_answer(built: Built, tmp_path: Path) -> None:
+    """A line that is longer than the sandbox's memory ends grep: then nobody knows what it would have found."""
+    tree = committed(tmp_path / "tree", FILES)
+    made = left_by(built, tree, "sparse", b"set -eu\ntruncate -s 700M /workspace/cache/a\n")
+    limits = Limits(memory_mb=300)
+    with (
+        built.engine.start(made, limits=limits) as container,
+        pytest.raises(ContainerError, match="cannot check the seal"),
+    ):
+        seal.check(container, fix=fix(tree), import_names=["pkg"])
 
 
 ARCHIVES = {
@@ -234,6 +276,7 @@ ARCHIVES = {
     f"{WORKDIR}/pkg.tar.bz2": tarred("w:bz2"),
     f"{WORKDIR}/pkg.tar.xz": tarred("w:xz"),
     f"{SITE}/other/no-name": tarred("w:gz", "inner", tarred("w:xz", "deeper", zipped())),
+    f"{WORKDIR}/build/app.pyz": b"#!/usr/bin/env python3\n" + zipped(),
     f"{WORKDIR}/build/lib.tgz": tarred("w:gz", "pkg/core.so", STRINGS),
 }
 """Places in an image, and archives that hold the fix; the last one its machine code."""
@@ -246,11 +289,8 @@ def test_no_archive_and_no_other_repository_hides_the_fix(built: Built, tmp_path
     """
     tree = committed(tmp_path / "tree", {**FILES, "tests/data.zip": zipped(), "tests/dot_git/HEAD": b"ref: x\n"})
     repositories(tree)
-    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
-        archive.add(tree, arcname=".")
     leaks = [Leak("", path=path, content=content).script for path, content in ARCHIVES.items()]
-    files: dict[str, bytes | Path] = {"leak.sh": b"".join(leaks), "repo.tar": tmp_path / "repo.tar"}
-    made = built.engine.build(built.env, Tier("pr", "fc-conformance/archives:1", ("leak.sh",), files), log=built.log)
+    made = left_by(built, tree, "archives", b"".join(leaks))
     with built.engine.start(made) as container:
         problems = seal.check(container, fix=fix(tree), import_names=["pkg"]).problems
     for path in ARCHIVES:

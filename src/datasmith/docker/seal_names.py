@@ -84,7 +84,7 @@ class Names:
 
 def problems(search: Names, wanted: Mapping[str, frozenset[str]]) -> Iterator[str]:
     """What speaks against the seal; `wanted` is what `brought` gave."""
-    yield from (f"an archive that cannot be read to its end: {path}" for path in search.unread)
+    yield from (f"cannot be read to its end: {path}" for path in search.unread)
     for path, found in search.files.items():
         for source, names in wanted.items():
             new = names & search.names

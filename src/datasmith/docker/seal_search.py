@@ -42,7 +42,7 @@ class Search:
     others: tuple[str, ...] = ()
     """Metadata of other distributions that bring the package's modules."""
     unread: tuple[str, ...] = ()
-    """Archives that are too large to be read, or damaged."""
+    """Archives that are too large to be read, or damaged; what is kept from being read."""
 
     @classmethod
     def read(cls, answer: str) -> "Search":
@@ -105,7 +105,7 @@ def problems(search: Search, wanted: Mapping[str, frozenset[str]], names: Sequen
             yield f"cached package {path}"
     yield from (f"another repository: {path}" for path in search.repositories)
     yield from (f"another distribution brings the package: {path}" for path in search.others)
-    yield from (f"an archive that cannot be read to its end: {path}" for path in search.unread)
+    yield from (f"cannot be read to its end: {path}" for path in search.unread)
     for path in search.copies:
         if not path.startswith(f"{WORKDIR}/"):
             yield f"a second copy of the package: {path}"

@@ -103,6 +103,8 @@ def test_a_zip_that_says_it_cannot_be_opened_is_searched(data: bytes, tmp_path: 
         wrong_sum(),
         zipped({"bad.gz": CUT, "bad.zip": zipped({"a": NOISE})[:90], "b.py": FIX}),
         gzip.compress(tar({"a": b"b"}) + FIX),
+        b"#!/usr/bin/env python3\n" + zipped({"b.py": FIX}),
+        b"\x7fELF" + NOISE + zipped({"a.tgz": tar({"b.py": FIX}, "w:gz")}),
     ],
 )
 def test_the_fix_is_found_behind_what_is_damaged(data: bytes, tmp_path: Path) -> None:

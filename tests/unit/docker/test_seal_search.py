@@ -15,7 +15,7 @@ def test_an_answer_is_read_back() -> None:
     assert (found.looked_at, found.caches, found.copies) == (7, ("/a.whl",), ("/b/c.py",))
     assert found.lines == {"x\ty"}
     assert (found.repositories, found.own, found.others) == (("/r",), ("Pkg",), ("/x.dist-info",))
-    assert "an archive that cannot be read to its end: /big.zip" in list(problems(found, {}, []))
+    assert "cannot be read to its end: /big.zip" in list(problems(found, {}, []))
     assert found.files == {"/d": frozenset({"x\ty"}), "/e": frozenset()}
 
 

@@ -255,7 +255,7 @@ def held(path: str, texts: str, only_code: bool) -> tuple[bytes, bool]:
     with Path(path).open("rb") as file, tempfile.TemporaryFile() as found:
         grep = subprocess.Popen(["grep", "-ohaF", "-f", texts], stdin=subprocess.PIPE, stdout=found)
         try:
-            feed(cast("Readable", file), path, only_code, Bounded(grep.stdin or io.BytesIO()))
+            feed(cast("Whole", file), path, only_code, Bounded(grep.stdin or io.BytesIO()))
         except (TooMuch, Unread):
             whole = False
         finally:
@@ -266,9 +266,19 @@ def held(path: str, texts: str, only_code: bool) -> tuple[bytes, bool]:
         return found.read(), whole
 
 
-def feed(file: Readable, path: str, only_code: bool, sink: Bounded) -> None:
+def contents(file: Whole, path: str) -> Iterator[tuple[str, Readable]]:
+    """(name, content) of everything in an archive; something else may stand in front of a zip, which programs are."""
+    if is_archive(file.peek(HEAD)):
+        yield from members(cast("Readable", file), path)
+        return
+    with suppress(*DAMAGE):
+        for inside, content in listed(cast("IO[bytes]", file)):
+            yield from members(content, inside, 1, outer=False)
+
+
+def feed(file: Whole, path: str, only_code: bool, sink: Bounded) -> None:
     """Write what an archive holds to the sink."""
-    for name, content in members(file, path):
+    for name, content in contents(file, path):
         if CODE.search(name) or not only_code:
             with suppress(*DAMAGE):
                 copy(content, sink)
@@ -281,7 +291,7 @@ def looked_at(path: str, tracked: set[str]) -> bool:
         return False
     try:
         with Path(path).open("rb") as file:
-            return is_archive(file.read(HEAD))
+            return is_archive(file.read(HEAD)) or zipfile.is_zipfile(file)
     except OSError:
         return False
 

@@ -24,9 +24,10 @@ archived() {
 }
 
 # holders TEXTS FILES: print `file<tab>PATH`, quoted as bash does, of each file (named with NUL) that holds some of the
-# texts, followed by `has<tab>TEXT` for each.
+# texts, followed by `has<tab>TEXT` for each. All of them can be read: where one could not be searched, nothing is known.
 holders() {
-  xargs -0 -r grep -lZaF -s -f "$1" -- <"$2" >"$1.holders" || [ -e "$1.holders" ]
+  # shellcheck disable=SC2016
+  xargs -0 -r sh -c 'grep -lZaF -f "$0" -- "$@" || [ $? = 1 ] || exit 255' "$1" <"$2" >"$1.holders"
   while IFS= read -r -d '' path; do
     printf 'file\t%q\n' "$path"
     { grep -ohaF -f "$1" -- "$path" || [ $? = 1 ]; } | sort -u | sed 's/^/has\t/'

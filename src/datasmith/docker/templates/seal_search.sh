@@ -3,12 +3,14 @@
 # each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left; `copy PATH`, an
 # installed module of the given names; `own NAME`, a distribution that was installed from the tree; `dist PATH`, the
 # metadata of another one that brings those modules; `repo PATH`, a repository, pack or object store beside the tree's
-# own; `line TEXT`, a line of the fix that the tree's commit does not have anyway; and the files and archives that hold
-# some of those. Arguments: module names for a regular expression, as in "a|b", and the program that reads archives.
+# own; `unread PATH`, what cannot be read, and can be made readable by the user of sandboxes, whose it is; `line TEXT`, a
+# line of the fix that the tree's commit does not have anyway; and the files and archives that hold some of those.
+# Arguments: module names for a regular expression, as in "a|b", and the program that reads archives.
 set -euo pipefail
 names=$1
 archives=$2
 place=$(mktemp -d)
+export TMPDIR=$place # what sort keeps there is no file of the image
 # The interpreter's own files, unless a build could have put them there: what it left there counts.
 python=$(readlink -f /opt/env/bin/python || true)
 case $python in /opt/env/* | /workspace/* | /tmp/* | /home/agent/* | /dev/* | '') python=/usr/bin/python ;; esac
@@ -16,11 +18,16 @@ system="^(/usr|$(printf '%s' "${python%/bin/*}" | sed 's/[^[:alnum:]_/-]/[&]/g')
 # Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
 mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')
 [ "${#places[@]}" -gt 0 ]
-{ find "${places[@]//\\040/ }" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
-  -type f -print0 2>/dev/null || true; } | sort -zu >"$place/all"
+# all TEST...: the paths that pass a test of find's.
+all() {
+  { find "${places[@]//\\040/ }" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
+    "$@" -print0 2>/dev/null || true; } | sort -zu
+}
 show() {
   while IFS= read -r -d '' path; do printf '%s\t%q\n' "$1" "$path"; done
 }
+all -type f -readable >"$place/all"
+all -user "$(id -u)" \( -type f ! -readable -o -type d ! \( -readable -executable \) \) | show unread
 matching() {
   grep -zE "$1" "$place/all" || [ $? = 1 ]
 }
