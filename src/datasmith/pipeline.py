@@ -103,7 +103,7 @@ def _step(store: Store, request: Request, stage: int, names: Sequence[str] | Non
 class Shift:
     """One worker's turn at a stage, as it is sent to another process: no live object, and no secret.
 
-    `host` is the machine that gives it out.
+    `host` is the machine that gives it out, `repositories` ("owner/repo") are those of its run, None for any.
     """
 
     request: Request
@@ -111,6 +111,7 @@ class Shift:
     data_dir: Path
     engine: EngineName
     host: str
+    repositories: tuple[str, ...] | None = None
 
 
 async def work_shift(shift: Shift) -> StageSummary:
@@ -205,15 +206,15 @@ class Pipeline:
         summaries = []
         for stage in self._request.stages:
             self._prepare(stage, names)
-            summaries.append(await self._stage(stage, show).run_stage())
+            summaries.append(await self._stage(stage, names, show).run_stage())
             self._check_found(stage, names)
         return summaries
 
-    def _stage(self, stage: int, show: Show) -> _Stage:
+    def _stage(self, stage: int, names: Sequence[str], show: Show) -> _Stage:
         elsewhere = self._request.executor != "local" and stage in NEEDS
-        return self._placed(stage, show) if elsewhere else self._runner(stage, show)
+        return self._placed(stage, names, show) if elsewhere else self._runner(stage, names, show)
 
-    def _placed(self, stage: int, show: Show) -> _Stage:
+    def _placed(self, stage: int, names: Sequence[str], show: Show) -> _Stage:
         """The stage as shifts on other machines, or in other processes."""
         sources = self._request.sources.absolute()
         request = replace(self._request, sources=sources)
@@ -223,8 +224,9 @@ class Pipeline:
             stage,
             self._executor,
             work=work_shift,
-            shift=Shift(request, stage, self._data_dir, self._settings.engine, gethostname()),
+            shift=Shift(request, stage, self._data_dir, self._settings.engine, gethostname(), tuple(names)),
             needs=NEEDS[stage],
+            repositories=frozenset(names),
             show=lambda done, total: show(STAGES[stage], done, total, self._request.executor),
         )
 
@@ -236,7 +238,7 @@ class Pipeline:
         """
         check_ledger(self._store, self._settings, self._window, shift.stage, given_out_by=shift.host)
         release_abandoned(self._store, self._window, shift.stage)
-        return await self._runner(shift.stage, lambda *_: None).run_stage()
+        return await self._runner(shift.stage, shift.repositories, lambda *_: None).run_stage()
 
     def _check_reached(self, stage: int, names: Sequence[str]) -> None:
         """Refuse a stage that has no work because one before it has not run."""
@@ -282,8 +284,8 @@ class Pipeline:
                 f"no pull request was merged in {self._window} (try other dates: --start-date, --end-date)"
             )
 
-    def _runner(self, stage: int, show: Show) -> _Stage:
-        store, forge, options = self._store, self._forge, self._options(stage, show)
+    def _runner(self, stage: int, names: Sequence[str] | None, show: Show) -> _Stage:
+        store, forge, options = self._store, self._forge, self._options(stage, names, show)
         match stage:
             case 1:
                 elsewhere = bool(self._request.suite.repository)
@@ -305,7 +307,7 @@ class Pipeline:
             case _:
                 return PublishRunner(store, self._window, options, data_dir=self._data_dir, images=self._images())
 
-    def _options(self, stage: int, show: Show) -> RunOptions:
+    def _options(self, stage: int, names: Sequence[str] | None, show: Show) -> RunOptions:
         cores = len(usable_cores())
         wanted = self._request.n_concurrent or cores
         options = RunOptions(worker=default_worker(), n_concurrent=min(wanted, cores) if stage == 5 else wanted)
@@ -313,7 +315,8 @@ class Pipeline:
         def progress(done: int, total: int, item: str, state: ItemState) -> None:
             show(STAGES[stage], done, total, f"{item} {state}")
 
-        return replace(options, progress=progress, redact=self._redact)
+        ours = None if names is None else frozenset(names)
+        return replace(options, progress=progress, redact=self._redact, repositories=ours)
 
     def engine(self) -> ContainerEngine:
         """The container engine, opened at its first use.

@@ -75,6 +75,21 @@ def test_claims_keep_to_their_stage_and_window(store: Store, window: str) -> Non
     assert store.claim(window + "!", 3, "one", 9, 60, NOW) == []
 
 
+def test_a_claim_keeps_to_the_repositories_it_is_given(store: Store, window: str) -> None:
+    """Of waiting and of abandoned items; similar names and case do not matter, and none given means all."""
+    names = ["a/b", "a/b:1", "a/b:2", "a/bb:1", "A/b:1", "c/d:1"]
+    claimed(store, window, "a/b:2", "c/d:1")
+    store.enter(window, 3, [(name, PR) for name in names], NOW)
+    assert store.claim(window, 3, "two", 9, 60, LATER, repositories=[]) == []
+    first = store.claim(window, 3, "two", 2, 60, LATER, repositories=["a/b", "x/y"])
+    assert [item.item for item in first] == ["a/b", "a/b:1"]
+    assert [item.item for item in store.claim(window, 3, "two", 9, 60, LATER, repositories={"a/b"})] == ["a/b:2"]
+    assert store.count(window, 3, repositories={"a/b"})["leased"] == 3
+    assert store.count(window, 3, repositories={"c/d"})["leased"] == 1
+    assert not any(store.count(window, 3, repositories=[]).values())
+    assert [item.item for item in store.claim(window, 3, "two", 9, 60, LATER)] == ["A/b:1", "a/bb:1", "c/d:1"]
+
+
 def test_a_lease_that_ran_out_can_be_claimed(store: Store, window: str) -> None:
     """Waiting and abandoned items are claimed together, ordered by name; the old claimant can finish no more."""
     old, _ = claimed(store, window, "a/b:1", "a/b:3")

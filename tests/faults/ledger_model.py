@@ -15,7 +15,8 @@ from datasmith.storage.base import Entry, ItemState, StageItem, Verdict
 from datasmith.storage.sql import SqlStore
 
 STAGES = st.sampled_from([3, 4])
-NAMES = st.lists(st.sampled_from([f"a/b:{n}" for n in range(6)]), min_size=1, max_size=4)
+NAMES = st.lists(st.sampled_from([f"{name}:{n}" for name in ("a/b", "a/c") for n in range(3)]), min_size=1, max_size=4)
+REPOSITORIES = st.sampled_from([None, None, ["a/b"], ["a/b", "a/c"]])
 WORKERS = st.sampled_from(["one", "two"])
 FINAL = st.sampled_from(["passed", "refused", "failed"])
 SECONDS = st.sampled_from([5.0, 30.0])
@@ -66,12 +67,13 @@ class LedgerModel(RuleBasedStateMachine):
         assert self.store.enter(self.window, stage, [(name, "pull_request") for name in names], self.now) == len(new)
         self.known |= {(stage, name): Known() for name in new}
 
-    @rule(stage=STAGES, worker=WORKERS, n=st.integers(1, 4), lease_s=SECONDS)
-    def claim(self, stage: int, worker: str, n: int, lease_s: float) -> None:
-        """The first by name that are free."""
-        free = [name for (where, name), item in sorted(self.known.items()) if where == stage and self.free(item)][:n]
-        got = self.store.claim(self.window, stage, worker, n, lease_s, self.now)
-        assert [item.item for item in got] == free
+    @rule(stage=STAGES, worker=WORKERS, n=st.integers(1, 4), lease_s=SECONDS, ours=REPOSITORIES)
+    def claim(self, stage: int, worker: str, n: int, lease_s: float, ours: list[str] | None) -> None:
+        """The first by name that are free, of these repositories."""
+        free = [name for (where, name), item in sorted(self.known.items()) if where == stage and self.free(item)]
+        wanted = [name for name in free if ours is None or name.partition(":")[0] in ours][:n]
+        got = self.store.claim(self.window, stage, worker, n, lease_s, self.now, repositories=ours)
+        assert [item.item for item in got] == wanted
         self.leased(got, worker, lease_s)
 
     @rule(stage=STAGES, names=NAMES, worker=WORKERS, lease_s=SECONDS)

@@ -160,6 +160,29 @@ def test_another_clone_keeps_the_answers_about_the_first(settings: Settings, clo
     assert [(count.entered, count.failed) for count in found.stages] == [(6, 0), (5, 0), (4, 0)]
 
 
+@pytest.mark.parametrize("executor", ["local", "inline"])
+def test_what_another_repository_has_is_left_alone(settings: Settings, clone: Clone, executor: str) -> None:
+    """What waits there, at any stage, waits on, and what is published stays."""
+    item, key = "acme/other:7", "2026-02-01..2026-03-01"
+    folder = settings.data_dir / "dataset/tasks/acme_other_7"
+    folder.mkdir(parents=True)
+    with SqlStore.at(settings.data_dir / "fc.sqlite") as store:
+        store.migrate()
+        for stage in range(2, 7):
+            store.record(key, stage, [(item, "pull_request", "passed" if stage != 4 else "pending", "")], NOW)
+        store.record(key, 2, [("acme/other", "repository", "pending", "")], NOW)
+    run(settings, request(clones=(clone.path,), stages=(1, 2, 3)))
+    with SqlStore.at(settings.data_dir / "fc.sqlite") as store:
+        ours = [row for row in store.stage_items(key, 4) if row.item != item]
+        store.record(key, 4, [(row.item, row.kind, "refused", "no") for row in ours], NOW)
+    run(settings, request(clones=(clone.path,), stages=(4, 5, 6), resume=True, executor=executor))
+    assert [rows(settings, stage).get("7") for stage in range(2, 7)] == [
+        "passed", "passed", "pending", "passed", "passed",
+    ]  # fmt: skip
+    assert rows(settings, 2)["acme/other"] == "pending"
+    assert folder.is_dir()
+
+
 def test_the_sample_is_drawn_anew_under_other_flags(settings: Settings, clone: Clone) -> None:
     """What was left out comes back with a larger limit; the funnel always adds up."""
     asked = request(clones=(clone.path,), stages=(1, 2, 3))

@@ -58,7 +58,7 @@ def agenda(stage: int, rows: Iterable[StageItem], terms: Terms) -> Agenda:
     only with `force`. A pull request that an earlier sample left out gets its chance in this one; one of this sample
     that was not taken as far as is asked now is taken up again.
     """
-    mine = [row for row in rows if _is_work(stage, row) and _is_ours(row, terms)]
+    mine = [row for row in rows if _is_work(stage, row) and is_of(row.item, terms.repositories)]
     again = [row for row in mine if _is_taken_back(stage, row, terms)]
     names = {row.item for row in again}
     states: tuple[ItemState, ...] = ("pending", "leased")
@@ -80,10 +80,6 @@ def _is_work(stage: int, row: StageItem) -> bool:
     return row.kind == ("repository" if stage <= 2 else "pull_request")
 
 
-def _is_ours(row: StageItem, terms: Terms) -> bool:
-    return terms.repositories is None or repository_of(row.item) in terms.repositories
-
-
 def work_of(stage: int, rows: Iterable[StageItem], repositories: Collection[str]) -> list[StageItem]:
     """Of a stage's rows, those that it works on itself, of these repositories ("owner/repo")."""
     return [row for row in rows if _is_work(stage, row) and repository_of(row.item) in repositories]
@@ -103,6 +99,11 @@ def first_not_run(work: Sequence[Sequence[StageItem]]) -> int:
 def repository_of(item: str) -> str:
     """The repository of a ledger item: "owner/repo" of "owner/repo:n"."""
     return item.partition(":")[0]
+
+
+def is_of(item: str, repositories: Collection[str] | None) -> bool:
+    """True where a ledger item is of one of these repositories ("owner/repo"); None is any."""
+    return repositories is None or repository_of(item) in repositories
 
 
 def _is_taken_back(stage: int, row: StageItem, terms: Terms) -> bool:

@@ -19,6 +19,7 @@ from anyio import to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from datasmith.executors.local import first_error
+from datasmith.runners.agenda import is_of
 from datasmith.runners.loop import OUTAGES, Loop, RunOptions, StageSummary, one_line
 from datasmith.storage.base import STAGES, Entry, ItemKind, Row, StageItem, Store, Value, Verdict
 
@@ -90,7 +91,11 @@ class BaseRunner(ABC, Generic[Item, Result]):
     async def pending(self) -> list[Item]:
         """The items that wait at this stage; only looks."""
         rows = await to_thread.run_sync(self.store.stage_items, self.window, self.stage)
-        return [await self.load(row.item) for row in rows if row.state == "pending"]
+        return [
+            await self.load(row.item)
+            for row in rows
+            if row.state == "pending" and is_of(row.item, self.options.repositories)
+        ]
 
     async def run_stage(self) -> StageSummary:
         """Work through everything that waits at this stage; items fail one by one, never the run.
@@ -136,12 +141,15 @@ class BaseRunner(ABC, Generic[Item, Result]):
 
     async def _waiting(self) -> int:
         """Items that are not in a final state, those under a lease included."""
-        counts = await to_thread.run_sync(self.store.count, self.window, self.stage)
+        count = partial(self.store.count, self.window, self.stage, repositories=self.options.repositories)
+        counts = await to_thread.run_sync(count)
         return counts["pending"] + counts["leased"]
 
     def _claim(self, n: int) -> list[StageItem]:
-        options = self.options
-        return self.store.claim(self.window, self.stage, options.worker, n, options.lease_s, options.now())
+        told = self.options
+        return self.store.claim(
+            self.window, self.stage, told.worker, n, told.lease_s, told.now(), repositories=told.repositories
+        )
 
     def _take(self, names: deque[tuple[str, ItemKind]], n: int) -> list[StageItem]:
         """Lease the next of the given items; ones that somebody else holds are passed over."""

@@ -1,7 +1,7 @@
 """The machinery under a stage: leases taken and kept, answers written in batches, nothing left under way."""
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -62,7 +62,8 @@ class RunOptions:
     way; that of a killed process ends by itself. After each outage an item waits for the next of `outage_pauses_s`;
     when they are used up the stage stops. `stop_children` ends the programs that items have started: it is called
     when the stage has to stop, until the threads that wait for them have returned. What is written about an item
-    goes through `redact`.
+    goes through `redact`. What waits of other repositories ("owner/repo") than `repositories` is left to other runs;
+    None is any.
     """
 
     worker: str
@@ -75,6 +76,7 @@ class RunOptions:
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     stop_children: Callable[[], None] = kill_descendants
     redact: Callable[[str], str] = redact
+    repositories: Collection[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ A shift is one worker's turn at the stage: it claims items until none is left. W
 answer still counts, is decided by the ledger's leases and fences alone; a shift that is lost is simply given out again.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from functools import partial
 from socket import gethostname
@@ -17,6 +17,7 @@ from datasmith.errors import ConfigError
 from datasmith.executors.base import Executor
 from datasmith.executors.local import first_error
 from datasmith.runners.abandoned import release_abandoned
+from datasmith.runners.agenda import is_of
 from datasmith.runners.loop import LEASE_S, StageSummary
 from datasmith.settings import Settings
 from datasmith.storage.base import ItemState, Row, Store, utc_now
@@ -31,7 +32,7 @@ Counts = dict[ItemState, int]
 class PlacedStage(Generic[Shift]):
     """One stage of a window, done by `work(shift)` wherever `executor` finds the tags in `needs`.
 
-    `show(done, total)` is told of progress.
+    `show(done, total)` is told of progress. Only items of `repositories` ("owner/repo") count, where they are given.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class PlacedStage(Generic[Shift]):
         shift: Shift,
         needs: Sequence[str],
         show: Callable[[int, int], None],
+        repositories: Collection[str] | None = None,
         lease_s: float = LEASE_S,
         poll_s: float = POLL_S,
     ) -> None:
@@ -56,6 +58,7 @@ class PlacedStage(Generic[Shift]):
         self._shift = shift
         self._needs = needs
         self._show = show
+        self._repositories = repositories
         self._lease_s = lease_s
         self._poll_s = poll_s
 
@@ -115,11 +118,12 @@ class PlacedStage(Generic[Shift]):
     async def _has_run_out(self) -> bool:
         where: Row = {"window": self._window, "stage": self._stage, "state": "leased"}
         rows = await to_thread.run_sync(self._store.select, "stage_items", where)
-        ends = [row["lease_until"] for row in rows]
+        ends = [row["lease_until"] for row in rows if is_of(str(row["item"]), self._repositories)]
         return any(isinstance(end, datetime) and end <= utc_now() for end in ends)
 
     async def _counts(self) -> Counts:
-        return await to_thread.run_sync(partial(self._store.count, self._window, self._stage))
+        count = partial(self._store.count, self._window, self._stage, repositories=self._repositories)
+        return await to_thread.run_sync(count)
 
 
 def _open(counts: Counts) -> int:

@@ -1,6 +1,6 @@
 """The seam to the database: rows in, rows out, parameters always bound."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
@@ -171,8 +171,21 @@ class Store(Protocol):
     ) -> None:
         """Write states at once, for what is decided in bulk (also: to be decided again); known items are replaced."""
 
-    def claim(self, window: str, stage: int, worker: str, n: int, lease_s: float, now: datetime) -> list[StageItem]:
-        """Lease up to `n` items that are pending, or whose lease ran out; ordered by item."""
+    def claim(
+        self,
+        window: str,
+        stage: int,
+        worker: str,
+        n: int,
+        lease_s: float,
+        now: datetime,
+        *,
+        repositories: Collection[str] | None = None,
+    ) -> list[StageItem]:
+        """Lease up to `n` items that are pending, or whose lease ran out; ordered by item.
+
+        Only those of `repositories` ("owner/repo"), where they are given.
+        """
 
     def finish(self, item: StageItem, state: ItemState, reason: str, now: datetime) -> bool:
         """Set a final state (or pending, to give the lease back); False where the lease went to somebody else."""
@@ -191,8 +204,8 @@ class Store(Protocol):
     ) -> list[StageItem]:
         """Lease just these, entering new ones and taking up ended ones again; not those leased by somebody else."""
 
-    def count(self, window: str, stage: int) -> dict[ItemState, int]:
-        """How many items of a stage are in each state (0 included)."""
+    def count(self, window: str, stage: int, *, repositories: Collection[str] | None = None) -> dict[ItemState, int]:
+        """How many items of a stage are in each state (0 included); of `repositories`, where they are given."""
 
     def oldest(self, window: str, stage: int) -> tuple[str, datetime] | None:
         """Of the items that are not decided, the one that has not moved for longest, and since when."""

@@ -7,7 +7,7 @@ on PostgreSQL the rows are locked, and rows that another claimant holds are skip
 import heapq
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -80,11 +80,19 @@ def record(connection: Connection, window: str, entries: Iterable[Entry], now: d
 
 
 def claim(
-    connection: Connection, stage_of: tuple[str, int], worker: str, n: int, lease_s: float, now: datetime
+    connection: Connection,
+    stage_of: tuple[str, int],
+    worker: str,
+    n: int,
+    lease_s: float,
+    now: datetime,
+    *,
+    repositories: Collection[str] | None = None,
 ) -> list[StageItem]:
-    """Lease the first `n` items, by name, that are pending or whose lease has run out."""
-    waiting = _first(connection, stage_of, _C.state == "pending", n)
-    abandoned = _first(connection, stage_of, and_(_C.state == "leased", _C.lease_until <= now), n)
+    """Lease the first `n` items, by name, that are pending or whose lease has run out; of `repositories` alone."""
+    ours = _is_of(connection, repositories)
+    waiting = _first(connection, stage_of, and_(_C.state == "pending", ours), n)
+    abandoned = _first(connection, stage_of, and_(_C.state == "leased", _C.lease_until <= now, ours), n)
     chosen = list(heapq.merge(waiting, abandoned, key=lambda row: row.item))[:n]
     return _lease(connection, stage_of, chosen, worker, lease_s, now)
 
@@ -154,9 +162,12 @@ def items(connection: Connection, window: str, stage: int | None) -> list[StageI
     return [StageItem(*row) for row in connection.execute(statement)]
 
 
-def count(connection: Connection, window: str, stage: int) -> dict[ItemState, int]:
-    """Items by state; states that nothing is in are 0."""
-    statement = select(_C.state, func.count()).where(_C.window == window, _C.stage == stage).group_by(_C.state)
+def count(
+    connection: Connection, window: str, stage: int, *, repositories: Collection[str] | None = None
+) -> dict[ItemState, int]:
+    """Items by state, of `repositories` alone; states that nothing is in are 0."""
+    where = (_C.window == window, _C.stage == stage, _is_of(connection, repositories))
+    statement = select(_C.state, func.count()).where(*where).group_by(_C.state)
     found = {row[0]: row[1] for row in connection.execute(statement)}
     states: tuple[ItemState, ...] = ("pending", "leased", *FINAL_STATES)
     return {state: found.get(state, 0) for state in states}
@@ -296,6 +307,17 @@ def _is_among(connection: Connection, names: Sequence[str]) -> ColumnElement[boo
         among = _C.item == any_(literal(names, ARRAY(Text)))
         return and_(_C.item >= min(names), _C.item <= max(names), among)
     return _C.item.in_(select(_names(connection, names)))
+
+
+def _is_of(connection: Connection, repositories: Collection[str] | None) -> ColumnElement[bool]:
+    """True for the items of these repositories ("owner/repo", what stands before an item's colon); None is any."""
+    if repositories is None:
+        return true()
+    names = sorted(map(clean_text, repositories))
+    if connection.dialect.name == "postgresql":
+        return func.split_part(_C.item, ":", 1) == any_(literal(names, ARRAY(Text)))
+    repository = func.substr(_C.item, 1, func.instr(_C.item.concat(":"), ":") - 1)
+    return repository.in_(select(_names(connection, names)))
 
 
 def _names(connection: Connection, names: Sequence[str]) -> ColumnElement[str]:

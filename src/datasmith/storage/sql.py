@@ -4,7 +4,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from itertools import groupby
@@ -126,9 +126,23 @@ class SqlStore:
         entries = [Entry(stage, *decided) for decided in items]
         self._write(lambda connection: ledger.record(connection, window, entries, now))
 
-    def claim(self, window: str, stage: int, worker: str, n: int, lease_s: float, now: datetime) -> list[StageItem]:
+    def claim(
+        self,
+        window: str,
+        stage: int,
+        worker: str,
+        n: int,
+        lease_s: float,
+        now: datetime,
+        *,
+        repositories: Collection[str] | None = None,
+    ) -> list[StageItem]:
         """See Store."""
-        return self._write(lambda connection: ledger.claim(connection, (window, stage), worker, n, lease_s, now))
+        return self._write(
+            lambda connection: ledger.claim(
+                connection, (window, stage), worker, n, lease_s, now, repositories=repositories
+            )
+        )
 
     def take(
         self, window: str, stage: int, items: Sequence[tuple[str, ItemKind]], worker: str, lease_s: float, now: datetime
@@ -148,9 +162,9 @@ class SqlStore:
         """See Store."""
         return self._write(lambda connection: ledger.renew(connection, items, lease_s, now))
 
-    def count(self, window: str, stage: int) -> dict[ItemState, int]:
+    def count(self, window: str, stage: int, *, repositories: Collection[str] | None = None) -> dict[ItemState, int]:
         """See Store."""
-        return self._read(lambda connection: ledger.count(connection, window, stage))
+        return self._read(lambda connection: ledger.count(connection, window, stage, repositories=repositories))
 
     def oldest(self, window: str, stage: int) -> tuple[str, datetime] | None:
         """See Store."""

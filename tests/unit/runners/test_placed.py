@@ -1,6 +1,6 @@
 """Shifts are given out until nothing waits; what others hold and renew is left to them."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -68,10 +68,15 @@ class Work:
         return await Numbers(self.store, decide, options).run_stage()
 
 
-def placed(store: Store, work: Callable[[str], Awaitable[object]], executor: Executor) -> PlacedStage[str]:
+def placed(
+    store: Store,
+    work: Callable[[str], Awaitable[object]],
+    executor: Executor,
+    repositories: Collection[str] | None = None,
+) -> PlacedStage[str]:
     return PlacedStage(
         store, WINDOW, 3, executor, work=work, shift=HERE, needs=("docker",), show=lambda *_: None,
-        lease_s=0.3, poll_s=0.01,
+        repositories=repositories, lease_s=0.3, poll_s=0.01,
     )  # fmt: skip
 
 
@@ -96,6 +101,16 @@ def test_no_more_shifts_than_places_or_items(store: SqlStore, items: int, shifts
     executor = Places()
     anyio.run(placed(store, Work(store), executor).run_stage)
     assert executor.given == shifts
+
+
+def test_no_shift_is_given_out_for_other_repositories(store: SqlStore) -> None:
+    """Neither for what waits there nor for what a dead worker held."""
+    entered(store, 5)
+    store.claim(WINDOW, 3, "elsewhere-1", 2, 0.0, datetime.now(UTC))
+    executor = Places()
+    summary = anyio.run(placed(store, Work(store), executor, {"x/y"}).run_stage)
+    assert (summary.entered, executor.given) == (0, [])
+    assert anyio.run(placed(store, Work(store), executor, {"a/b"}).run_stage).entered == 5
 
 
 def test_what_a_dead_worker_held_is_worked_on_when_its_lease_ends(store: SqlStore) -> None:
