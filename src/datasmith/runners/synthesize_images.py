@@ -1,7 +1,7 @@
 """Stage 5: sealed images, measured: which pull requests become tasks."""
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from anyio import from_thread, to_thread
@@ -31,6 +31,10 @@ from datasmith.tasks.task import Task
 
 MADE = "made"
 """Subdirectory of the data directory with the task folders of stage 5, before they are published."""
+_NO_TASK: Mapping[str, None] = dict.fromkeys(
+    ("container_name", "image_name", "image_digest", "certificate_status", "dataset", "published_at")
+)
+"""What the row of a pull request says of its task, where there is none; a new one is not published yet."""
 
 
 class MakeTasksRunner(BaseRunner[PR, Task]):
@@ -86,7 +90,8 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
             source.unlink(missing_ok=True)
         if isinstance(made, Refusal):
             take_away(self._data_dir / MADE / identity)
-            return Outcome("refused", made.reason)
+            row: Row = {**_key(pr), **_NO_TASK, "updated_at": self.options.now()}
+            return Outcome("refused", made.reason, rows=(("pull_requests", row),))
         return Outcome("passed", result=made, rows=self._rows(pr, made))
 
     def _say(self, item: str, step: str) -> None:
@@ -157,14 +162,13 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
 
     def _rows(self, pr: PR, task: Task) -> tuple[tuple[str, Row], ...]:
         now = self.options.now()
-        key: Row = {"owner": pr.owner, "repo": pr.repo}
         certificate = task.certificate
         rows: list[tuple[str, Row]] = [
             (
                 "pull_requests",
                 {
-                    **key,
-                    "issue_number": pr.issue_number,
+                    **_key(pr),
+                    **_NO_TASK,
                     "task_id": task.task_id,
                     "container_name": task.image_name,
                     "image_name": task.image_name,
@@ -178,9 +182,8 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
             (
                 "candidate_containers",
                 {
-                    **key,
+                    **_key(pr),
                     "sha": pr.base_sha,
-                    "issue_number": pr.issue_number,
                     "engine": certificate.engine if certificate else None,
                     "image_name": task.image_name,
                     "image_digest": task.image_digest,
@@ -206,6 +209,10 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
                 )
             )
         return tuple(rows)
+
+
+def _key(pr: PR) -> Row:
+    return {"owner": pr.owner, "repo": pr.repo, "issue_number": pr.issue_number}
 
 
 def _provenance(pr: PR, order: Order, task: Task, base_image: str) -> dict[str, object]:

@@ -14,6 +14,7 @@ from datasmith.errors import IndexUnavailable, StoreUnavailable, Unsatisfiable
 from datasmith.executors.cores import CorePool
 from datasmith.github.forges import Clones
 from datasmith.github.models import PR
+from datasmith.publish import records_from_supabase
 from datasmith.publish.funnel import funnel
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
 from datasmith.resolution.resolver import Source
@@ -272,6 +273,21 @@ def test_a_task_that_is_refused_later_leaves_the_dataset(store: SqlStore, clone:
     done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
     assert tasks_of(tasks) == ["acme_calc_99"]
     assert funnel(KEY, store.stage_items(KEY)).breaches == ()
+
+
+def test_what_a_task_was_is_not_said_of_what_is_none_any_more(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """One that was made again waits to be published again; one that was refused is not called verified."""
+    forge = entered(store, clone, 5)
+    synthesised(store, forge, tmp_path, made)
+    done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
+    store.record(KEY, 5, [(f"acme/calc:{n}", "pull_request", "pending", "") for n in (2, 5)], NOW)
+    synthesised(store, forge, tmp_path, lambda order: made(order) if order.pr.issue_number == 5 else Refusal("slow"))
+    refused, again = (store.select("pull_requests", {"issue_number": number})[0] for number in (2, 5))
+    about_the_task = ("container_name", "image_name", "image_digest", "certificate_status", "dataset", "published_at")
+    assert [refused[name] for name in about_the_task] == [None] * 6
+    assert (again["certificate_status"], again["dataset"], again["published_at"]) == ("valid", None, None)
+    waiting = records_from_supabase(start_date="2026-02-01", end_date="2026-03-01", store=store)
+    assert [found.pr_number for found in waiting] == [5]
 
 
 def test_a_task_of_an_overlapping_window_stays(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
