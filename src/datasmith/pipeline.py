@@ -273,13 +273,16 @@ class Pipeline:
         return reasons.most_common(1)[0][0] if reasons else ""
 
     def _check_found(self, stage: int, names: Sequence[str]) -> None:
+        """Refuse to go on after stages 1 and 2 where nothing was found; a failure on the way is no empty month."""
         rows = [row for row in self._store.stage_items(self._window, stage) if repository_of(row.item) in names]
         passed = [row for row in rows if row.kind == "repository" and row.state == "passed"]
+        failed = [row for row in rows if row.state == "failed"]
         if stage == 1 and not passed:
-            reasons = "; ".join(f"{row.item}: {row.reason or row.state}" for row in rows) or "the forge offers none"
-            failed = any(row.state == "failed" for row in rows)
+            reasons = _reasons(rows) or "the forge offers none"
             raise (ForgeError if failed else NothingToDo)(f"no repository can be used: {reasons}")
         if stage == 2 and passed and not any(row.kind == "pull_request" for row in rows):
+            if failed:
+                raise ForgeError(f"no pull request was found in {self._window}: {_reasons(failed)}")
             raise NothingToDo(
                 f"no pull request was merged in {self._window} (try other dates: --start-date, --end-date)"
             )
@@ -374,6 +377,10 @@ class Pipeline:
 
     def _suites(self) -> SuiteSource:
         return SuiteSource(self._request.suite, open_clones(self._settings))
+
+
+def _reasons(rows: Sequence[StageItem]) -> str:
+    return "; ".join(f"{row.item}: {row.reason or row.state}" for row in rows)
 
 
 def _under_way(show: Show, item: str, step: str) -> None:

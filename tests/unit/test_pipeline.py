@@ -11,10 +11,13 @@ import pytest
 
 from datasmith.errors import ConfigError, EngineUnavailable, ForgeError, NotFound, NothingToDo
 from datasmith.github.forges import Sources
+from datasmith.github.models import PR, Repository
 from datasmith.pipeline import Pipeline, Shift, plan
 from datasmith.publish.funnel import Funnel
 from datasmith.runners.agenda import SAMPLED_OUT
+from datasmith.runners.base import Outcome
 from datasmith.runners.request import Request
+from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.settings import Settings
 from datasmith.storage.base import STAGES
@@ -243,6 +246,24 @@ def test_a_repository_that_cannot_be_looked_at_is_a_failure(
     with pytest.raises(ForgeError, match=r"no repository can be used: .*it is gone") as caught:
         run(settings, request(clones=(clone.path,), stages=(1,)))
     assert caught.value.exit_code != NothingToDo.exit_code
+
+
+def test_an_empty_month_beside_a_repository_that_failed_is_a_failure(
+    settings: Settings, clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows what was merged there: it says why, and ends otherwise than a month without work."""
+    other = Clone(tmp_path / "other", origin="acme/other")
+    find = ScrapeCommitsRunner.process
+
+    async def broken(runner: ScrapeCommitsRunner, item: Repository) -> Outcome[list[PR]]:
+        if item.repo == "other":
+            raise ForgeError("GitHub refuses (HTTP 403)")
+        return await find(runner, item)
+
+    monkeypatch.setattr(ScrapeCommitsRunner, "process", broken)
+    asked = request((clone.path, other.path), start_date="2020-01-01", end_date="2020-02-01", stages=(1, 2))
+    with pytest.raises(ForgeError, match=r"2020-02-01: acme/other: ForgeError: GitHub refuses \(HTTP 403\)$"):
+        run(settings, asked)
 
 
 def test_nothing_is_created_for_a_wrong_clone(settings: Settings, tmp_path: Path, clone: Clone) -> None:
