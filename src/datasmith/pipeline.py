@@ -258,13 +258,10 @@ class Pipeline:
         if not work_of(stage, rows, names):
             self._check_reached(stage, names)
         found = agenda(stage, rows, self._request.terms(names))
-        self._set(found.again, "pending", "")
-        self._set(found.left_out, "refused", found.reason)
-
-    def _set(self, rows: Sequence[StageItem], state: ItemState, reason: str) -> None:
-        for stage in {row.stage for row in rows}:
-            chosen = [(row.item, row.kind, state, reason) for row in rows if row.stage == stage]
-            self._store.record(self._window, stage, chosen, utc_now())
+        out = {row.item for row in found.left_out}
+        # What another worker has taken up since the rows were read is its own.
+        self._store.amend([row for row in found.again if row.item not in out], "pending", "", utc_now())
+        self._store.amend([row for row in rows if row.item in out], "refused", found.reason, utc_now())
 
     def reason_of(self, stage: int) -> str:
         """What most failures of a stage say; empty where none did."""

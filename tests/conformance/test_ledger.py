@@ -184,6 +184,24 @@ def test_nothing_leaves_without_a_reason(store: Store, window: str, state: ItemS
         store.record(window, 3, [("a/b:1", PR, state, "")], NOW)
 
 
+def test_only_rows_that_are_as_they_were_read_are_amended(store: Store, window: str) -> None:
+    """One that was taken up, or has ended again, since then stays its claimant's."""
+    names = ["a/b:1", "a/b:2", "a/b:3", "a/b:4"]
+    store.record(window, 3, [(name, PR, "failed", "busy") for name in names], NOW)
+    store.enter(window, 4, [("a/b:4", PR)], NOW)
+    read = store.stage_items(window, 3)
+    assert store.amend(read[:2], "pending", "", NOW) == 2
+    first, second = store.claim(window, 3, "one", 2, 60, NOW)
+    store.finish(second, "failed", "busy", NOW)
+    assert store.amend(read[:3], "pending", "", NOW) == 1
+    assert states(store, window) == {"a/b:1": "leased", "a/b:2": "failed", "a/b:3": "pending", "a/b:4": "failed"}
+    assert store.renew([first], 60, NOW) == 1 and store.finish(first, "passed", "", NOW)
+    assert store.amend([read[3]], "refused", "not this one", LATER) == 1
+    assert store.stage_items(window, 3)[3].reason == "not this one"
+    assert states(store, window, 4) == {}
+    assert store.amend([], "pending", "", NOW) == store.amend(read, "pending", "", NOW) == 0
+
+
 def test_a_recorded_state_replaces_any_other(store: Store, window: str) -> None:
     """Also one under a lease, whose holder can finish it no more."""
     (item,) = claimed(store, window, "a/b:1")

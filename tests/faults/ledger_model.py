@@ -129,6 +129,20 @@ class LedgerModel(RuleBasedStateMachine):
             self.known.setdefault((stage, name), Known())
             self.end(stage, name, state)
 
+    @rule(stage=STAGES, names=NAMES, seen=st.sampled_from(["failed", "pending"]), ago=st.integers(0, 1))
+    def amend(self, stage: int, names: list[str], seen: ItemState, ago: int) -> None:
+        """Only what is in the state, and of the fence, that was read; what it is a lease of is not asked."""
+        rows = [
+            StageItem(self.window, stage, name, "pull_request", seen, "", item.attempts, item.fence - ago)
+            for name in dict.fromkeys(names)
+            if (item := self.known.get((stage, name)))
+        ]
+        same = [row.item for row in rows if not ago and self.known[stage, row.item].state == seen]
+        assert self.store.amend(rows, "pending", "", self.now) == len(same)
+        for name in same:
+            self.known[stage, name].state = "pending"
+            self.known[stage, name].fence += 1
+
     @rule(stage=STAGES, states=st.lists(FINAL | st.just("leased"), max_size=2, unique=True))
     def reopen(self, stage: int, states: list[ItemState]) -> None:
         """Those states are pending again."""

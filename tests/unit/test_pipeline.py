@@ -20,7 +20,7 @@ from datasmith.runners.request import Request
 from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
 from datasmith.settings import Settings
-from datasmith.storage.base import STAGES
+from datasmith.storage.base import STAGES, StageItem
 from datasmith.storage.sql import SqlStore
 from tests.clones import Clone
 
@@ -217,6 +217,30 @@ def test_a_lease_of_a_dead_process_is_taken_up_at_once(settings: Settings, clone
         held = store.claim(asked.window.key, 3, f"{gethostname()}-{2**22 + 1}", 2, 3600.0, datetime.now(UTC))
     assert len(held) == 2
     assert run(settings, replace(asked, resume=True)).stages[1].waiting == 0
+
+
+def test_a_worker_that_joins_takes_nothing_from_one_at_work(settings: Settings, clone: Clone) -> None:
+    """Both read what had failed; what the first has taken up since is not made to wait again."""
+    asked = request((clone.path,), stages=(1, 2, 3), join=True)
+    run(settings, asked)
+    key = asked.window.key
+    with Pipeline.open(settings, asked) as first, Pipeline.open(settings, asked) as second:
+        (item, *_) = first._store.stage_items(key, 4)
+        first._store.record(key, 4, [(item.item, item.kind, "failed", "busy")], NOW)
+        held: list[StageItem] = []
+
+        def read(window: str, stage: int | None = None) -> list[StageItem]:
+            """As the second reads, just before the first begins."""
+            found = first._store.stage_items(window, stage)
+            if not held:
+                first._prepare(4, ["acme/calc"])
+                held.extend(first._store.claim(key, 4, "first-1", 1, 60, datetime.now(UTC)))
+            return found
+
+        second._store.stage_items = read  # type: ignore[method-assign]
+        second._prepare(4, ["acme/calc"])
+        assert held[0].item == item.item
+        assert first._store.finish(held[0], "passed", "", NOW)
 
 
 def test_a_window_without_pull_requests_is_told(settings: Settings, clone: Clone) -> None:

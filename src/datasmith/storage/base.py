@@ -171,6 +171,12 @@ class Store(Protocol):
     ) -> None:
         """Write states at once, for what is decided in bulk (also: to be decided again); known items are replaced."""
 
+    def amend(self, rows: Sequence[StageItem], state: ItemState, reason: str, now: datetime) -> int:
+        """Write a state over those of `rows` that are still as they were read; returns how many were.
+
+        As `record`, but what somebody else has taken up or decided meanwhile stays theirs.
+        """
+
     def claim(
         self,
         window: str,

@@ -79,6 +79,24 @@ def record(connection: Connection, window: str, entries: Iterable[Entry], now: d
     _withdraw(connection, [((window, entry.stage, clean_text(entry.item)), entry.state) for entry in entries])
 
 
+def amend(connection: Connection, rows: Sequence[StageItem], state: ItemState, reason: str, now: datetime) -> int:
+    """Write a state over rows whose state and fence are still those that were read; returns how many were."""
+    read: dict[tuple[str, int], dict[str, StageItem]] = defaultdict(dict)
+    for row in rows:
+        read[row.window, row.stage][row.item] = row
+    amended = 0
+    for (window, stage), known in sorted(read.items()):
+        found = _named(connection, window, stage, list(known), true())
+        same = [row.item for row in found if (row.state, row.fence) == (known[row.item].state, known[row.item].fence)]
+        if not same:
+            continue
+        told = {"state": state, "reason": clean_text(reason), "lease_until": None, "updated_at": now}
+        _set(connection, (window, stage), same, **told, fence=_C.fence + 1)
+        _withdraw(connection, [((window, stage, item), state) for item in same])
+        amended += len(same)
+    return amended
+
+
 def claim(
     connection: Connection,
     stage_of: tuple[str, int],

@@ -126,6 +126,10 @@ class SqlStore:
         entries = [Entry(stage, *decided) for decided in items]
         self._write(lambda connection: ledger.record(connection, window, entries, now))
 
+    def amend(self, rows: Sequence[StageItem], state: ItemState, reason: str, now: datetime) -> int:
+        """See Store."""
+        return self._write(lambda connection: ledger.amend(connection, rows, state, reason, now))
+
     def claim(
         self,
         window: str,
