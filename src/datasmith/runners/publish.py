@@ -19,7 +19,7 @@ from datasmith.runners.loop import RunOptions, StageSummary
 from datasmith.runners.rows import load_pull_request, split_key
 from datasmith.runners.synthesize_images import MADE
 from datasmith.storage.base import STAGES, ItemKind, Row, StageItem, Store
-from datasmith.tasks.drafts import replacing, take_away
+from datasmith.tasks.drafts import alone, replacing, take_away
 from datasmith.tasks.folder import check_task, read_task
 from datasmith.tasks.ids import task_id
 
@@ -43,6 +43,7 @@ class PublishRunner(BaseRunner[PR, Path]):
         self._images = images
         self._made = data_dir / MADE
         self._dataset = data_dir / "dataset"
+        self._lock = data_dir / "locks" / "dataset.lock"
 
     async def load(self, name: str) -> PR:
         """See BaseRunner."""
@@ -66,7 +67,8 @@ class PublishRunner(BaseRunner[PR, Path]):
         with needing_room(self._dataset):
             # A push that fails fails the item: nothing is placed, and nothing is marked published.
             pushed = self._images.publish(source) if self._images else None
-            target = place(source, self._dataset / "tasks")
+            with alone(self._lock):
+                target = place(source, self._dataset / "tasks")
         now = self.options.now()
         key: Row = {"owner": pr.owner, "repo": pr.repo, "issue_number": pr.issue_number}
         row: Row = {**key, "dataset": str(self._dataset), "published_at": now}
@@ -81,9 +83,9 @@ class PublishRunner(BaseRunner[PR, Path]):
         return summary
 
     def _finish(self) -> None:
-        """Other windows may share the dataset: their tasks stay in it."""
-        rows = self.store.stage_items(self.window)
-        with needing_room(self._dataset):
+        """Other windows may share the dataset: their tasks stay in it. Other workers may end here, too: one by one."""
+        with needing_room(self._dataset), alone(self._lock):
+            rows = self.store.stage_items(self.window)
             self._dataset.mkdir(parents=True, exist_ok=True)
             published = self.store.select("stage_items", {"stage": max(STAGES), "state": "passed"})
             elsewhere = {str(row["item"]) for row in published if row["window"] != self.window}

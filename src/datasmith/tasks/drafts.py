@@ -1,5 +1,7 @@
 """Directories that are written whole or not at all: a draft beside the place, and a rename."""
 
+import fcntl
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +28,18 @@ def take_away(folder: Path) -> None:
         with _scratch(folder) as scratch:
             if folder.is_dir():
                 folder.rename(scratch / "old")
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Hold a lock file that other threads and processes wait for; it ends with the process, the file stays."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager

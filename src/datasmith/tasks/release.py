@@ -1,7 +1,5 @@
 """A release: task folders as archives beside release.json, fetched one by one, checked, and unpacked into a cache."""
 
-import contextlib
-import fcntl
 import gzip
 import hashlib
 import os
@@ -15,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from datasmith.docker.archive import unpack
 from datasmith.errors import ConfigError, ContainerError, InvalidTask, TaskError
-from datasmith.tasks.drafts import replacing
+from datasmith.tasks.drafts import alone, replacing
 from datasmith.tasks.folder import check_task, read_task, task_digest
 
 INDEX = "release.json"
@@ -109,7 +107,7 @@ class ReleasedFolders(Mapping[str, Path]):
         target = self._cache / packed.sha256 / task_id
         if task_id in self._checked:
             return target
-        with _alone(self._cache / f"{packed.sha256}.lock"):
+        with alone(self._cache / f"{packed.sha256}.lock"):
             if not target.is_dir() or task_digest(target) != packed.digest:
                 self._unpack(task_id, packed, target)
         self._checked.add(task_id)
@@ -127,17 +125,6 @@ class ReleasedFolders(Mapping[str, Path]):
                 raise TaskError(f"{archive_name(task_id)}: {error}") from error
             if task_digest(draft) != packed.digest or read_task(draft).task_id != task_id:
                 raise TaskError(f"{archive_name(task_id)}: holds another task than {INDEX} says")
-
-
-@contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(lock, os.O_CREAT | os.O_RDWR, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _sha256(path: Path) -> str:

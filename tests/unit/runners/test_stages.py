@@ -3,6 +3,8 @@
 import json
 import tarfile
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -288,6 +290,30 @@ def test_what_a_task_was_is_not_said_of_what_is_none_any_more(store: SqlStore, c
     assert (again["certificate_status"], again["dataset"], again["published_at"]) == ("valid", None, None)
     waiting = records_from_supabase(start_date="2026-02-01", end_date="2026-03-01", store=store)
     assert [found.pr_number for found in waiting] == [5]
+
+
+def test_workers_that_end_together_do_not_disturb_each_other(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """Table, funnel and folders of one dataset: each writes them whole, while others publish into it."""
+    forge = entered(store, clone, 5)
+    synthesised(store, forge, tmp_path, made)
+    store.enter(KEY, 3, [("acme/calc:99", "pull_request")], NOW)
+
+    def work(worker: int) -> None:
+        options = replace(OPTIONS, worker=f"test-{worker}")
+        for _ in range(8):
+            if worker == 0:
+                (tmp_path / "dataset/tasks/acme_calc_99").mkdir(parents=True, exist_ok=True)
+                store.reopen(KEY, 6, ["passed"], NOW)
+            done(PublishRunner(store, KEY, options, data_dir=tmp_path))
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(work, range(3))) == [None] * 3
+    assert set(states(store, 6).values()) == {"passed"}
+    assert tasks_of(tmp_path / "dataset/tasks") == ["acme_calc_2", "acme_calc_5"]
+    assert numbers(pl.read_parquet(tmp_path / "dataset/tasks.parquet").to_dicts()) == [2, 5]
+    assert sorted(path.name for path in (tmp_path / "dataset").iterdir()) == [
+        f"funnel-{KEY}.json", "tasks", "tasks.parquet",
+    ]  # fmt: skip
 
 
 def test_a_task_of_an_overlapping_window_stays(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
