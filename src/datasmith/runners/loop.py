@@ -267,11 +267,12 @@ class Loop:
         return list(zip(verdicts, held, strict=True))
 
     async def _renew(self) -> None:
-        """Keep our leases while their items are under way."""
+        """Keep our leases while their items are under way, and say that we live."""
         while True:
             await anyio.sleep(self._options.lease_s / 3)
             held = list(self._held.values())
             await self._in_thread(partial(self._store.renew, held, self._options.lease_s, self._options.now()))
+            await self._note_progress("running")
 
     async def _stop_children(self) -> None:
         """When the run stops early, end the programs that its items wait for: a thread cannot be cancelled."""

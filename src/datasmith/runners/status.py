@@ -10,7 +10,7 @@ from datasmith.runners.loop import LEASE_S
 from datasmith.storage.base import STAGES, ItemKind, Row, Store, Value
 
 SILENT_AFTER = timedelta(seconds=LEASE_S)
-"""A worker notes its progress while it works; one that has not for so long was killed, or is stuck."""
+"""A worker notes its progress whenever it renews its leases; one that has not for so long was killed, or is stuck."""
 
 LAST_OF_REPOSITORIES = 2
 """Stages 1 and 2 work by repository; stage 2 decides on pull requests, too."""

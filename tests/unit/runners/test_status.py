@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import anyio
 import pytest
 
-from datasmith.runners.status import SILENT_AFTER, per_minute, status
+from datasmith.runners.base import Outcome
+from datasmith.runners.status import SILENT_AFTER, WorkerState, per_minute, status
 from datasmith.storage.base import Row, Store
 from tests.conformance.stores import open_store
-from tests.unit.runners.numbers import NOW, WINDOW
+from tests.unit.runners.numbers import NOW, WINDOW, Numbers, entered, squared, with_lease
 
 
 def progress(worker: str, stage: int, state: str, completed: int, *, began_s: float, seen_s: float) -> Row:
@@ -108,6 +110,23 @@ def test_an_item_that_moved_is_not_the_oldest(store: Store) -> None:
     (leased,) = store.claim(WINDOW, 4, "w", 1, 60, before(5))
     assert leased.item == "a/b:1" and store.oldest(WINDOW, 4) == ("a/b:2", before(10))
     assert store.oldest(WINDOW, 5) is None
+
+
+def test_a_worker_whose_items_take_long_is_not_silent(store: Store) -> None:
+    """It says that it lives when it renews their leases, not only when one ends."""
+    seen: list[WorkerState] = []
+
+    async def long(number: int) -> Outcome[int]:
+        await anyio.sleep(0.5)
+        (run,) = store.select("runner_progress")
+        assert isinstance(run["started_at"], datetime)
+        seen.extend(
+            at.state for at in status(store, WINDOW, run["started_at"] + SILENT_AFTER + timedelta(seconds=0.05)).workers
+        )
+        return squared(number)
+
+    anyio.run(Numbers(entered(store, 1), long, with_lease(0.3)).run_stage)
+    assert seen == ["running"]
 
 
 def test_the_second_stage_has_two_kinds_of_items(store: Store) -> None:
