@@ -7,6 +7,8 @@ from datasmith.errors import ConfigError
 
 CONNECT_S = 15
 """How long opening a connection to a PostgreSQL server may take, unless the URL says otherwise."""
+KEEPALIVES = {"keepalives_idle": 60, "keepalives_interval": 15, "keepalives_count": 4, "tcp_user_timeout": 120_000}
+"""A server that gives no sign for two minutes is lost, unless the URL says otherwise (seconds; the last in ms)."""
 _TRANSACTION_POOLER = 6543
 """The port at which Supabase hands out a connection for one transaction only: it keeps no prepared statements."""
 
@@ -42,7 +44,8 @@ def _without_driver(name: str, error: ModuleNotFoundError) -> str:
 
 def connect_arguments(url: URL) -> dict[str, int | None]:
     """What psycopg is told beside the URL."""
-    arguments: dict[str, int | None] = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_S}
+    limits = {"connect_timeout": CONNECT_S, **KEEPALIVES}
+    arguments: dict[str, int | None] = {name: value for name, value in limits.items() if name not in url.query}
     if url.port == _TRANSACTION_POOLER:
         arguments["prepare_threshold"] = None
     return arguments

@@ -23,7 +23,7 @@ from datasmith.storage import ledger, statements, trouble
 from datasmith.storage.address import connect_arguments, read_url
 from datasmith.storage.base import Entry, FunnelRow, ItemKind, ItemState, Query, Row, StageItem, Value, Verdict
 from datasmith.storage.schema import REVISION
-from datasmith.storage.window_lock import Holder, advisory_lock
+from datasmith.storage.window_lock import ASK_S, Holder, advisory_lock
 
 BUSY_S = 60.0
 """How long a writer waits for another process's transaction on the same SQLite file."""
@@ -175,16 +175,17 @@ class SqlStore:
         return self._read(lambda connection: ledger.oldest(connection, window, stage))
 
     @contextmanager
-    def hold(self, window: str, me: Holder, *, join: bool) -> Iterator[None]:
+    def hold(self, window: str, me: Holder, *, join: bool, ask_s: float = ASK_S) -> Iterator[None]:
         """See Store; on SQLite this does nothing."""
         if self._sqlite:
             yield
             return
         try:
-            with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-                with advisory_lock(connection, window, me, join=join):
-                    yield
-                connection.invalidate()  # its name in the server's list is the lock's
+            with (
+                self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection,
+                advisory_lock(connection, window, me, join=join, ask_s=ask_s),
+            ):
+                yield
         except (exc.SQLAlchemyError, sqlite3.Error) as error:
             raise trouble.in_our_words(error, self.location) from error
 

@@ -7,17 +7,22 @@ has just decided.
 
 import fcntl
 import hashlib
+import logging
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, exc, text
 
 from datasmith.errors import StoreUnavailable, WindowTaken
 
+ASK_S = 60.0
+"""A session that only holds a lock is asked so often: what stands between drops one that says nothing for long."""
+_LOST = (exc.OperationalError, exc.InterfaceError)
 _APPLICATION_CHARS = 63
 """PostgreSQL cuts the name of an application here."""
 _HOLDERS = text(
@@ -26,6 +31,8 @@ _HOLDERS = text(
     " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
     " AND l.classid::bigint = :high AND l.objid::bigint = :low AND l.pid <> pg_backend_pid() ORDER BY a.backend_start"
 )
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +107,56 @@ def _readers(path: Path, here: str) -> list[str]:
 
 
 @contextmanager
-def advisory_lock(connection: Connection, window: str, me: Holder, *, join: bool) -> Iterator[None]:
+def advisory_lock(
+    connection: Connection, window: str, me: Holder, *, join: bool, ask_s: float = ASK_S
+) -> Iterator[None]:
     """Hold PostgreSQL's advisory lock of a window on this connection, which must commit by itself.
+
+    Every `ask_s` the session is asked for it again: one that was lost gives way to a new one.
 
     Raises:
         WindowTaken: another connection to this database holds it.
     """
-    key = lock_key(window)
-    shared = "_shared" if join else ""
-    name = f"fc-data {me.host} pid {me.pid}"[:_APPLICATION_CHARS]
-    connection.execute(text("SELECT set_config('application_name', :name, false)"), {"name": name})
-    if not connection.execute(text(f"SELECT pg_try_advisory_lock{shared}(:key)"), {"key": key}).scalar():
-        raise taken(window, _connected(connection, key))
+    if not _take(connection, window, me, join):
+        raise taken(window, _connected(connection, lock_key(window)))
+    over = threading.Event()
+    keep = threading.Thread(target=_keep, args=(connection, window, me, join, over, ask_s), daemon=True)
+    keep.start()
     try:
         yield
     finally:
-        connection.execute(text(f"SELECT pg_advisory_unlock{shared}(:key)"), {"key": key})
+        over.set()
+        keep.join()
+        try:
+            connection.execute(text("SELECT pg_advisory_unlock_all()"))
+        except _LOST as error:  # a session that is gone holds no lock
+            _log.info("%s: the session that held it was lost: %s", window, error.orig)
+        connection.invalidate()  # its name in the server's list is the lock's
+
+
+def _take(connection: Connection, window: str, me: Holder, join: bool) -> bool:
+    """Take the lock, or take it once more; False where another session holds it."""
+    name = f"fc-data {me.host} pid {me.pid}"[:_APPLICATION_CHARS]
+    connection.execute(text("SELECT set_config('application_name', :name, false)"), {"name": name})
+    lock = text(f"SELECT pg_try_advisory_lock{'_shared' if join else ''}(:key)")
+    return bool(connection.execute(lock, {"key": lock_key(window)}).scalar())
+
+
+def _keep(connection: Connection, window: str, me: Holder, join: bool, over: threading.Event, ask_s: float) -> None:
+    mine = True
+    while not over.wait(ask_s):
+        try:
+            if not mine:
+                connection.execution_options(isolation_level="AUTOCOMMIT")  # a new session does not know it
+            mine = _take(connection, window, me, join)
+        except _LOST as error:
+            mine = False
+            connection.invalidate()
+            _log.warning("%s: the session that held it was lost: %s", window, error.orig)
+        else:
+            if not mine:
+                _log.warning("%s: another run has taken it since the session that held it was lost", window)
+        connection.rollback()
 
 
 def lock_key(window: str) -> int:

@@ -4,19 +4,22 @@ import pytest
 from sqlalchemy import make_url
 
 from datasmith.errors import ConfigError
-from datasmith.storage.address import CONNECT_S, connect_arguments, refuse_rest_only
+from datasmith.storage.address import CONNECT_S, KEEPALIVES, connect_arguments, refuse_rest_only
 
 
 def test_a_transaction_pooler_gets_no_prepared_statements() -> None:
     """On Supabase's port 6543 the next statement may reach another server process, which does not know them."""
     pooled = make_url("postgresql://u:p@pooler.example.org:6543/postgres")
-    assert connect_arguments(pooled) == {"connect_timeout": CONNECT_S, "prepare_threshold": None}
-    assert connect_arguments(pooled.set(port=5432)) == {"connect_timeout": CONNECT_S}
+    assert connect_arguments(pooled) == {"connect_timeout": CONNECT_S, **KEEPALIVES, "prepare_threshold": None}
+    assert connect_arguments(pooled.set(port=5432)) == {"connect_timeout": CONNECT_S, **KEEPALIVES}
 
 
-def test_the_users_own_time_limit_stays() -> None:
-    """It stands in the URL, and is not given twice."""
-    assert connect_arguments(make_url("postgresql://h/d?connect_timeout=3")) == {}
+def test_the_users_own_time_limits_stay() -> None:
+    """They stand in the URL, and are not given twice."""
+    own = "connect_timeout=3&keepalives_idle=9&keepalives_interval=9&keepalives_count=9"
+    assert connect_arguments(make_url(f"postgresql://h/d?{own}")) == {
+        "tcp_user_timeout": KEEPALIVES["tcp_user_timeout"]
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from datasmith.errors import StoreUnavailable, WindowTaken
 from datasmith.storage.sql import SqlStore
@@ -106,6 +107,43 @@ def test_one_run_holds_a_window_on_postgresql(tmp_path: Path) -> None:
                 raise ZeroDivisionError
             with lock(WINDOW, False):
                 pass
+
+
+def ended(store: SqlStore) -> None:
+    """End the sessions that hold a window, as a restart of the server does, or whatever stands between."""
+    with store._engine.connect() as connection:
+        connection.execute(text("SELECT pg_terminate_backend(pid, 9000) FROM pg_locks WHERE locktype = 'advisory'"))
+
+
+def test_a_session_that_was_lost_is_no_error_of_the_run(tmp_path: Path) -> None:
+    """With its session the lock is gone: the run ends well, and the next one takes it."""
+    with postgresql(tmp_path) as url, SqlStore(url) as store, SqlStore(url) as other:
+        for join in (False, True):
+            with store.hold(WINDOW, ME, join=join):
+                ended(other)
+        with pytest.raises(ZeroDivisionError), store.hold(WINDOW, ME, join=False):
+            ended(other)
+            raise ZeroDivisionError
+        with other.hold(WINDOW, ME, join=False):
+            pass
+
+
+def test_a_session_that_was_lost_gives_way_to_another(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Which holds the window as the first did, unless somebody else holds it by then; that is told."""
+    with postgresql(tmp_path) as url, SqlStore(url) as store, SqlStore(url) as other:
+        with store.hold(WINDOW, ME, join=False, ask_s=0.05):
+            ended(other)
+            signal.sigtimedwait([], 1.0)
+            assert "the session that held it was lost" in caplog.text
+            with pytest.raises(WindowTaken), other.hold(WINDOW, ME, join=False):
+                pass
+        with other.hold(WINDOW, ME, join=False):
+            pass
+        with store.hold(WINDOW, ME, join=False, ask_s=1.0):
+            ended(other)
+            with other.hold(WINDOW, ME, join=False):
+                signal.sigtimedwait([], 2.0)
+            assert "another run has taken it" in caplog.text
 
 
 def test_a_store_that_nobody_shares_holds_nothing() -> None:
