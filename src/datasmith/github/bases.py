@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from datasmith.github.git import Commit, Git
-from datasmith.github.git_diffs import BATCH, Change
+from datasmith.github.git_diffs import BATCH, Change, Pair
 from datasmith.github.models import PR, FileChange
 
 MOST_COMMITS = 30
@@ -43,8 +43,8 @@ def ground(git: Git, told: Sequence[Told]) -> list[PR]:
 
     A forge's `base_sha` is where the target branch was at some time, and its patch is against the merge base; neither
     is what the merge changed. Here the base is the first parent of the merge commit, or, where a pull request was
-    merged by rebasing its commits one by one, the first parent of the first of them: told from a squash by its size,
-    else by its number in the commit's title. A pull request whose merge commit the clone lacks stays as it was told.
+    merged by rebasing its commits one by one, the first parent of the first of them: told from a squash by its size.
+    A size that fits neither is a squash's. A pull request whose merge commit the clone lacks stays as it was told.
     """
     found: list[PR] = []
     for start in range(0, len(told), BATCH):
@@ -72,24 +72,31 @@ class _Grounding:
             return pr
         merge = self._merges[pr.merge_commit_sha]
         base, change = merge.parents[0], direct
-        if told.size not in (None, Size.of(direct.files)) and len(merge.parents) == 1 and told.n_commits != 1:
-            base, change = self._rebased(told, merge) or (base, change)
+        may_be_rebased = len(merge.parents) == 1 and told.n_commits != 1
+        if told.size is not None and may_be_rebased and not self._fits(told.size, (base, merge.sha), direct):
+            base, change = self._rebased(told.size, told.n_commits, merge) or (base, change)
         return pr.model_copy(update={"base_sha": base, "files": change.files, "patch": change.patch})
 
-    def _rebased(self, told: Told, merge: Commit) -> tuple[str, Change] | None:
-        """Base and change of a pull request of which `merge` is the last commit; None for a squash."""
-        known = told.n_commits
-        history = list(self._git.log(merge.sha, most=known or MOST_COMMITS))
+    def _rebased(self, size: Size, n_commits: int | None, merge: Commit) -> tuple[str, Change] | None:
+        """Base and change of a pull request of this size of which `merge` is the last commit; None for a squash."""
+        history = list(self._git.log(merge.sha, most=n_commits or MOST_COMMITS))
         bases = [commit.parents[0] for commit in history[1:] if commit.parents]
-        if known is not None:
-            bases = bases[-1:] if len(bases) == known - 1 else []
+        if n_commits is not None:
+            bases = bases[-1:] if len(bases) == n_commits - 1 else []
         for base in bases:
             change = self._git.changes([(base, merge.sha)])[0]
-            if Size.of(change.files) == told.size:
+            if self._fits(size, (base, merge.sha), change):
                 return base, change
-        if known is None or not bases or f"(#{told.pr.issue_number})" in merge.subject:
-            return None
-        return bases[-1], self._git.changes([(bases[-1], merge.sha)])[0]
+        return None
+
+    def _fits(self, size: Size, pair: Pair, change: Change) -> bool:
+        """Whether the change between two commits has this size, with a renamed file as two or, as forges count, one."""
+        if size == Size.of(change.files):
+            return True
+        if size.files >= len(change.files):
+            return False
+        counts = self._git.line_counts(*pair)
+        return size == Size(len(counts), sum(added for added, _ in counts), sum(deleted for _, deleted in counts))
 
 
 def grounded(git: Git, pr: PR) -> PR:

@@ -324,6 +324,12 @@ class Git:
         """The files that differ, with lines added and deleted (None for binary files)."""
         return self.changes([(base, head)])[0].files
 
+    def line_counts(self, base: str, head: str) -> list[tuple[int, int]]:
+        """Lines added and deleted of each changed file (0 for binary ones); a renamed file is one, as on a forge."""
+        words = ("diff-tree", "-r", "-M", "--numstat", "--no-ext-diff", "--no-textconv")
+        rows = [row.split(b"\t") for row in self.output(*words, full_sha(base), full_sha(head)).splitlines()]
+        return [(0, 0) if added == b"-" else (int(added), int(deleted)) for added, deleted, *_ in rows]
+
     def changes(self, pairs: Sequence[tuple[str, str]]) -> list[git_diffs.Change]:
         """Files and patch of each pair (base, head), in order; a patch larger than MAX_PATCH is None."""
         checked = [(full_sha(base), full_sha(head)) for base, head in pairs]

@@ -40,11 +40,31 @@ def test_a_squash_starts_from_its_parent(history: ScriptedRepository) -> None:
 
 
 def test_a_squash_that_the_forge_counts_otherwise_starts_from_its_parent(history: ScriptedRepository) -> None:
-    """A renamed file has other counts there; the number in the title tells that it is one commit."""
+    """A renamed file has other counts there."""
     history.commit("Other", {"c.py": b"1\n"})
     base = history.tip
     merge = history.commit("Rename (#7)", {"a.py": None, "z.py": b"1\n"})
     assert one(history, Told(pull(merge), Size(1, 0, 0), 2)).base_sha == base
+
+
+def test_a_squash_with_a_renamed_file_starts_from_its_parent(history: ScriptedRepository) -> None:
+    """A forge counts the renamed file once, git twice; what came before is another pull request's."""
+    lines = [b"line %d\n" % number for number in range(40)]
+    history.commit("Reader", {"reader.py": b"".join(lines)})
+    base = history.commit("Somebody else's work", {"c.py": b"1\n"})
+    merge = history.commit("Faster reader", {"reader.py": None, "fast.py": b"".join([*lines[:-1], b"fast\n"])})
+    found = one(history, Told(pull(merge), Size(1, 1, 1), 2))
+    assert (found.base_sha, {file.path for file in found.files}) == (base, {"reader.py", "fast.py"})
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_what_fits_neither_a_squash_nor_a_rebase_starts_from_its_parent(
+    history: ScriptedRepository, files: int
+) -> None:
+    """A size that nothing explains makes no other commit part of the pull request."""
+    base = history.commit("Somebody else's work", {"c.py": b"1\n"})
+    merge = history.commit("Speed up", {"a.py": b"2\n", "b.py": b"2\n"})
+    assert one(history, Told(pull(merge), Size(files, 9, 9), 2)).base_sha == base
 
 
 def test_a_merge_commit_starts_from_its_first_parent(history: ScriptedRepository) -> None:
@@ -67,8 +87,8 @@ def test_a_rebase_starts_before_its_first_commit(history: ScriptedRepository, n_
     assert {file.path for file in found.files} == {"a.py", "b.py"}
 
 
-def test_a_rebase_of_another_size_goes_by_its_number_of_commits(history: ScriptedRepository) -> None:
-    """The forge counts a rename otherwise, and no title names the number."""
+def test_a_rebase_with_a_renamed_file_starts_before_its_first_commit(history: ScriptedRepository) -> None:
+    """The forge counts the renamed file once, and no title names the number."""
     base = history.tip
     history.commit("step", {"a.py": None, "z.py": b"1\n"})
     merge = history.commit("step", {"b.py": b"2\n"})

@@ -139,6 +139,8 @@ def test_diffs_apply_and_numbers_agree(scripted: ScriptedRepository, tmp_path: P
         't\u00fc "q"\n.py': (1, 0, "added"),
         "empty": (0, 0, "added"),
     }
+    counts_with_the_move_as_one = [(0, 0), (0, 0), (0, 0), (0, 1), (1, 0), (2, 1)]
+    assert sorted(git.line_counts(base, head)) == counts_with_the_move_as_one
 
 
 def test_text_in_another_encoding_becomes_a_binary_patch(scripted: ScriptedRepository) -> None:
