@@ -40,10 +40,11 @@ def discover(
     write_repositories(directory / DISCOVERED, found.listed)
     write_repositories(directory / VALID, found.valid)
     _show(found, directory, as_json)
-    if found.missing:
-        raise ForgeUnavailable(
-            f"code search counted {found.missing} files more than it gave: what came is written, and may be short"
-        )
+    shortfalls = [f"counted {found.missing} files more than it gave"] if found.missing else []
+    if found.incomplete:
+        shortfalls.append("gave up each time before it had looked everywhere")
+    if shortfalls:
+        raise ForgeUnavailable(f"code search {' and '.join(shortfalls)}: what came is written, and may be short")
 
 
 async def _discover(settings: "Settings", from_csv: Path | None, min_stars: int) -> "Discovered":
@@ -70,7 +71,8 @@ async def _discover(settings: "Settings", from_csv: Path | None, min_stars: int)
 def _show(found: "Discovered", directory: Path, as_json: bool) -> None:
     if as_json:
         rows = [each.model_dump(mode="json") for each in found.listed]
-        print(json.dumps({"out": str(directory), "missing": found.missing, "repositories": rows}))
+        short = {"missing": found.missing, "incomplete": found.incomplete}
+        print(json.dumps({"out": str(directory), **short, "repositories": rows}))
         return
     print(f"{len(found.listed)} repositories, {len(found.valid)} to mine; the lists are in {directory}")
     for reason, number in found.reasons:

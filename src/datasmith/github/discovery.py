@@ -44,18 +44,23 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What code search found: repositories, and how many files GitHub counted beyond those that it gave."""
+    """What code search found: repositories, and how many files GitHub counted beyond those that it gave.
+
+    `incomplete`: GitHub gave up each time before it had looked everywhere, so that its count is short as well.
+    """
 
     listed: tuple[Listed, ...]
     missing: int
+    incomplete: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """Every repository that was found, judged; `missing`: files that GitHub counted beyond those that it gave."""
+    """Every repository that was found, judged; `missing` and `incomplete` as in Hits."""
 
     listed: tuple[Listed, ...]
     missing: int = 0
+    incomplete: bool = False
 
     @property
     def valid(self) -> list[Listed]:
@@ -75,7 +80,7 @@ async def discover(client: "GitHubClient", min_stars: int) -> Discovered:
         ForgeError: GitHub could not be asked.
     """
     hits = await search_suites(client)
-    return Discovered((await from_list(client, hits.listed, min_stars)).listed, hits.missing)
+    return Discovered((await from_list(client, hits.listed, min_stars)).listed, hits.missing, hits.incomplete)
 
 
 async def from_list(client: "GitHubClient | None", listed: Sequence[Listed], min_stars: int) -> Discovered:
@@ -112,7 +117,7 @@ async def search_suites(client: "GitHubClient") -> Hits:
     for hit in found.items:
         if _CONFIG_NAME.fullmatch(hit.path):
             paths.setdefault(hit.repository.lower(), []).append(hit)
-    return Hits(tuple(_of(paths[name]) for name in sorted(paths)), found.missing)
+    return Hits(tuple(_of(paths[name]) for name in sorted(paths)), found.missing, found.incomplete)
 
 
 def _of(hits: Sequence[Hit]) -> Listed:

@@ -118,14 +118,15 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[Item]):
-    """Distinct hits, and how many the forge counted."""
+    """Distinct hits, and how many the forge counted; `incomplete`: it never said that it had looked everywhere."""
 
     items: tuple[Item, ...]
     counted: int
+    incomplete: bool = False
 
     @property
     def missing(self) -> int:
-        """Hits that were counted and not given; 0 means complete."""
+        """Hits that were counted and not given; 0 means complete, unless the count is `incomplete` itself."""
         return max(0, self.counted - len(self.items))
 
 
@@ -148,7 +149,7 @@ class Search(Generic[Item]):
         self._sleep = sleep
 
     async def run(self, shard: Shard) -> Found[Item]:
-        """All hits. Whoever needs every one looks at `missing`."""
+        """All hits. Whoever needs every one looks at `missing` and `incomplete`."""
         # Both belong to one run, and the semaphore to the running event loop.
         self._places = anyio.Semaphore(self._n_concurrent)
         self._recounts = ATTEMPTS
@@ -157,7 +158,7 @@ class Search(Generic[Item]):
     async def _all_of(self, shard: Shard) -> Found[Item]:
         """Ask until as many hits came as were counted, a few times at most; what came once stays."""
         seen: dict[Hashable, Item] = {}
-        counted = 0
+        counted, complete = 0, False
         for attempt in range(ATTEMPTS):
             await self._pause(attempt)
             page = await self._page(shard.query, None)
@@ -169,7 +170,7 @@ class Search(Generic[Item]):
             seen |= {self._key(item): item for item in hits}
             if complete and len(seen) >= counted:
                 break
-        return Found(tuple(seen.values()), counted)
+        return Found(tuple(seen.values()), counted, not complete)
 
     async def _divided(self, shard: Shard, parts: Sequence[Shard], total: int) -> Found[Item]:
         """The hits of the parts; they are counted again where their counts do not add up to the whole's."""
@@ -180,7 +181,8 @@ class Search(Generic[Item]):
             found = await LocalExecutor().map(self._all_of, parts, n_concurrent=len(parts))
             total = (await self._page(shard.query, None)).total
         items = {self._key(item): item for part in found for item in part.items}
-        return Found(tuple(items.values()), max(total, sum(part.counted for part in found)))
+        incomplete = any(part.incomplete for part in found)
+        return Found(tuple(items.values()), max(total, sum(part.counted for part in found)), incomplete)
 
     async def _turned(self, query: str, page: Page[Item]) -> tuple[list[Item], int, bool]:
         """Hits of this page and those after it, the count as last given, and whether the forge looked everywhere."""

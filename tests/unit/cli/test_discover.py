@@ -14,7 +14,7 @@ from datasmith.settings import Settings
 from tests.clones import Clone
 from tests.house.source import PACKAGE, ROOT
 from tests.loopback.github_graphql_search import SearchingGraphQL
-from tests.loopback.github_server import GitHubServer, github_server
+from tests.loopback.github_server import GitHubServer, Response, github_server
 from tests.loopback.github_world import ChangedFile, LoopbackPull, LoopbackRepository
 from tests.unit.github.pull_tables import row, write
 
@@ -90,6 +90,17 @@ def test_a_short_search_is_written_and_ends_with_an_error(
     code, out, err = said(capsys, "discover")
     assert code == 22 and "code search counted 2 files more than it gave" in err
     assert len(names("work/repos_discovered.csv")) == 2 and out.startswith("2 repositories")
+
+
+def test_a_search_that_never_looks_everywhere_ends_with_an_error(
+    capsys: pytest.CaptureFixture[str], server: GitHubServer
+) -> None:
+    """Also where GitHub counts no more than it gives: that count is short, too."""
+    gave = {"total_count": 0, "incomplete_results": True, "items": []}
+    server.answers["/search/code"] = lambda seen: Response.of(gave)
+    code, out, err = said(capsys, "discover", "--json")
+    assert code == 22 and "before it had looked everywhere: what came is written, and may be short" in err
+    assert (json.loads(out)["missing"], json.loads(out)["incomplete"]) == (0, True)
 
 
 def test_without_tokens_a_list_with_stars_is_enough(capsys: pytest.CaptureFixture[str]) -> None:

@@ -190,7 +190,7 @@ def test_incomplete_code_searches_are_repeated(monkeypatch: pytest.MonkeyPatch) 
         assert (asyncio.run(_search(here)).missing, len(here.server.seen)) == (0, 2)
         here.server.incomplete = lambda seen: True
         short = asyncio.run(_search(here))
-    assert (short.missing, len(short.listed)) == (20, 20)
+    assert (short.missing, short.incomplete, len(short.listed)) == (20, True, 20)
 
 
 def test_stars_forks_archives_and_new_names_come_a_hundred_a_request() -> None:

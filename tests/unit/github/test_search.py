@@ -99,6 +99,14 @@ def test_an_incomplete_answer_is_not_believed() -> None:
     assert forge.asked["0..100"] == 3
 
 
+@pytest.mark.parametrize("held", [8, 50])
+def test_a_count_that_stays_incomplete_is_told(held: int) -> None:
+    """A forge that never looks everywhere counts what it saw: nothing is missing, and it is not all."""
+    found = collect(Numbers(list(range(held)), incomplete=lambda query, times: query.startswith("0..")), Range(0, 127))
+    assert (len(found.items), found.missing, found.incomplete) == (held, 0, True)
+    assert not collect(Numbers(list(range(held))), Range(0, 127)).incomplete
+
+
 def test_hits_that_never_come_are_told_after_a_few_tries() -> None:
     """The shortfall is a number; parts that are whole are asked once, and nobody asks without end."""
     forge = Numbers(list(range(100)), shown=lambda query, times, n: n != 42)
