@@ -12,6 +12,7 @@ from pydantic import AliasPath, BaseModel, Field, ValidationError
 from datasmith.errors import ForgeUnavailable
 from datasmith.executors.local import LocalExecutor
 from datasmith.github.models import Repository
+from datasmith.github.payloads import licence_of
 from datasmith.github.repos_csv import Listed
 from datasmith.github.search import Files, Page, Search
 
@@ -173,7 +174,7 @@ class _Answer(BaseModel):
             description=self.description or "",
             language=self.language or "",
             topics=tuple(topic.name for topic in self.topics),
-            licence=self.licence,
+            licence=licence_of(self.licence),
         )
 
 

@@ -97,7 +97,6 @@ def repository_of(value: Json) -> Repository:
     """
     found = _read(_Repository, value)
     owner, _, repo = found.full_name.partition("/")
-    licence = found.license.spdx_id if found.license else None
     return Repository(
         owner=owner,
         repo=repo,
@@ -105,8 +104,13 @@ def repository_of(value: Json) -> Repository:
         description=found.description or "",
         language=found.language or "",
         topics=found.topics or (),
-        licence=None if licence == "NOASSERTION" else licence,
+        licence=licence_of(found.license.spdx_id if found.license else None),
     )
+
+
+def licence_of(spdx_id: str | None) -> str | None:
+    """A licence as GitHub names it; None also where it has found one that it does not know."""
+    return None if spdx_id == "NOASSERTION" else spdx_id
 
 
 def full_name_of(value: Json) -> str:

@@ -219,6 +219,20 @@ def test_stars_forks_archives_and_new_names_come_a_hundred_a_request() -> None:
     )
 
 
+def test_a_licence_that_github_does_not_know_is_none() -> None:
+    """Neither in the answers for many repositories nor in that for one is its word for it a licence."""
+
+    async def licences(here: World) -> list[str | None]:
+        async with here.client() as client:
+            one = await client.get_repository("o", "r")
+            many = await look_up(client, [listed("o/r"), listed("o/s")])
+            assert one is not None
+            return [one.licence, *[each.repository.licence for each in many]]
+
+    with world(LoopbackRepository("o/r", licence="NOASSERTION"), LoopbackRepository("o/s", id=2)) as here:
+        assert asyncio.run(licences(here)) == [None, None, "MIT"]
+
+
 def test_discovery_keeps_what_has_stars_and_is_no_fork_or_archive() -> None:
     """Every repository that was found is listed, with the reason against it."""
     known = suites(60)
