@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import urlencode
 
 from datasmith.errors import ForgeError, NotFound
@@ -44,6 +44,7 @@ query($owner: String!, $repo: String!, $number: Int!) {
 }
 """
 Params = Mapping[str, str | int]
+_I = TypeVar("_I", bound=Issue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +104,13 @@ class GitHubClient:
         return None if found is None else repository_of(found)
 
     async def get_pr(self, owner: str, repo: str, number: int) -> PR | None:
-        """A pull request without files, patch and the time of its last edit; None where there is none (any more).
+        """A pull request without files and patch; None where there is none (any more).
 
-        `base_sha` is the base branch as the pull request last saw it: GitHub's diff need not apply to it.
+        `base_sha` is the base branch as the pull request last saw it: GitHub's diff need not apply to it. When its
+        text was last changed is asked as in `get_issue`.
         """
         found = await self._find(owner, repo, f"/pulls/{number:d}")
-        return None if found is None else pull_request_of(found, self.name_today(owner, repo))
+        return None if found is None else await self._dated(pull_request_of(found, self.name_today(owner, repo)), found)
 
     async def get_issue(self, owner: str, repo: str, number: int) -> Issue | None:
         """An issue, or, where the number is a pull request's, a PR without commits; None where there is neither.
@@ -116,9 +118,11 @@ class GitHubClient:
         When its text was last changed is asked of GraphQL where anything of it was: the REST API does not say.
         """
         found = await self._find(owner, repo, f"/issues/{number:d}")
-        if found is None:
-            return None
-        issue, touched_at = issue_of(found, self.name_today(owner, repo)), updated_at_of(found)
+        return None if found is None else await self._dated(issue_of(found, self.name_today(owner, repo)), found)
+
+    async def _dated(self, issue: _I, found: Json) -> _I:
+        """An issue that was read from the answer `found`, with the time of its last edit."""
+        touched_at = updated_at_of(found)
         if touched_at is None or touched_at == issue.created_at:
             return issue
         return issue.model_copy(update={"edited_at": await self._edited_at(issue, touched_at)})

@@ -64,6 +64,22 @@ def test_an_issue_that_graphql_does_not_know_counts_as_changed() -> None:
             edited(server, 2)
 
 
+def test_a_pull_request_tells_when_its_text_was_changed() -> None:
+    """As an issue does: what was never touched costs one call, and what GraphQL does not know counts as changed."""
+    made = LoopbackRepository("o/r")
+    made.add(LoopbackPull(5, updated_at=LATER, edited_at=LATER), LoopbackPull(6, updated_at=LATER), LoopbackPull(7))
+
+    async def work(client: GitHubClient) -> list[datetime | None]:
+        found = [await client.get_pr("o", "r", number) for number in (5, 6, 7)]
+        return [pr.edited_at for pr in found if pr]
+
+    with github_server(made) as server:
+        assert run(server, work) == [LATER, None, None]
+        assert [seen.path for seen in server.seen].count("/graphql") == 2
+        server.answers["/graphql"] = lambda seen: Response.of({"data": {"repository": None}})
+        assert run(server, work) == [LATER, LATER, None]
+
+
 def edited(server: GitHubServer, number: int) -> datetime | None:
     """When the client says that an issue's text was last changed."""
 

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from datasmith.errors import ConfigError, NotFound
-from datasmith.github import PR
+from datasmith.github import PR, render_problem_statement
 from datasmith.github.models import FileChange
 from datasmith.runners.rows import pull_request_row
 from datasmith.storage.sql import SqlStore
@@ -66,6 +66,18 @@ def test_what_the_store_does_not_hold_comes_from_github(server: GitHubServer, tm
     assert pr.patch is not None and pr.patch.startswith("diff --git")
     store(tmp_path / "work", STORED.model_copy(update={"merge_commit_sha": ""}))
     assert fetch().title == "As on GitHub"
+
+
+def test_a_body_that_was_changed_after_the_merge_is_known_as_such(server: GitHubServer) -> None:
+    """What was written when the outcome was known is in no problem statement."""
+    body, later = "## Problem\n\nThe lookup is quadratic.", MERGED + timedelta(days=9)
+    for number, edited_at in ((1, MERGED), (2, later)):
+        pull = LoopbackPull(number, body=body, merged_at=MERGED, updated_at=later, edited_at=edited_at)
+        server.repositories[0].add(pull)
+    early, late = fetch(1), fetch(2)
+    assert (early.edited_at, late.edited_at) == (MERGED, later)
+    assert "quadratic" in render_problem_statement(early)
+    assert "quadratic" not in render_problem_statement(late)
 
 
 def test_without_a_store_github_is_asked_and_none_is_made(server: GitHubServer, tmp_path: Path) -> None:
