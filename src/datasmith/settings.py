@@ -271,7 +271,8 @@ def secrets_of(variables: Mapping[str, str]) -> tuple[str, ...]:
 
     Those of all variables that are named like a secret, ours or not, each part of a list by itself (with blanks
     between them where the name says that there are several); and every password in a URL, or the user of a web
-    address that has none, who is a token.
+    address that has none, who is a token. A password that stands in its URL as another word, too, is public: it would
+    be masked wherever that word is (postgres:postgres).
     """
     found: list[str] = []
     for name, value in variables.items():
@@ -291,6 +292,8 @@ def _passwords(url: str) -> list[str]:
         return []
     if parts.scheme in {"http", "https"} and written in {None, "", "x-oauth-basic"}:
         written = parts.username
+    elif written in {parts.username, parts.hostname, parts.path.strip("/")}:
+        return []
     return [written, unquote(written)] if written else []
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasmith.redact import KINDS, MASK, SHORTEST, Redactor, redact
+from datasmith.settings import secrets_of
 from tests.secrets_made_up import AWS_SECRET, BY_FORM, BY_VALUE, HEADER_TOKEN, IN_CONTEXT, LETTERS, PEM_BODY
 
 PLAIN = (
@@ -225,3 +226,17 @@ def test_large_texts_take_linear_time() -> None:
         text = part * (200_000 // len(part))
         assert len(redact(text)) <= len(text)
     assert base64.b64encode(b"x").decode() in redact("eA==")
+
+
+@pytest.mark.parametrize(
+    ("url", "hidden"),
+    [
+        ("postgresql://postgres:postgres@127.0.0.1:54322/postgres", ()),
+        ("postgresql://fc:benchmarks@benchmarks/fc", ()),
+        ("postgresql://fc:made-up-word@db/fc", ("made-up-word",)),
+        ("https://made-up-word@index.example.org/simple", ("made-up-word",)),
+    ],
+)
+def test_a_password_that_stands_open_in_its_own_url_is_none(url: str, hidden: tuple[str, ...]) -> None:
+    """Masked wherever that word is, it would garble titles and paths, and hide nothing."""
+    assert secrets_of({"DATABASE_URL": url}) == hidden

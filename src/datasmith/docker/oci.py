@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from datasmith.errors import ContainerError
 from datasmith.tar_members import DAMAGE, open_tar
@@ -24,6 +24,8 @@ REF_NAME = "org.opencontainers.image.ref.name"
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _COMPRESSION = 6
 _PART = 1 << 20
+_MOST_DOCUMENT = 16 << 20
+"""Bytes of a manifest that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,38 @@ def read_saved(archive: Path, layout: OciLayout, name: str) -> Manifest:
     except (*DAMAGE, KeyError, TypeError) as error:
         raise ContainerError(f"the saved image cannot be read: {type(error).__name__}: {error}") from error
     return layout.finish(name, config, layers, {})
+
+
+def is_saved_as(archive: Path, digest: str, config: str) -> bool:
+    """Whether `digest` is the id of the image that `docker save` wrote with this configuration.
+
+    It is the configuration's; in Docker's containerd store that of a manifest which names it, or of an index over that.
+    """
+    asked, seen = [digest], set[str]()
+    with open_tar(archive) as tar:
+        while asked:
+            name = asked.pop()
+            if name == config:
+                return True
+            said = None if name in seen else _document(tar, name)
+            seen.add(name)
+            if said is not None:
+                asked += [_digest_of(said.get("config")), *map(_digest_of, said.get("manifests") or [])]
+    return False
+
+
+def _digest_of(descriptor: object) -> str:
+    return str(descriptor.get("digest", "")) if isinstance(descriptor, dict) else ""
+
+
+def _document(tar: tarfile.TarFile, digest: str) -> dict[str, Any] | None:
+    """The manifest or index of a saved archive with this digest; None where there is none, or other bytes."""
+    try:
+        data = _member(tar, f"blobs/{digest.replace(':', '/', 1)}").read(_MOST_DOCUMENT)
+        said = json.loads(data)
+    except (*DAMAGE, KeyError, ValueError):
+        return None
+    return said if isinstance(said, dict) and f"sha256:{hashlib.sha256(data).hexdigest()}" == digest else None
 
 
 def _member(tar: tarfile.TarFile, name: str) -> IO[bytes]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from datasmith.docker.cli_command import Cli
 from datasmith.docker.engine import ImageRef
 from datasmith.docker.layers import LayerStore
-from datasmith.docker.oci import Manifest, OciLayout, read_saved
+from datasmith.docker.oci import Manifest, OciLayout, is_saved_as, read_saved
 from datasmith.docker.oci_trees import save_layers
 from datasmith.errors import ContainerError
 
@@ -41,7 +41,7 @@ def _saved(settings: "Settings", image: ImageRef, layout: OciLayout, name: str) 
         form = ["--format", "docker-archive"] if image.engine == "podman" else []
         cli.ask(["save", *form, "--output", archive, image.digest], timeout=_SAVE_S)
         manifest = read_saved(archive, layout, name)
-    found = manifest.blobs[0].digest
-    if found != image.digest:
-        raise ContainerError(f"{image.engine} saved another image: {found}, not {image.digest}")
+        found = manifest.blobs[0].digest
+        if not is_saved_as(archive, image.digest, found):
+            raise ContainerError(f"{image.engine} saved another image: {found}, not {image.digest}")
     return manifest

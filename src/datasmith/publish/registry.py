@@ -26,6 +26,8 @@ _ACCEPT = ", ".join((MANIFEST, INDEX, "application/vnd.docker.distribution.manif
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 _BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+_ELSEWHERE = frozenset({301, 302, 303, 307, 308})
+"""Where a blob lies in another place, such as an object store; it is not asked: our login is not for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +97,11 @@ class Registry:
         return answer.content
 
     def has(self, repository: str, blob: Descriptor) -> bool:
-        """Whether a blob is there, whole."""
+        """Whether a blob is there, whole; a registry that says where it lies instead has it."""
         answer = self._ask("HEAD", f"/v2/{repository}/blobs/{blob.digest}")
-        if answer.status_code not in {200, 404}:
+        if answer.status_code not in {200, 404, *_ELSEWHERE}:
             raise self._unexpected(answer, blob.digest)
-        return answer.status_code == 200
+        return answer.status_code != 404
 
     def put_manifest(self, repository: str, reference: str, data: bytes, descriptor: Descriptor) -> None:
         """Put a manifest under a tag or its digest, and see that the registry has it under that digest.

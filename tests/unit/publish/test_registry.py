@@ -180,6 +180,21 @@ def test_the_place_of_an_upload_elsewhere_gets_no_credentials(tmp_path: Path) ->
     assert seen["POST registry.example.org"] and seen["PATCH storage.example.net"] is None
 
 
+@pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
+def test_a_blob_that_lies_elsewhere_is_there(tmp_path: Path, code: int) -> None:
+    """Registries with an object store behind them say where a blob lies; nobody else is asked, nothing is sent."""
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(f"{request.method} {request.url.host}")
+        return httpx2.Response(code, headers={"Location": "https://storage.example.net/blob"})
+
+    blob, path = some_blob(tmp_path, 1000, 5)
+    http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    assert not Registry("https://registry.example.org", Login("u", "p"), http, NO_PAUSES).put_blob("a/b", blob, path)
+    assert asked == ["HEAD registry.example.org"]
+
+
 def _answering(ranges: Iterator[str], asked: list[str]) -> httpx2.Client:
     """A registry without the blob that takes every part, and says of each that these bytes have arrived."""
 
