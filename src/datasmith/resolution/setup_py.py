@@ -1,16 +1,16 @@
 """Read a setup.py without running it: constants, names, and sums of them; anything computed is unknown."""
 
 import ast
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+
+from datasmith.resolution.bindings import imported_as, is_setup, locals_around, unsteady
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 
 MAX_CHARACTERS = 1_000_000
 MOST_MADE = 10_000_000
 """Characters and items of all values that are put together of others: a sum may double what it is made of."""
-_CHANGING_METHODS = ("append", "extend", "update", "insert", "remove", "pop", "setdefault")
 _EXTENSION_CALLS = {"Extension", "cythonize", "Pybind11Extension", "RustExtension", "mypycify", "add_extension"}
 
 
@@ -45,6 +45,7 @@ def _weight(value: Value) -> int:
 class SetupCall:
     """The static keywords of the first call of setup(); `computed` names the keywords whose values are not static.
 
+    "**" among them stands for any keyword: of a computed table, or of a file in which no call is found.
     `imports` are the top-level modules that the file imports, in order: what has to be there to run it.
     """
 
@@ -91,50 +92,39 @@ def read_setup_py(text: str) -> SetupCall:
 
 
 def _read_module(module: ast.Module) -> SetupCall:
+    imported = imported_as(module)
+    calls = (node for node in ast.walk(module) if isinstance(node, ast.Call) and is_setup(node.func, imported))
+    call = next(calls, None)
+    if call is None:
+        return SetupCall({}, frozenset({"**"}), _imports(module), _builds_extensions(module, {}, frozenset()))
     names = _assignments(module)
-    call = next(_setup_calls(module), None)
-    keywords, computed = _read_keywords(call, names) if call else ({}, frozenset())
+    for name in locals_around(module, call):
+        names.pop(name, None)
+    keywords, computed = _read_keywords(call, names)
     return SetupCall(keywords, computed, _imports(module), _builds_extensions(module, keywords, computed))
 
 
 def _assignments(module: ast.Module) -> _Names:
-    """Static module-level names; one that is bound twice, or in a branch, is unknown."""
-    names = _Names()
-    twice: set[str] = set()
-    top = {id(node) for node in module.body}
-    for node in _module_level(module):
-        for target, value in _bindings(node):
-            if target in names or id(node) not in top:
-                twice.add(target)
-            try:
-                names[target] = _evaluate(value, names) if value is not None else None
-            except _Unknown:
-                twice.add(target)
-    for name in twice & names.keys():
-        del names[name]
+    """Static module-level names that still are what they were assigned where setup() is called."""
+    names, changed = _Names(), unsteady(module)
+    for target, value in _plain_assignments(module):
+        if target in changed.rebound:
+            continue
+        try:
+            content = _evaluate(value, names)
+        except _Unknown:
+            continue
+        if target not in changed.mutated or not isinstance(content, list | dict):
+            names[target] = content
     return names
 
 
-def _module_level(module: ast.Module) -> Iterator[ast.AST]:
-    """Every node outside functions and classes, outermost first."""
-    waiting: deque[ast.AST] = deque(module.body)
-    while waiting:
-        node = waiting.popleft()
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
-
-
-def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            base = target.value if isinstance(target, ast.Subscript) else target
-            if isinstance(base, ast.Name):
-                yield base.id, node.value if base is target else None
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign) and isinstance(node.target, ast.Name):
-        yield node.target.id, node.value if isinstance(node, ast.AnnAssign) else None
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
-        yield from [(node.func.value.id, None)] if node.func.attr in _CHANGING_METHODS else []
+def _plain_assignments(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for node in module.body:
+        if isinstance(node, ast.Assign):
+            yield from ((target.id, node.value) for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            yield node.target.id, node.value
 
 
 def _evaluate(node: ast.expr, names: _Names) -> Value:
@@ -230,14 +220,6 @@ def _read_keywords(call: ast.Call, names: _Names) -> tuple[dict[str, Value], fro
         elif isinstance(content, dict):
             keywords |= content
     return keywords, frozenset(computed)
-
-
-def _setup_calls(module: ast.Module) -> Iterator[ast.Call]:
-    for node in ast.walk(module):
-        if isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            if name == "setup":
-                yield node
 
 
 def _imports(module: ast.Module) -> tuple[str, ...]:

@@ -34,7 +34,27 @@ def test_nothing_is_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    ["R.append('b')", "R += ['b']", "if True:\n    R = ['b']", "R = f()", "R[0] = 'b'", "for R in []: pass\nR = f()"],
+    [
+        "R.append('b')",
+        "R += ['b']",
+        "if True:\n    R = ['b']",
+        "R = f()",
+        "R[0] = 'b'",
+        "for R in []: pass",
+        "with f() as R: pass",
+        "R, V = f()",
+        "(R := f())",
+        "from pins import R",
+        "del R[0]",
+        "Q = R\nQ.append('b')",
+        "Q = [R]\nQ[0].append('b')",
+        "for Q in (R, []):\n    Q.append('b')",
+        "add = R.append\nadd('b')",
+        "def f():\n    R.append('b')\nf()",
+        "def f():\n    global R\n    R = ['b']\nf()",
+        "def add(to):\n    to.append('b')\nadd(R)",
+        "from tools import add\nadd(R)",
+    ],
 )
 def test_a_name_that_changes_is_not_known(change: str) -> None:
     """Half a list would be a wrong list."""
@@ -43,10 +63,75 @@ def test_a_name_that_changes_is_not_known(change: str) -> None:
     assert "install_requires" in call.computed
 
 
-def test_a_function_of_the_file_may_use_the_same_name() -> None:
-    """Local variables are other variables."""
-    call = read_setup_py("R = ['a']\ndef f():\n    R = []\n    return R\nsetup(install_requires=R)\n")
-    assert call.lines("install_requires") == ("a",)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "K = dict(install_requires=['a'])\nK['install_requires'].append('b')\nsetup(**K)",
+        "E = {'test': ['a']}\nE['test'].append('b')\nsetup(install_requires=[], extras_require=E)",
+        "E = {'test': ['a']}\nT = E['test']\nT += ['b']\nsetup(install_requires=[], extras_require=E)",
+        "R = ['a']\nR.append('b')\nQ = R + ['c']\nsetup(install_requires=Q)",
+        "K = {}\nexec(open('about.py').read(), K)\nsetup(**K)",
+    ],
+)
+def test_what_is_made_of_something_that_changes_is_not_known(text: str) -> None:
+    """A list inside a table, a table with such a list, a sum of it."""
+    call = read_setup_py(text)
+    assert not call.lines("install_requires") and not call.table("extras_require")
+    assert call.computed & {"install_requires", "extras_require", "**"}
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "def main():\n    R = ['b', 'c']\n    {}\nmain()",
+        "def main(R):\n    {}\nmain(['z'])",
+        "[{} for R in lists]",
+        "(lambda R: {})(['z'])",
+    ],
+)
+def test_a_name_that_is_local_to_the_call_is_not_the_modules(around: str) -> None:
+    """The function around setup() binds it anew."""
+    call = read_setup_py("R = ['old']\n" + around.format("setup(name='x', install_requires=R)"))
+    assert call.lines("install_requires") == ()
+    assert call.computed == {"install_requires"}
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "def f():\n    R = []\n    return R",
+        "def f(R):\n    return R",
+        "Q = [R for R in lists]",
+        "Q = R[:]\nQ.append('b')",
+        "Q = list(R)\nQ.append('b')",
+        "E = {}\nE['all'] = R + ['t']\nE['all'].extend(R)",
+        "E = {}\nE['run'] = R\nE['test'] = ['t']",
+        "print(' '.join(R))",
+    ],
+)
+def test_what_leaves_a_list_alone_leaves_it_known(between: str) -> None:
+    """Local variables are other variables, copies other lists, and a table takes no part of what is put into it."""
+    call = read_setup_py(f"R = ['a']\n{between}\nsetup(install_requires=R)\n")
+    assert (call.lines("install_requires"), call.computed) == (("a",), frozenset())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import logging\nlogging.setup(level=3)\nfrom setuptools import setup\nsetup(name='x')",
+        "import setuptools as st\nst.setup(name='x')",
+        "from setuptools import setup as real\nreal(name='x')",
+        "from numpy.distutils import core\nK = {'name': 'x'}\ncore.setup(**K)",
+    ],
+)
+def test_setup_is_that_of_a_build_tool(text: str) -> None:
+    """By whatever name it was imported; a method of something else that is called the same is none."""
+    assert read_setup_py(text).keywords == {"name": "x"}
+
+
+def test_a_file_without_the_call_computes_it() -> None:
+    """Somebody else makes it."""
+    assert read_setup_py("from tools import main\nmain(install_requires=['a'])").computed == {"**"}
 
 
 def test_a_table_of_keywords_is_read() -> None:
