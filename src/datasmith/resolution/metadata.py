@@ -39,8 +39,8 @@ UNKNOWN_VERSION = "0.0.0.dev0"
 class ProjectMetadata:
     """A project as its own files describe it; requirement lists as written.
 
-    `dependencies_known` is False where they are computed by code, which is not run. `setup_imports` are the modules
-    setup.py imports; `notes` are remarks for the log.
+    `dependencies_known` is False where they are computed by code, which is not run, or stand in a file that was not
+    read. `setup_imports` are the modules setup.py imports; `notes` are remarks for the log.
     """
 
     root: str
@@ -154,13 +154,15 @@ def _read(tree: SourceTree, root: str) -> _Files:
 def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
     toml, cfg, py = files.toml, files.cfg, files.py
     name = files.name or repository.split("/")[-1]
-    dependencies, known = _dependencies(files)
+    dependencies, known = _dependencies(tree, files)
     notes = [problem for problem in (toml.problem, cfg.problem) if problem]
     extras = _extras(files)
     if groups.is_too_long([dependencies, *extras.values(), *toml.groups.values()], name, extras):
         extras = {}
         notes.append(f"the extras cannot be read: they have more than {groups.MOST_LINES} lines")
-    if not known:
+    if unread := [path for path in _dependency_files(files) if path not in tree.texts]:
+        notes.append(f"the dependencies stand in {', '.join(unread)}, which is not in the tree, or not read")
+    elif not known:
         notes.append("the dependencies are computed by the build, which is not run here")
     return ProjectMetadata(
         root=files.root,
@@ -196,13 +198,13 @@ def _static_version(text: str) -> str:
         return ""
 
 
-def _dependencies(files: _Files) -> tuple[tuple[str, ...], bool]:
+def _dependencies(tree: SourceTree, files: _Files) -> tuple[tuple[str, ...], bool]:
     """The run-time requirements, and whether they are known without running code."""
     if files.toml.dependencies is not None:
         return files.toml.dependencies, True
-    named = files.toml.files.get("dependencies", ()) or files.cfg.files.get("dependencies", ())
-    if named:
-        return _file_lines(files.root, named), True
+    if named := _dependency_files(files):
+        read = tuple(f"-r {path}" for path in named if path in tree.texts)
+        return read, len(read) == len(named)
     if files.cfg.dependencies is not None:
         return files.cfg.dependencies, True
     listed = files.py.lines("install_requires")
@@ -218,14 +220,19 @@ def _extras(files: _Files) -> dict[str, tuple[str, ...]]:
     extras |= files.toml.extras
     for field_name, names in {**files.cfg.files, **files.toml.files}.items():
         if field_name.startswith("optional-dependencies."):
-            extras[field_name.split(".", 1)[1]] = _file_lines(files.root, names)
+            extras[field_name.split(".", 1)[1]] = tuple(f"-r {path}" for path in _paths(files.root, names))
     return extras
 
 
-def _file_lines(root: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Requirement lines of files; those that a file includes are pointed to, so that the reader follows them."""
-    paths = [posixpath.normpath(posixpath.join(root, name)) for name in names]
-    return tuple(f"-r {path}" for path in paths)
+def _dependency_files(files: _Files) -> tuple[str, ...]:
+    """The files that hold the run-time requirements, where the metadata names some."""
+    if files.toml.dependencies is not None:
+        return ()
+    return _paths(files.root, files.toml.files.get("dependencies", ()) or files.cfg.files.get("dependencies", ()))
+
+
+def _paths(root: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(posixpath.normpath(posixpath.join(root, name)) for name in names)
 
 
 def _build_requires(files: _Files) -> tuple[str, ...]:

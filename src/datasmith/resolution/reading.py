@@ -7,7 +7,7 @@ from datasmith.resolution import imports, native
 from datasmith.resolution.conda import is_environment_file
 from datasmith.resolution.layout import METADATA_FILES, is_product
 from datasmith.resolution.metadata import is_changelog
-from datasmith.resolution.requirements import is_requirements_file
+from datasmith.resolution.requirements import is_requirements_file, may_be_named
 
 _PYTEST_FILES = re.compile(r"(?:.*/)?(?:pytest\.ini|tox\.ini)")
 MAX_FILES = 3000
@@ -23,7 +23,7 @@ def texts_to_read(paths: Iterable[str]) -> tuple[str, ...]:
 def _rank(path: str) -> int | None:
     if path.rsplit("/", 1)[-1] in METADATA_FILES or is_requirements_file(path) or is_environment_file(path):
         return 0
-    if _PYTEST_FILES.fullmatch(path) or is_changelog(path):
+    if _PYTEST_FILES.fullmatch(path) or is_changelog(path) or may_be_named(path):
         return 1
     if imports.is_scanned(path):
         return 2

@@ -17,6 +17,10 @@ Origin = Literal["runtime", "build", "runner", "tests", "benchmarks", "asv", "im
 MAX_CHARACTERS = 1_000_000
 
 _FILE_NAME = re.compile(r"(?:[\w.]+[-_])?(?:requirements|constraints)(?:[-_.][\w.-]+)?\.txt", re.IGNORECASE)
+_WORDS = r"(?:req(?:uire(?:ment)?)?s?|dep(?:endenc(?:y|ie))?s?)"
+_NAMED_BY_METADATA = re.compile(
+    rf"(?:.*/)?(?:(?:[\w.-]*[-_.])?{_WORDS}(?:[-_.][\w.-]+)?|{_WORDS}/[\w.-]+)\.(?:txt|in|pip)", re.IGNORECASE
+)
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _LINE_OPTION = re.compile(r"\s--(?:hash|global-option|config-settings?)[= ].*$")
 _INCLUDE = re.compile(r"(?:-r|--requirement)[= ]?\s*(\S+)")
@@ -27,8 +31,8 @@ _URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
 _OPTION_REASONS = {
     "-e": "an editable path is not a release",
     "--editable": "an editable path is not a release",
-    "-r": "the included file is not in the tree",
-    "--requirement": "the included file is not in the tree",
+    "-r": "the included file is not in the tree, or not read",
+    "--requirement": "the included file is not in the tree, or not read",
     "-c": "the commit's date is the constraint",
     "--constraint": "the commit's date is the constraint",
 }
@@ -78,6 +82,11 @@ def is_requirements_file(path: str) -> bool:
     if posixpath.basename(posixpath.dirname(path)).lower() == "requirements" and path.endswith(".txt"):
         return True
     return _FILE_NAME.fullmatch(posixpath.basename(path)) is not None
+
+
+def may_be_named(path: str) -> bool:
+    """True for what metadata calls the files of its dependencies, too: reqs.txt, requirements/base.in, deps.txt."""
+    return _NAMED_BY_METADATA.fullmatch(path) is not None
 
 
 def read_line(line: str) -> Reading:

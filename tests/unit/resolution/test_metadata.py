@@ -47,6 +47,25 @@ def test_computed_dependencies_are_said_to_be_unknown() -> None:
     assert "computed by the build" in found.notes[0]
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {
+            "pyproject.toml": '[project]\nname = "x"\ndynamic = ["dependencies"]\n'
+            '[tool.setuptools.dynamic]\ndependencies = {file = ["needed"]}\n'
+        },
+        {"setup.cfg": "[metadata]\nname = x\n[options]\ninstall_requires = file: needed\n"},
+    ],
+)
+def test_dependencies_in_a_file_are_known_where_it_was_read(texts: dict[str, str]) -> None:
+    """Else they are not, whatever the tree holds, and the remark names the file."""
+    read = read_metadata(tree(texts | {"needed": "numpy"}), "o/x")
+    assert (read.dependencies, read.dependencies_known, read.notes) == (("-r needed",), True, ())
+    unread = read_metadata(tree(texts, "needed"), "o/x")
+    assert (unread.dependencies, unread.dependencies_known) == ((), False)
+    assert unread.notes == ("the dependencies stand in needed, which is not in the tree, or not read",)
+
+
 def test_the_project_may_lie_in_a_directory() -> None:
     """A tree whose root only configures tools has its project where the metadata is, or where the install goes."""
     files = {

@@ -89,6 +89,13 @@ def test_dynamic_files_are_followed() -> None:
     assert by_origin(wanted({"pyproject.toml": text, "reqs.in": "numpy>1\n"}), "runtime") == ["numpy>1"]
 
 
+def test_a_file_that_was_not_read_leaves_it_to_requirements_txt() -> None:
+    """No untrue word of what is in the tree."""
+    text = '[project]\nname = "p"\n[tool.setuptools.dynamic]\ndependencies = {file = "needed"}\n'
+    found = wanted({"pyproject.toml": text, "requirements.txt": "numpy\n"}, "needed")
+    assert (by_origin(found, "runtime"), found.dropped) == (["numpy"], ())
+
+
 def test_guesses_come_last_and_only_for_what_nobody_declares() -> None:
     """Imports of benchmarks and setup.py, and plugins that pytest's options ask for."""
     found = wanted(

@@ -23,6 +23,14 @@ def test_metadata_comes_first_and_the_rest_is_bounded() -> None:
     assert not {"pkg/core.py", "README.md"} & set(chosen)
 
 
+def test_files_that_metadata_may_name_are_read() -> None:
+    """Called as such files are; a text of any other name is not."""
+    named = ["deps.txt", "requirements.in", "requirements/base.in", "reqs/run.txt", "install-requires.txt"]
+    assert texts_to_read([*named, "notes.txt", "pkg/base.in", "data/frequencies.txt", "depth.in"]) == tuple(
+        sorted(named)
+    )
+
+
 def test_sources_of_the_product_are_read_those_of_tests_are_not() -> None:
     """What they include tells which system libraries the build needs."""
     assert texts_to_read(["src/a.c", "tests/b.c"]) == ("src/a.c",)
