@@ -102,11 +102,12 @@ def build_names(needs: Iterable[Need]) -> tuple[str, ...]:
 
 def _runtime(tree: SourceTree, metadata: ProjectMetadata) -> Reading:
     """Declared dependencies; where code computes them, the project's requirements.txt is the next best statement."""
-    reading = read_lines(groups.expand(metadata.dependencies, metadata.name, metadata.extras), tree.texts)
+    lines = groups.expand(metadata.dependencies, metadata.name, metadata.extras)
+    reading = read_lines(lines, tree.texts, keep_names=True)
     path = posixpath.normpath(posixpath.join(metadata.root, "requirements.txt"))
     if metadata.dependencies_known or path not in tree.texts:
         return reading
-    return reading + read_lines([f"-r {path}"], tree.texts)
+    return reading + read_lines([f"-r {path}"], tree.texts, keep_names=True)
 
 
 def backend_needs(backend: str) -> tuple[str, ...]:

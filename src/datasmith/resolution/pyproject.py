@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from packaging.version import InvalidVersion, Version
+from datasmith.resolution.poetry_versions import poetry_specifier
 
 Toml = Mapping[str, object]
 _EMPTY: Toml = {}
@@ -74,31 +74,6 @@ def read_pyproject(text: str) -> Pyproject:
         tools=tuple(sorted(tool)),
         pytest_options=_pytest_options(tool),
     )
-
-
-def poetry_specifier(constraint: object) -> str:
-    """Poetry's "^1.2", "~1.2", "1.2" and "*" as a PEP 440 specifier; others are returned as written."""
-    if not isinstance(constraint, str):
-        return ""
-    return ",".join(filter(None, (_poetry_clause(part.strip()) for part in constraint.split(","))))
-
-
-def _poetry_clause(clause: str) -> str:
-    if clause in ("", "*"):
-        return ""
-    if clause[0] not in "^~" or clause.startswith("~="):
-        return f"=={clause}" if clause[0].isdigit() else clause.replace(" ", "")
-    text = clause.lstrip("^~ ")
-    try:
-        release = Version(text.removesuffix(".*")).release
-    except InvalidVersion:
-        return clause
-    if clause[0] == "~":
-        keep = min(2, len(release))
-    else:
-        keep = next((index + 1 for index, part in enumerate(release) if part), len(release))
-    above = (*release[: keep - 1], release[keep - 1] + 1)
-    return f">={text},<{'.'.join(map(str, above))}"
 
 
 def _dependencies(project: Toml, poetry: Toml, flit: Toml) -> tuple[str, ...] | None:

@@ -27,6 +27,7 @@ _INCLUDE = re.compile(r"(?:-r|--requirement)[= ]?\s*(\S+)")
 _CONDA = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s*=\s*([0-9][\w.]*)(\.\*|\*)?(?:=\S+)?")
 _CONDA_COLUMNS = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s+([0-9][\w.]*?)(\.\*|\*)?(?:\s+\S+)?")
 """Name, version and build as conda prints them."""
+_NAME_BEFORE_BOUNDS = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(\[[\w,\s.-]*])?\s*(?:[<>=!~^(;|*]|$)")
 _URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
 _OPTION_REASONS = {
     "-e": "an editable path is not a release",
@@ -89,10 +90,11 @@ def may_be_named(path: str) -> bool:
     return _NAMED_BY_METADATA.fullmatch(path) is not None
 
 
-def read_line(line: str) -> Reading:
+def read_line(line: str, *, keep_name: bool = False) -> Reading:
     """Read one line; an empty line and a comment give nothing.
 
-    Options are never taken for names. A URL cannot be capped at a date, so its name alone stays where it has one.
+    Options are never taken for names. A URL cannot be capped at a date, so its name alone stays where it has one; with
+    `keep_name` also that of a requirement whose bounds cannot be read.
     """
     text = _LINE_OPTION.sub("", _COMMENT.sub("", line)).strip().removeprefix("pip+").strip()
     if not text:
@@ -107,11 +109,17 @@ def read_line(line: str) -> Reading:
     try:
         return Reading((str(Requirement(text)),))
     except InvalidRequirement as error:
-        return _drop(text, "not a requirement: " + str(error).splitlines()[0])
+        reason = "not a requirement: " + str(error).splitlines()[0]
+        name = _NAME_BEFORE_BOUNDS.match(text) if keep_name else None
+        if name:
+            return Reading((name[1] + (name[2] or ""),)) + _drop(text, f"{reason}; its name alone stays")
+        return _drop(text, reason)
 
 
-def read_lines(lines: Iterable[str], texts: Mapping[str, str] | None = None, folder: str = "") -> Reading:
-    """Read several lines; one that cannot be read never costs its siblings.
+def read_lines(
+    lines: Iterable[str], texts: Mapping[str, str] | None = None, folder: str = "", *, keep_names: bool = False
+) -> Reading:
+    """Read several lines; one that cannot be read never costs its siblings, nor with `keep_names` its own name.
 
     A "-r FILE" (relative to `folder`) is replaced by the lines of that file where `texts` holds it, each file once.
     """
@@ -122,7 +130,7 @@ def read_lines(lines: Iterable[str], texts: Mapping[str, str] | None = None, fol
         include = _INCLUDE.match(line.strip())
         target = posixpath.normpath(posixpath.join(place, include[1])) if include else ""
         if texts is None or target not in texts:
-            total += read_line(line)
+            total += read_line(line, keep_name=keep_names)
         elif target not in seen:
             seen.add(target)
             waiting = [(inner, posixpath.dirname(target)) for inner in _joined(texts[target])] + waiting

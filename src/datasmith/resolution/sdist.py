@@ -76,7 +76,7 @@ def read_sdist(name: str, version: str, file_name: str, data: bytes) -> SourceRe
     return SourceRelease(
         name=name,
         version=version,
-        requires=read_lines(requires, tree.texts).requirements,
+        requires=read_lines(requires, tree.texts, keep_names=True).requirements,
         build_requires=tuple(dict.fromkeys(read_lines(build, tree.texts).requirements)),
         compiled=compiled,
         apt_packages=apt_packages(tree, metadata, compiled, ()),

@@ -4,6 +4,8 @@ import configparser
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from packaging.markers import InvalidMarker, Marker
+
 
 @dataclass(frozen=True, slots=True)
 class SetupCfg:
@@ -42,9 +44,9 @@ def read_setup_cfg(text: str) -> SetupCfg:
         name=metadata.get("name", ""),
         version=metadata.get("version", ""),
         requires_python=options.get("python_requires", metadata.get("requires-python", "")),
-        dependencies=None if install is None or install.startswith("file:") else _lines(install),
-        setup_requires=_lines(options.get("setup_requires", "")),
-        extras={name: _lines(value) for name, value in listed.items()},
+        dependencies=None if install is None or install.startswith("file:") else _requirements(install),
+        setup_requires=_requirements(options.get("setup_requires", "")),
+        extras={name: _requirements(value) for name, value in listed.items()},
         files=_files(install or "", extras),
         modules=(*(() if "find" in packages else _words(packages)), *_words(options.get("py_modules", ""))),
         package_roots=_roots(parser, options),
@@ -74,8 +76,29 @@ def _section(parser: configparser.ConfigParser, name: str) -> dict[str, str]:
 
 
 def _lines(value: str) -> tuple[str, ...]:
-    """One item a line; setuptools also allows a single line with semicolons, which a marker's would be taken for."""
     return tuple(line.strip() for line in value.splitlines() if line.strip())
+
+
+def _requirements(value: str) -> tuple[str, ...]:
+    """One a line; a single line may hold several between semicolons, as in setuptools, but a marker is none."""
+    lines = _lines(value)
+    if len(lines) != 1:
+        return lines
+    found = list[str]()
+    for part in lines[0].split(";"):
+        if found and _is_marker(part):
+            found[-1] += f";{part}"
+        else:
+            found.append(part)
+    return tuple(part.strip() for part in found if part.strip())
+
+
+def _is_marker(text: str) -> bool:
+    try:
+        Marker(text.strip())
+    except InvalidMarker:
+        return False
+    return True
 
 
 def _words(value: str) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from datasmith.resolution.sdist import read_sdist
 
 MOST_VERSIONS = 8
 """Of one project, the newest so many in the range that a refusal names are read at a time."""
-FORMAT = "1"
+FORMAT = "2"
 """Of what is kept about an archive; another number is read anew."""
 
 _TERM = r"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?(?:(?:[<>=!~]=?=?[^\s,]+)(?:,[<>=!~]=?=?[^\s,]+)*)?"

@@ -96,6 +96,14 @@ def test_a_file_that_was_not_read_leaves_it_to_requirements_txt() -> None:
     assert (by_origin(found, "runtime"), found.dropped) == (["numpy"], ())
 
 
+def test_no_runtime_name_is_lost() -> None:
+    """A bound that cannot be read goes; what tests want may go as a whole."""
+    text = '[project]\nname = "p"\ndependencies = ["pytz>=2011k"]\noptional-dependencies.test = ["nose>=1x"]\n'
+    found = wanted({"pyproject.toml": text})
+    assert (by_origin(found, "runtime"), by_origin(found, "tests")) == (["pytz"], [])
+    assert {item.requirement for item in found.dropped} == {"pytz>=2011k", "nose>=1x"}
+
+
 def test_guesses_come_last_and_only_for_what_nobody_declares() -> None:
     """Imports of benchmarks and setup.py, and plugins that pytest's options ask for."""
     found = wanted(

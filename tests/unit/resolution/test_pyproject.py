@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasmith.resolution.pyproject import poetry_specifier, read_pyproject
+from datasmith.resolution.pyproject import read_pyproject
 
 
 def test_a_standard_project_is_read() -> None:
@@ -71,22 +71,6 @@ def test_poetry_tables_become_pep_508() -> None:
     )
     assert found.extras == {"bench": ("tqdm",)}
     assert found.groups == {"test": ("pytest>=7",), "dev": ("black==22.1",)}
-
-
-@pytest.mark.parametrize(
-    ("constraint", "specifier"),
-    [
-        ("^0.3", ">=0.3,<0.4"),
-        ("^0.0.3", ">=0.0.3,<0.0.4"),
-        ("~1", ">=1,<2"),
-        ("*", ""),
-        (">=1, <2", ">=1,<2"),
-        ("~=1.4", "~=1.4"),
-    ],
-)
-def test_poetry_versions(constraint: str, specifier: str) -> None:
-    """A caret keeps the first part that is not zero, a tilde the first two."""
-    assert poetry_specifier(constraint) == specifier
 
 
 def test_dynamic_dependencies_point_to_their_files() -> None:

@@ -70,6 +70,23 @@ def test_an_unreadable_line_does_not_cost_its_siblings() -> None:
     assert "not a requirement" in reading.dropped[0].reason
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("pytz >= 2011k", "pytz"),
+        ("numpy>=1.2<2", "numpy"),
+        ("pandas[test] ^1", "pandas[test]"),
+        ("six; py == 3", "six"),
+    ],
+)
+def test_a_name_may_stay_of_what_cannot_be_read(line: str, name: str) -> None:
+    """Where it is needed, with the reason for what was lost; prose has none."""
+    kept = read_lines([line, "this is !! none", "-e ."], keep_names=True)
+    assert kept.requirements == (name,)
+    assert kept.dropped[0].requirement == line and kept.dropped[0].reason.endswith("its name alone stays")
+    assert read_line(line).requirements == ()
+
+
 def test_a_url_keeps_its_name_and_says_what_was_lost() -> None:
     """The release of the same name stands in for something that no date can cap."""
     reading = read_line('foo[x] @ git+https://example.org/foo.git ; python_version > "3"')

@@ -50,6 +50,11 @@ def test_the_egg_info_goes_before_setup_py() -> None:
     )
 
 
+def test_a_name_stays_where_its_bound_cannot_be_read() -> None:
+    """Releases of their day were allowed to write such bounds."""
+    assert read({"setup.py": "setup(install_requires=['pytz >= 2011k'])"}).requires == ("pytz",)
+
+
 def test_an_egg_info_without_requirements_means_none() -> None:
     """Setuptools leaves the file out where there is nothing to write."""
     assert read({"setup.py": "setup(install_requires=compute())", "x.egg-info/PKG-INFO": ""}).requires == ()

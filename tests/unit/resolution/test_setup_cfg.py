@@ -32,6 +32,17 @@ addopts = --cov=c %d
     assert found.pytest_options == "--cov=c %d"
 
 
+def test_a_single_line_may_hold_several() -> None:
+    """Between semicolons, as setuptools reads it; what follows one as a marker stays with its requirement."""
+    found = read_setup_cfg(
+        "[options]\ninstall_requires = numpy; scipy>=1; python_version > '3' ;six\nsetup_requires = a; os_name == 'x'\n"
+        "tests_require =\n    b; c\n    d\n[options.extras_require]\nio = e; f\n"
+    )
+    assert found.dependencies == ("numpy", "scipy>=1; python_version > '3'", "six")
+    assert found.setup_requires == ("a; os_name == 'x'",)
+    assert found.extras == {"io": ("e", "f"), "test": ("b; c", "d")}
+
+
 def test_file_directives_point_to_files() -> None:
     """They are not taken for requirements."""
     found = read_setup_cfg("[options]\ninstall_requires = file: requirements.txt, more.txt\n")
