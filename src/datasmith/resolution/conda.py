@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import yaml
 
+from datasmith.resolution.requirements import from_conda
+
 MAX_CHARACTERS = 200_000
 MOST_ALIASES = 100
 """An alias makes more of a file than it is long: what it stands for is read again."""
@@ -52,7 +54,10 @@ def nearest(paths: Iterable[str]) -> str | None:
 
 
 def read_environment(text: str) -> tuple[str, ...]:
-    """The lines of conda's and of pip's list, as written; a file that is unreadable or over a limit lists nothing."""
+    """The lines of conda's list, by their names on PyPI, and of pip's list, as written.
+
+    A file that is unreadable or over a limit lists nothing.
+    """
     if len(text) > MAX_CHARACTERS:
         return ()
     try:
@@ -63,7 +68,7 @@ def read_environment(text: str) -> tuple[str, ...]:
     found = list[str]()
     for item in listed if isinstance(listed, list) else ():
         if isinstance(item, str):
-            found.append(item)
+            found.append(from_conda(item))
         elif isinstance(item, dict):
             further = item.get("pip")
             found += [line for line in further if isinstance(line, str)] if isinstance(further, list) else []

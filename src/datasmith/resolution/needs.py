@@ -16,6 +16,7 @@ from datasmith.resolution.requirements import (
     Need,
     Origin,
     Reading,
+    from_conda,
     is_requirements_file,
     read_lines,
     requirement_name,
@@ -74,7 +75,7 @@ def collect(tree: SourceTree, metadata: ProjectMetadata, hints: AsvHints) -> Wan
     lists = _lists(tree, metadata)
     for origin, reading in _chosen(lists):
         add(origin, reading)
-    add("asv", read_lines(hints.requirements))
+    add("asv", read_lines(map(from_conda, hints.requirements)))
     declared = {need.name for need in found}
     elsewhere = _by_name(lists)
     for name in dict.fromkeys(_guesses(tree, metadata)):

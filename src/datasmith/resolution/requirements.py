@@ -159,6 +159,13 @@ def unique(needs: Iterable[Need]) -> tuple[Need, ...]:
     return tuple(first.values())
 
 
+def from_conda(line: str) -> str:
+    """A line of conda's with the name that its distribution has on PyPI; a channel before it is left as it is."""
+    name = re.match(r"[\w.-]*", line)
+    word = name[0] if name else ""
+    return _CONDA_NAMES.get(word.lower(), word) + line[len(word) :]
+
+
 def _read_url(text: str) -> Reading:
     match = _URL.match(text)
     if not match:
@@ -169,15 +176,9 @@ def _read_url(text: str) -> Reading:
 
 def _read_conda(text: str, match: re.Match[str] | None) -> Reading:
     if not match:
-        return read_line(_conda_name(text.split("::", 1)[1]))
+        return read_line(from_conda(text.split("::", 1)[1]))
     name, version, _star = match.groups()
-    return read_line(f"{_conda_name(name)}=={version.rstrip('.')}.*")
-
-
-def _conda_name(text: str) -> str:
-    name = re.match(r"[\w.-]*", text)
-    word = name[0] if name else ""
-    return _CONDA_NAMES.get(word.lower(), word) + text[len(word) :]
+    return read_line(f"{from_conda(name)}=={version.rstrip('.')}.*")
 
 
 def _drop(text: str, reason: str) -> Reading:

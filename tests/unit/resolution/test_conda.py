@@ -32,6 +32,16 @@ def test_both_lists_are_read() -> None:
     assert reading.dropped == ()
 
 
+def test_names_are_those_of_pypi() -> None:
+    """Conda's own, with and without a version or a channel; what pip's list says is PyPI's already."""
+    conda = "pytorch, matplotlib-base, dask-core >=2, conda-forge::pytables, pytables=3.6, PyTables 3.7.*, pytorch-x"
+    reading = read_lines(read_environment(f"dependencies: [{conda}, {{pip: [pytorch, python-graphviz]}}]"))
+    assert reading.requirements == (
+        "torch", "matplotlib", "dask>=2", "tables", "tables==3.6.*", "tables==3.7.*", "pytorch-x",
+        "pytorch", "python-graphviz",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -42,6 +42,13 @@ def test_every_need_knows_where_it_comes_from() -> None:
     assert build_names(found.needs) == ("numpy", "setuptools", "wheel")
 
 
+def test_asv_lists_names_of_conda() -> None:
+    """But for those that it takes from PyPI; a list of pip's has no names of conda."""
+    found = wanted({"pyproject.toml": PROJECT, "tests/requirements.txt": "pytorch"}, asv=("pytables", "pip+dask-core"))
+    assert by_origin(found, "asv") == ["tables", "dask-core"]
+    assert "pytorch" in by_origin(found, "tests")
+
+
 def test_what_is_left_out_has_a_reason() -> None:
     """asv, environment tools and native names of conda; nothing disappears silently."""
     found = wanted({"pyproject.toml": PROJECT}, asv=("geos", "not !! readable", "python=3.9"))
