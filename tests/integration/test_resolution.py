@@ -226,3 +226,9 @@ def test_uv_sees_no_secret_and_no_configuration(index: Index, tmp_path: Path, mo
     assert "planted" not in seen.read_text()
     assert str(tmp_path) not in seen.read_text().splitlines()[-1]
     assert set(tmp_path.iterdir()) - before == {seen, tmp_path / "cache"}
+
+
+def test_the_lock_says_what_the_project_asks_of_its_pins(index: Index, tmp_path: Path) -> None:
+    """Run and build; what tests ask may give way, and what may be any version is not said."""
+    found = resolve(resolver(index, tmp_path), project('"numpy<2"', test='"pytest>7"', build='"setuptools>60"'))
+    assert found.lock.endswith("#bound numpy<2\n#bound setuptools>60\n") and found.lock.count("#bound ") == 2

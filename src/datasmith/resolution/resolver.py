@@ -16,6 +16,7 @@ from datasmith.resolution.locker import Locker
 from datasmith.resolution.metadata import ProjectMetadata, pretend_version, read_metadata
 from datasmith.resolution.native import apt_packages, is_compiled
 from datasmith.resolution.needs import build_names, collect, for_the_hook
+from datasmith.resolution.relock import with_bounds
 from datasmith.resolution.search import Found, Log, Search, Story
 from datasmith.resolution.sources import Sources
 from datasmith.resolution.uv import UvCompiler
@@ -92,7 +93,7 @@ class Resolver:
             case.story.tell(f"left out {item.requirement}: {item.reason}")
         compiled = is_compiled(tree, metadata)
         system = set(apt_packages(tree, metadata, compiled, wanted.native))
-        lock = self._lock(case, found)
+        lock = with_bounds(self._lock(case, found), wanted.needs)
         return Resolution(
             python_version=versions.minor(found.python),
             pins=found.lock.pins,

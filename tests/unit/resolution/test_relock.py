@@ -6,7 +6,7 @@ from pathlib import Path
 from datasmith.process import find_uv
 from datasmith.resolution.index import SimpleIndex
 from datasmith.resolution.locker import Locker
-from datasmith.resolution.relock import relock
+from datasmith.resolution.relock import relock, with_bounds
 from datasmith.resolution.requirements import Need
 from datasmith.resolution.sources import Sources
 from datasmith.resolution.uv import Compiled, UvCompiler, pins_of
@@ -43,6 +43,34 @@ def test_one_pin_changes_and_the_others_stay(tmp_path: Path) -> None:
         assert relock(uv, pages, changed, ["setuptools<81"], **asked) is None  # type: ignore[arg-type]
         needy = uv.compile(["needy"], python_version="3.11", cutoff=CUTOFF)
         assert isinstance(needy, Compiled) and relock(uv, pages, needy.lock, ["setuptools<81"], **asked) is None  # type: ignore[arg-type]
+
+
+def test_a_pin_that_meets_its_change_stays(tmp_path: Path) -> None:
+    """Although there is a newer one that would, too; a change beside it is made."""
+    older = [Release("setuptools", "79.0", "2025-01-01"), Release("calc", "0.9", "2025-01-01")]
+    with serving([*RELEASES, *older]) as index:
+        uv, pages = UvCompiler(find_uv(), index_url=index.url, cache_dir=tmp_path / "uv"), SimpleIndex(index.url)
+        first = uv.compile(["calc", "setuptools==79.0"], python_version="3.11", cutoff=CUTOFF)
+        assert isinstance(first, Compiled)
+        assert relock(uv, pages, first.lock, ["setuptools<81"], python_version="3.11", cutoff=CUTOFF) is None
+        changed = relock(uv, pages, first.lock, ["setuptools<81", "calc<1"], python_version="3.11", cutoff=CUTOFF)
+    assert changed and pins_of(changed) == ("calc==0.9", "setuptools==79.0")
+
+
+def test_a_pin_changes_within_the_projects_bounds(tmp_path: Path) -> None:
+    """What the project asks of it holds after the change, and is told to the next one."""
+    releases = [Release("calc", "1.5", "2025-02-01"), Release("calc", "1.6", "2025-02-01")]
+    needs = [Need("calc!=1.6,>=1.0", "runtime"), Need("calc<9", "tests"), Need("setuptools", "build")]
+    with serving([*RELEASES, *releases]) as index:
+        uv, pages = UvCompiler(find_uv(), index_url=index.url, cache_dir=tmp_path / "uv"), SimpleIndex(index.url)
+        asked = {"python_version": "3.11", "cutoff": datetime(2026, 2, 1, tzinfo=UTC)}
+        first = uv.compile(["calc"], **asked)  # type: ignore[arg-type]
+        assert isinstance(first, Compiled) and first.pins == ("calc==2.0",)
+        lock = with_bounds(first.lock, needs)
+        assert lock == f"{first.lock}#bound calc!=1.6,>=1.0\n"
+        changed = relock(uv, pages, lock, ["calc<2"], **asked)  # type: ignore[arg-type]
+        assert changed and pins_of(changed) == ("calc==1.5",) and changed.endswith("#bound calc!=1.6,>=1.0\n")
+        assert relock(uv, pages, lock, ["calc<1"], **asked) is None  # type: ignore[arg-type]
 
 
 def test_what_was_never_a_wheel_stays(tmp_path: Path) -> None:
