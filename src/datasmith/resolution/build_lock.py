@@ -27,9 +27,10 @@ def extended(compiler: UvCompiler, found: Compiled, python: str, cutoff: datetim
     needs = build_needs(found.sources, found.pins)
     answer = compiler.compile(needs, python_version=python, cutoff=cutoff)
     if isinstance(answer, Refused):
-        names = sorted({Requirement(line).name for line in needs if "numpy==" not in line})
+        numpy = [line for line in needs if line.startswith("numpy==")]
+        names = sorted({Requirement(line).name for line in needs if line not in numpy})
         tell(f"sources are built with the newest of the day of {', '.join(names)}: their bounds contradict each other")
-        answer = compiler.compile(names, python_version=python, cutoff=cutoff)
+        answer = compiler.compile([*names, *numpy], python_version=python, cutoff=cutoff)
     if isinstance(answer, Refused):
         raise Unsatisfiable(f"what builds {', '.join(item.name for item in found.sources)} cannot be had as wheels")
     tell(f"sources are built with {', '.join(answer.pins)}")
