@@ -56,8 +56,9 @@ def blames_python(error: str) -> bool:
 
 def is_absent(error: str, name: str) -> bool:
     """True where the index never had a release of that name before the cutoff, whatever the Python."""
-    text = " ".join(error.split())
-    return f"{name} was not found in the package registry" in text or f"there are no versions of {name}" in text
+    found = _whole(name)
+    said = rf"{found} was not found in the package registry|there are no versions of {found}(?![<>=!~])"
+    return bool(re.search(said, " ".join(error.split())))
 
 
 def is_guarded(error: str) -> bool:
@@ -77,5 +78,10 @@ def to_give_up(error: str, needs: Iterable[Need]) -> Need | None:
 
 
 def _position(text: str, name: str) -> int:
-    match = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text)
+    match = re.search(_whole(name), text)
     return match.start() if match else -1
+
+
+def _whole(name: str) -> str:
+    """A pattern for a name that is no part of another one."""
+    return rf"(?<![\w.-]){re.escape(name)}(?![\w-])"

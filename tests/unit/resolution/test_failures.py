@@ -59,6 +59,22 @@ def test_other_signs() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "absent", "there"),
+    [
+        ("Because there are no versions of dask-expr and dask==1 depends on dask-expr", "dask-expr", "dask"),
+        ("Because barfoo was not found in the package registry and you", "barfoo", "foo"),
+        ("Because bar.foo was not found in the package registry", "bar.foo", "foo"),
+        ("Because only numpy<=1 is available and there are no versions of six, we", "six", "numpy"),
+        ("there are no versions of six, and there are no versions of dask>=99, we", "six", "dask"),
+    ],
+)
+def test_an_absent_name_is_matched_whole(said: str, absent: str, there: str) -> None:
+    """What is said of a longer name says nothing of one that it ends or begins with, and of a range not of all."""
+    assert is_absent(said, absent)
+    assert not is_absent(said, there)
+
+
+@pytest.mark.parametrize(
     "hint",
     [
         "An index URL (http://h/simple) could not be queried due to a lack of valid authentication\n"
