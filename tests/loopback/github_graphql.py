@@ -101,13 +101,17 @@ def execute(repositories: Sequence[LoopbackRepository], request: Any) -> Any:
 
 def _error(error: GraphQLError) -> Any:
     found = dict(error.formatted)
-    kind = (error.original_error.args[1:] or ("",))[0] if isinstance(error.original_error, LookupError) else ""
-    return {**found, "type": kind} if kind else found
+    match error.original_error:
+        case LookupError(args=(message, kind)):
+            return {**found, "message": message, "type": kind}
+    return found
 
 
 def _find(repositories: Sequence[LoopbackRepository], full_name: str) -> Any:
     for repository in repositories:
         if full_name.lower() in {name.lower() for name in (repository.full_name, *repository.old_names)}:
+            if repository.forbidden:
+                raise LookupError(repository.forbidden, "FORBIDDEN")
             return _repository(repository)
     raise LookupError(f"Could not resolve to a Repository with the name '{full_name}'.", "NOT_FOUND")
 

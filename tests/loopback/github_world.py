@@ -108,7 +108,10 @@ class LoopbackPull(LoopbackIssue):
 
 @dataclass
 class LoopbackRepository:
-    """A repository; `old_names` redirect to it, `code` are the paths that code search finds (path -> bytes)."""
+    """A repository; `old_names` redirect to it, `code` are the paths that code search finds (path -> bytes).
+
+    `forbidden` is what GraphQL says instead of telling of it.
+    """
 
     full_name: str
     id: int = 1
@@ -124,6 +127,7 @@ class LoopbackRepository:
     code: dict[str, int] = field(default_factory=dict)
     issues: dict[int, LoopbackIssue] = field(default_factory=dict)
     pushed_at: datetime = START
+    forbidden: str = ""
 
     def add(self, *issues: LoopbackIssue) -> None:
         """Take in issues and pull requests."""

@@ -69,6 +69,8 @@ async def _discover(settings: "Settings", from_csv: Path | None, min_stars: int)
 
 
 def _show(found: "Discovered", directory: Path, as_json: bool) -> None:
+    for each in found.refused:
+        print(f"{each.repository.full_name}: {each.reason}", file=sys.stderr)
     if as_json:
         rows = [each.model_dump(mode="json") for each in found.listed]
         short = {"missing": found.missing, "incomplete": found.incomplete}

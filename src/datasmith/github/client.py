@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from datasmith.errors import ForgeError, NotFound
 from datasmith.github.connection import connect, graphql_url
 from datasmith.github.etags import ReplyStore
-from datasmith.github.graphql import read_answer
+from datasmith.github.graphql import Parts, read_answer, read_parts
 from datasmith.github.models import PR, FileChange, Issue, Repository
 from datasmith.github.payloads import (
     comment_of,
@@ -203,12 +203,21 @@ class GitHubClient:
             NotFound: something that the query names does not exist.
             ForgeError: GitHub will not answer it; says why.
         """
+        return read_answer(await self._graphql(query, variables), missing_ok=missing_ok)
+
+    async def graphql_parts(self, query: str, variables: Mapping[str, Json] | None = None) -> Parts:
+        """The data of a GraphQL query about things that have nothing to do with each other.
+
+        Raises:
+            ForgeError: GitHub will not answer any of it; says why.
+        """
+        return read_parts(await self._graphql(query, variables))
+
+    async def _graphql(self, query: str, variables: Mapping[str, Json] | None) -> Json:
         base, transport = self._connect()
         body = json.dumps({"query": query, "variables": dict(variables or {})}).encode()
         call = Call(graphql_url(base), "graphql", wanted="graphql", method="POST", body=body)
-        answer = await transport.send(call)
-        data = _data(call, answer).value
-        return read_answer(data, missing_ok=missing_ok)
+        return _data(call, await transport.send(call)).value
 
     async def get(self, path: str, params: Params | None = None) -> Json:
         """The JSON at a path of the REST API; raises NotFound and ForgeError."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from datasmith.github.replies import Json, JsonObject
 
 GONE = "GitHub does not have it"
+REFUSED = "GitHub refuses it"
+"""How the reason begins of a repository of which GitHub does not tell."""
 CONFIG = "asv.conf.json"
 AT_ONCE = 100
 """Repositories that one GraphQL request asks about."""
@@ -67,6 +69,11 @@ class Discovered:
     def valid(self) -> list[Listed]:
         """Those to mine."""
         return [each for each in self.listed if not each.reason]
+
+    @property
+    def refused(self) -> list[Listed]:
+        """Those of which GitHub does not tell."""
+        return [each for each in self.listed if each.reason.startswith(REFUSED)]
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
@@ -130,9 +137,10 @@ def _of(hits: Sequence[Hit]) -> Listed:
 
 
 async def look_up(client: "GitHubClient", listed: Sequence[Listed]) -> list[Listed]:
-    """The same repositories with what GitHub says of them today, in order; one that is gone has that as its reason.
+    """The same repositories with what GitHub says of them today, in order.
 
-    A repository that has another name now gets it, and keeps the name that it was found by in `renamed_from`.
+    One that is gone, or that GitHub refuses to tell of, has that as its reason. One that has another name now gets
+    it, and keeps the name that it was found by in `renamed_from`.
     """
     chunks = [listed[start : start + AT_ONCE] for start in range(0, len(listed), AT_ONCE)]
     answers = await LocalExecutor().map(partial(_asked, client), chunks, n_concurrent=REQUESTS)
@@ -145,8 +153,9 @@ async def _asked(client: "GitHubClient", chunk: Sequence[Listed]) -> list[Listed
         variables |= {f"o{number}": each.repository.owner, f"n{number}": each.repository.repo}
     names = ",".join(f"${name}:String!" for name in variables)
     parts = [f"r{number}:repository(owner:$o{number},name:$n{number}){_FIELDS}" for number in range(len(chunk))]
-    data = await client.graphql(f"query({names}){{{' '.join(parts)}}}", variables, missing_ok=True)
-    return [_told(each, data.get(f"r{number}")) for number, each in enumerate(chunk)]
+    found = await client.graphql_parts(f"query({names}){{{' '.join(parts)}}}", variables)
+    answers = [(found.data.get(f"r{number}"), found.refused.get(f"r{number}")) for number in range(len(chunk))]
+    return [_told(each, answer, refusal) for each, (answer, refusal) in zip(chunk, answers, strict=True)]
 
 
 class _Topic(BaseModel):
@@ -178,8 +187,10 @@ class _Answer(BaseModel):
         )
 
 
-def _told(listed: Listed, answer: "Json") -> Listed:
-    """A repository with GitHub's answer about it."""
+def _told(listed: Listed, answer: "Json", refusal: str | None) -> Listed:
+    """A repository with GitHub's answer about it, or why there is none."""
+    if refusal is not None:
+        return listed.model_copy(update={"reason": f"{REFUSED}: {refusal}"})
     if answer is None:
         return listed.model_copy(update={"reason": GONE})
     was = listed.repository.full_name

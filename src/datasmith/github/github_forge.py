@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AliasPath, BaseModel, Field, ValidationError
 
-from datasmith.errors import ForgeUnavailable, NotFound
+from datasmith.errors import ForgeError, ForgeUnavailable, NotFound
 from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Window
 from datasmith.github.bases import Size, Told, ground
@@ -146,13 +146,13 @@ class GitHubForge:
         self._clones = clones
         self._wanted = tuple(repositories)
         self._offered: dict[str, Repository] | None = None
-        self._gone: set[str] = set()
+        self._reasons: dict[str, str] = {}
         self._asking = asyncio.Lock()
         self.renames: dict[str, str] = {}
         """Names that were asked for and are no longer those of the repository, with its name of today."""
 
     async def repositories(self) -> list[Repository]:
-        """Every repository that was asked for; one that GitHub does not have stays as it was asked for."""
+        """Every repository that was asked for; one that GitHub does not have or refuses stays as it was asked for."""
         return list((await self._known()).values())
 
     async def merged_pull_requests(self, repository: Repository, window: Window) -> AsyncIterator[PR]:
@@ -160,12 +160,13 @@ class GitHubForge:
 
         Raises:
             NotFound: the repository is not offered, or GitHub does not have it.
+            ForgeError: GitHub refuses to tell of the repository; says why.
             ForgeUnavailable: GitHub gave fewer pull requests than it counted, again and again.
         """
         today = await self._today(repository)
         name = today.full_name
-        if name in self._gone:
-            raise NotFound(f"{name}: {GONE}")
+        if reason := self._reasons.get(name):
+            raise (NotFound if reason == GONE else ForgeError)(f"{name}: {reason}")
         found = await Search(PullPages(self._client, name), key=_number).run(Merges.of(name, window))
         if found.missing:
             raise ForgeUnavailable(
@@ -210,9 +211,9 @@ class GitHubForge:
 
     def _note(self, listed: Listed) -> None:
         name = listed.repository.full_name
-        if listed.reason == GONE:
-            self._gone.add(name)
-            _log.warning("GitHub does not have %s", name)
+        if listed.reason:
+            self._reasons[name] = listed.reason
+            _log.warning("%s: %s", name, listed.reason)
         if listed.renamed_from:
             self.renames[listed.renamed_from] = name
             _log.warning("%s is called %s now", listed.renamed_from, name)

@@ -101,6 +101,18 @@ class Refused:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class QueryError:
+    """An error in a GraphQL answer: its type, and the alias of what it is about; "" where GitHub does not say."""
+
+    kind: str
+    message: str
+    part: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.message}" if self.kind else self.message
+
+
 Decision = Data | NotModified | Moved | Spent | Paused | Broken | Missing | TokenRefused | Refused
 
 
@@ -186,23 +198,31 @@ def _graphql(reply: Reply, now: float) -> Data | Spent | Paused | Broken:
     value = read_json(reply.body)
     if not isinstance(value, dict) or not ({"data", "errors"} & value.keys()):
         return _limited(reply, now) or Broken("the body is no answer to a GraphQL query")
-    kinds, messages = zip(*errors_of(value), strict=True) if errors_of(value) else ((), ())
-    words = " ".join(messages).lower()
+    errors = errors_of(value)
+    kinds = {error.kind for error in errors}
+    words = " ".join(error.message for error in errors).lower()
     if "secondary rate limit" in words:
         return Paused(_retry_after(reply.headers, now) if "retry-after" in reply.headers else None)
     if "RATE_LIMITED" in kinds or "RATE_LIMIT" in kinds:
         limits = limits_of(reply.headers, "graphql", now)
         return Spent(limits.resets_in_s) if limits else Paused(None)
     if "SERVICE_UNAVAILABLE" in kinds or any(sign in words for sign in _PASSING):
-        return Broken(f"GraphQL: {messages[0]}")
+        return Broken(f"GraphQL: {errors[0].message}")
     return Data(value, "", "")
 
 
-def errors_of(value: JsonObject) -> list[tuple[str, str]]:
-    """(type, message) of each error in a GraphQL answer; "" where GitHub gives none."""
+def errors_of(value: JsonObject) -> list[QueryError]:
+    """The errors in a GraphQL answer."""
     found = value.get("errors")
     errors = [error for error in found if isinstance(error, dict)] if isinstance(found, list) else []
-    return [(str(error.get("type") or ""), str(error.get("message") or "")) for error in errors]
+    return [QueryError(str(error.get("type") or ""), str(error.get("message") or ""), _part(error)) for error in errors]
+
+
+def _part(error: JsonObject) -> str:
+    match error.get("path"):
+        case [str(alias), *_]:
+            return alias
+    return ""
 
 
 def _limited(reply: Reply, now: float) -> Spent | Paused | None:

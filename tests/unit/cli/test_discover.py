@@ -103,6 +103,18 @@ def test_a_search_that_never_looks_everywhere_ends_with_an_error(
     assert (json.loads(out)["missing"], json.loads(out)["incomplete"]) == (0, True)
 
 
+def test_a_repository_that_github_refuses_is_named_and_not_mined(
+    capsys: pytest.CaptureFixture[str], server: GitHubServer
+) -> None:
+    """The others are listed as ever."""
+    server.repositories[1].forbidden = "`acme` forbids access via this token"
+    code, out, err = said(capsys, "discover")
+    assert (code, err) == (0, "acme/small: GitHub refuses it: FORBIDDEN: `acme` forbids access via this token\n")
+    assert "1 GitHub refuses it: FORBIDDEN" in out and names("work/repos_valid.csv") == ["acme/calc"]
+    reasons = {each.repository.repo: each.reason for each in read_repositories(Path("work/repos_discovered.csv"))}
+    assert reasons["small"] == "GitHub refuses it: FORBIDDEN: `acme` forbids access via this token"
+
+
 def test_without_tokens_a_list_with_stars_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
     """One without stars needs GH_TOKENS, as code search does; nothing is written then."""
     Path("a.csv").write_text('repo_name,stars\no/r,"1,000"\no/s,3\n')

@@ -5,15 +5,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from datasmith.errors import ForgeUnavailable
+from datasmith.errors import ForgeError, ForgeUnavailable, NotFound
 from datasmith.github.base import Window
 from datasmith.github.bases import Told
 from datasmith.github.client import GitHubClient
+from datasmith.github.clones import CloneCache
 from datasmith.github.discovery import discover, look_up, search_suites
-from datasmith.github.github_forge import PER_PAGE, PullPages
+from datasmith.github.github_forge import PER_PAGE, GitHubForge, PullPages
 from datasmith.github.models import Repository
 from datasmith.github.repos_csv import Listed
 from datasmith.github.search import CAP, Found, Merges, Search
@@ -217,6 +219,25 @@ def test_stars_forks_archives_and_new_names_come_a_hundred_a_request() -> None:
         None,
         ("speed",),
     )
+
+
+def test_a_repository_that_github_refuses_stops_no_other(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """It is listed with GitHub's reason, and named; its pull requests are an error, not an empty month."""
+    asked = [Repository(owner="o", repo=name) for name in ("r", "shut", "s")]
+
+    async def offered(here: World) -> list[int | None]:
+        async with here.client() as client:
+            forge = GitHubForge(client, CloneCache(tmp_path), asked)
+            found = await forge.repositories()
+            with pytest.raises(ForgeError, match="o/shut: GitHub refuses it: FORBIDDEN: too long a token") as raised:
+                await anext(forge.merged_pull_requests(asked[1], WINDOW))
+            assert not isinstance(raised.value, NotFound)
+            return [repository.stars for repository in found]
+
+    shut = LoopbackRepository("o/shut", id=2, forbidden="too long a token")
+    with world(LoopbackRepository("o/r"), shut, LoopbackRepository("o/s", id=3, stars=7)) as here:
+        assert asyncio.run(offered(here)) == [100, None, 7]
+    assert "o/shut: GitHub refuses it: FORBIDDEN: too long a token" in caplog.text
 
 
 def test_a_licence_that_github_does_not_know_is_none() -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from datasmith.errors import ForgeError, NotFound
-from datasmith.github.graphql import read_answer
+from datasmith.errors import ForgeError, ForgeUnavailable, NotFound
+from datasmith.github.graphql import Parts, read_answer, read_parts
 from datasmith.github.replies import (
     TOO_LARGE,
     Broken,
@@ -185,3 +185,22 @@ def test_graphql_errors_are_told_apart() -> None:
     with pytest.raises(ForgeError, match="no object"):
         read_answer([], missing_ok=True)
     assert read_answer({"data": {"a": 1}}, missing_ok=False) == {"a": 1}
+
+
+def test_an_error_about_one_part_is_none_of_the_others() -> None:
+    """By its alias it says why that part is null; one that names no part of the data is about all of it."""
+    one: Json = {"type": "FORBIDDEN", "message": "not with this token", "path": ["b", "licenseInfo"]}
+    gone: Json = {"type": "NOT_FOUND", "message": "no c", "path": ["c"]}
+    data: Json = {"a": {"n": 1}, "b": None, "c": None}
+    parts = read_parts({"data": data, "errors": [one, gone]})
+    assert parts == Parts({"a": {"n": 1}, "b": None, "c": None}, {"b": "FORBIDDEN: not with this token"})
+    with pytest.raises(ForgeError, match="not with this token"):
+        read_answer({"data": data, "errors": [one]}, missing_ok=True)
+    nowhere: tuple[Json, ...] = (None, [], [0, "b"], ["query", "b"])
+    for path in nowhere:
+        with pytest.raises(ForgeError, match="FORBIDDEN: words"):
+            read_parts({"data": data, "errors": [one, {"type": "FORBIDDEN", "message": "words", "path": path}]})
+    with pytest.raises(ForgeUnavailable, match="RESOURCE_LIMITS_EXCEEDED: b"):
+        read_parts({"data": data, "errors": [{"type": "RESOURCE_LIMITS_EXCEEDED", "message": "b", "path": ["b"]}]})
+    with pytest.raises(ForgeError, match="no data"):
+        read_parts({"data": None})
