@@ -22,6 +22,8 @@ SCRIPTS = (
     "docker_build_final.sh",
 )
 LOCK = "lock.txt"
+BOUND = "#bound "
+"""Begins each line of a lock that says what the project itself asks of one of its pins: nothing is installed by it."""
 FETCH_SOURCES = "fetch_sources.py"
 BUILD_SOURCES = "docker_build_sources.sh"
 """Both are part of a context whose lock names packages that were never wheels."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from datasmith.docker.cli_build import PARENT_ARG, TIER_DOCKERFILES, declared_arguments, template
-from datasmith.docker.context import DOCKERFILES, SCRIPTS, DockerContext
+from datasmith.docker.context import BOUND, DOCKERFILES, SCRIPTS, DockerContext
 from datasmith.docker.engine import TierKind
 
 WHOLE = "Dockerfile"
@@ -45,10 +45,15 @@ def recipe_of(context: DockerContext, kind: TierKind, *also: str) -> Recipe:
     names, own = _SCRIPTS[kind], own_dockerfile(context, kind)
     scripts = names if not own or any(name in context.texts for name in names) else ()
     texts = {name: context.texts.get(name) or template(name) for name in scripts}
-    texts |= {name: context.texts[name] for name in also if name in context.texts}
+    texts |= {name: _installed(context.texts[name]) for name in also if name in context.texts}
     if own:
         texts = {name: text for name, text in context.texts.items() if name not in DOCKERFILES} | texts
     return Recipe(own, scripts, {name: text.encode() for name, text in texts.items()})
+
+
+def _installed(lock: str) -> str:
+    """What of a lock is installed: without what only a change of its pins asks for, so that tiers are shared."""
+    return "".join(line for line in lock.splitlines(keepends=True) if not line.startswith(BOUND))
 
 
 def own_dockerfile(context: DockerContext, kind: TierKind) -> str:

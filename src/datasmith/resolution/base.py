@@ -61,10 +61,9 @@ class Resolution(BaseModel):
     `python_version` like "3.11"; `pins` are "name==version", sorted; `lock` is a requirements file with hashes for
     `pins`, of which `sources` (pins too) have no wheels and are built in the sandbox: what that needs stands at the
     lock's end, in lines that begin with "#build ", and then what the project asks of its pins, in lines that begin with
-    "#bound "; `project_root` is the directory with the package's metadata,
-    relative to the tree; `import_names` are the modules the package provides; `build_requires` are among the pins;
-    `compiled` is true where the package has sources that must be compiled; `apt_packages` are Debian packages that
-    the builds need.
+    "#bound "; `project_root` is the directory with the package's metadata, relative to the tree; `import_names` are the
+    modules the package provides; `build_requires` are among the pins; `compiled` is true where the package has sources
+    that must be compiled; `apt_packages` are Debian packages that the builds need.
     """
 
     model_config = ConfigDict(frozen=True)

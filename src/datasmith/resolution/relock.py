@@ -7,6 +7,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
+from datasmith.docker.context import BOUND
 from datasmith.errors import Unsatisfiable
 from datasmith.resolution import build_lock
 from datasmith.resolution.index import SimpleIndex
@@ -14,9 +15,6 @@ from datasmith.resolution.locker import Locker
 from datasmith.resolution.requirements import Need, requirement_name
 from datasmith.resolution.sources import Sources
 from datasmith.resolution.uv import Refused, UvCompiler, pins_of
-
-BOUND = "#bound "
-"""Begins each line of a lock that says what the project itself asks of one of its pins."""
 
 
 def relock(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.context import DOCKERFILES, SCRIPTS, DockerContext, has_sources
+from datasmith.docker.context import BOUND, DOCKERFILES, LOCK, SCRIPTS, DockerContext, has_sources
+from datasmith.docker.recipes import recipe_of
 from datasmith.errors import ConfigError
 
 
@@ -94,3 +95,12 @@ def test_what_builds_sources_is_there_where_the_lock_has_some() -> None:
     plain, built = DockerContext.default(lock="six==1\n"), DockerContext.default(lock="--no-binary six\n\nsix==1\n")
     assert built.texts.keys() - plain.texts.keys() == {"fetch_sources.py", "docker_build_sources.sh"}
     assert not has_sources("# --no-binary six\n--only-binary :all:\n")
+
+
+def test_pins_make_an_environment_and_not_what_a_project_asks_of_them() -> None:
+    """Two locks with the same pins share the env tier."""
+    pins = "numpy==2.0.0 --hash=sha256:00\n"
+    locks = (pins, f"{pins}{BOUND}numpy<3\n", f"{pins}{BOUND}numpy<2.1\n", pins.replace("2.0.0", "2.0.1"))
+    recipes = [recipe_of(DockerContext.default(lock=lock), "env", LOCK) for lock in locks]
+    assert recipes[0].digest == recipes[1].digest == recipes[2].digest != recipes[3].digest
+    assert recipes[1].files[LOCK] == pins.encode()
