@@ -6,20 +6,19 @@ from pathlib import Path
 import pytest
 
 from datasmith import process
-from datasmith.docker.engine import ImageRef, Limits
-from datasmith.errors import ConfigError, MeasurementFailed
+from datasmith.errors import ConfigError
 from datasmith.evaluation.outcome import Ending
 from datasmith.evaluation.redteam import diffs
 from datasmith.evaluation.redteam.attack import Attack, read_patches, without_doubles
 from datasmith.evaluation.redteam.generic import generic_attacks, payloads
-from datasmith.evaluation.redteam.session import Ended, Terms, besiege, ended_as, is_above, is_decided
-from datasmith.evaluation.redteam.table import CONTAINED, GOT_THROUGH, UNDECIDED, verdict
+from datasmith.evaluation.redteam.session import ended_as, is_above, is_decided
+from datasmith.evaluation.redteam.table import CONTAINED, UNDECIDED, verdict
 from datasmith.evaluation.redteam.tree import Tree
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import check_patch
 from datasmith.tasks.task import Task
 from tests.redteam.samplelib_task import ATTACKS, ROOT, sample_task
-from tests.sandboxes import GIT_ENV, embedded_engine
+from tests.sandboxes import GIT_ENV
 
 START = ROOT / "examples" / "samplelib" / "start"
 STEPS = ROOT / "examples" / "samplelib" / "steps"
@@ -143,50 +142,3 @@ def test_an_attack_that_could_not_be_measured_is_undecided() -> None:
     failed = ended_as(attack, Ending("failed_tests", "1 of 3"), None, None, (0.99, 1.01))
     assert (verdict(unknown), unknown.undecided, unknown.got_through) == (UNDECIDED, True, False)
     assert (verdict(failed), failed.undecided) == (CONTAINED, False)
-
-
-def measured(speedup: float, low: float, high: float) -> Ended:
-    """An attack that was measured beside a nop of 0.98 to 1.02."""
-    attack = Attack("a", "memo", "remembers", "")
-    return ended_as(attack, Ending("measured"), summary(speedup, low, high), 0.0, (0.98, 1.02))
-
-
-REFUSED = ended_as(Attack("a", "memo", "remembers", ""), Ending("failed_tests", "1 of 3"), None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("sessions", "told", "speedup"),
-    [
-        ([measured(1.27, 1.06, 1.5), measured(1.0, 0.97, 1.03)], CONTAINED, 1.0),
-        ([measured(1.27, 1.06, 1.5), measured(1.24, 1.1, 1.4)], GOT_THROUGH, 1.24),
-        ([measured(1.27, 1.06, 1.5), REFUSED], UNDECIDED, 1.27),
-        ([measured(1.27, 1.06, 1.5), None], UNDECIDED, 1.27),
-        ([measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
-        ([measured(1.0, 0.97, 1.03)], CONTAINED, 1.0),
-    ],
-)
-def test_what_is_just_above_nothing_is_measured_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sessions: list[Ended | None], told: str, speedup: float
-) -> None:
-    """What a second session measures counts; what it does not is undecided; no luck explains what is far above."""
-    left = list(sessions)
-
-    def graded(*_: object) -> tuple[tuple[float, float], tuple[Ended, ...]]:
-        found = left.pop(0)
-        if found is None:
-            raise MeasurementFailed("doing nothing could not be measured")
-        return (0.98, 1.02), (found,)
-
-    monkeypatch.setattr("datasmith.evaluation.redteam.session._graded", graded)
-    found = besiege(
-        embedded_engine(tmp_path),
-        ImageRef("bubblewrap", "x", "sha256:" + "0" * 64),
-        sample_task(),
-        [REFUSED.attack],
-        terms=Terms(),
-        limits=Limits(),
-        say=lambda *_: None,
-        now=lambda: 0.0,
-    )
-    (ended,) = found.ended
-    assert (verdict(ended), ended.speedup, left) == (told, speedup, [])

@@ -78,9 +78,9 @@ class Anonymizer:
         if "@" in text:
             text = _without_mail(text)
             text = _outside_code("@", _MENTION, self._mention, text)
-        if _DOTTED.search(text):
-            text = _outside_code(".", _IP, _address, text)
-        return self._without_names(text, lowered)
+        text = self._without_names(text, lowered)
+        # Last: what stands before a number says what it is, and may be a name.
+        return _outside_code(".", _IP, _address, text) if _DOTTED.search(text) else text
 
     def _person(self, name: str) -> str:
         key = name.lower()

@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from datasmith.github.anonymize import Anonymizer, anonymize
@@ -106,6 +106,7 @@ TEXTS = st.lists(st.tuples(PIECES, st.sampled_from([" ", "\n", ", "])), max_size
 
 @settings(max_examples=500, deadline=None)
 @given(TEXTS)
+@example("version 192.168.1.42 Signed-off-by: version <j@e.com> ")
 def test_what_is_anonymous_stays_as_it_is(text: str) -> None:
     """Twice is once: a placeholder is nobody, for the same anonymiser and for a new one."""
     hide = Anonymizer(names=["alice"])
