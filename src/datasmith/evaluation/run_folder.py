@@ -14,6 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts
 from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, TrialRecord
+from datasmith.tasks.drafts import alone
 from datasmith.workloads.base import Measurement
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -97,8 +98,7 @@ class RunFolder:
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:
         """Be the only one, of all threads, processes and machines, who changes a file that the run's tasks share."""
-        with self._threads, (self.root / ".shared").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with self._threads, alone(self.root / ".shared"):
             yield
 
     def leases(self, task_id: str) -> Path:

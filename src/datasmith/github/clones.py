@@ -1,9 +1,7 @@
 """Clones that the pipeline makes itself: bare, brought up to date once a run, and never anything of them is run."""
 
-import fcntl
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +14,7 @@ from datasmith.errors import ConfigError, ForgeUnavailable, NotFound
 from datasmith.github.git import ENVIRONMENT, OPTIONS
 from datasmith.github.models import Repository
 from datasmith.process import Completed, clean_environment, run
-from datasmith.tasks.drafts import replacing
+from datasmith.tasks.drafts import alone, replacing
 
 CLONE_TIMEOUT_S = 3600.0
 URL = "https://github.com/{owner}/{repo}.git"
@@ -117,7 +115,7 @@ class CloneCache:
         self._directory.mkdir(parents=True, exist_ok=True)
         own.parent.mkdir(exist_ok=True)
         url = self._url.format(owner=repository.owner, repo=repository.repo)
-        with _alone(own.with_name(f"{own.name}.lock")):
+        with alone(own.with_name(f"{own.name}.lock")):
             if own.is_dir():
                 self._update(url, own)
             else:
@@ -170,11 +168,3 @@ def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (fatal or lines or ["git failed"])[-1][:300]
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Hold a lock that other processes wait for; it ends with the process."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
