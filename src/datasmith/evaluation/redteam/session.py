@@ -134,6 +134,7 @@ def besiege(
     doubted = [ended.attack for ended in first.got_through if not ended.is_far_above(first.nop)]
     if not doubted:
         return first
+    say("once more, what is just above doing nothing", 0, len(doubted))
     try:
         seen = {one.attack.name: one for one in session(doubted, terms.seed + 1).ended}
     except MeasurementFailed:
