@@ -36,6 +36,8 @@ the arm's, whichever is least.
 It comes off both sides before a claim is judged: code that is no faster than base there stays so. Nothing comes off
 short calls, those that take base less than this: they are timed in another way, as looks at them take longer.
 """
+FIRST_S = 5e-6
+"""By so much first calls on an input scatter: where base's are longer than ALLOWANCE_S, no shorter one is asked for."""
 TELLING_CLAIM = math.log(1.2)
 """Of a smaller ln ratio of the expert's what it loses is no share to speak of, and counts as it is."""
 AS_LONG = 2.0
@@ -133,8 +135,11 @@ def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float, 
 
 
 def _asked(measurements: Sequence[Measurement], claimed: float, *, short: bool) -> float:
-    """A claimed ln ratio, or what single calls can show of it: of more than that they say nothing."""
-    return claimed if short else min(claimed, max(0.0, _visible(_usual_s(measurements)) / KEPT))
+    """A claimed ln ratio, or what single calls, or first ones, can show of it: of more than that they say nothing."""
+    usual_s = _usual_s(measurements)
+    if short and usual_s >= ALLOWANCE_S:
+        return min(claimed, math.log(usual_s / FIRST_S) / KEPT)
+    return claimed if short else min(claimed, max(0.0, _visible(usual_s) / KEPT))
 
 
 def is_stored(measurements: Sequence[Measurement], arm: str, claimed: float, expert_claimed: float) -> bool:
