@@ -103,25 +103,13 @@ def besiege(
     started = now()
 
     def session(chosen: Sequence[Attack], seed: int) -> Siege:
-        config = RunConfig(
-            dataset="redteam",
-            release="",
-            task_ids=(task.task_id,),
-            agents=(AgentEntry(agent=NOP, model=NO_MODEL),),
-            n_attempts=1,
-            seed=seed,
-            timeout_s=1.0,
-            precise=False,
-            max_rounds=terms.max_rounds,
-            engine=engine.name,
-        )
         with tempfile.TemporaryDirectory(prefix="fc-redteam-") as place:
             grader = Grader(
                 engine,
                 image,
                 task,
                 folder=RunFolder(Path(place)),
-                config=config,
+                config=_config(task, terms, engine, seed),
                 limits=limits,
                 say=say,
                 check=lambda: None,
@@ -141,6 +129,21 @@ def besiege(
         seen = {}
     ended = tuple(_confirmed(one, seen.get(one.attack.name)) if one.attack in doubted else one for one in first.ended)
     return Siege(task.task_id, ended, first.nop, now() - started)
+
+
+def _config(task: Task, terms: Terms, engine: ContainerEngine, seed: int) -> RunConfig:
+    return RunConfig(
+        dataset="redteam",
+        release="",
+        task_ids=(task.task_id,),
+        agents=(AgentEntry(agent=NOP, model=NO_MODEL),),
+        n_attempts=1,
+        seed=seed,
+        timeout_s=1.0,
+        precise=False,
+        max_rounds=terms.max_rounds,
+        engine=engine.name,
+    )
 
 
 def _confirmed(first: Ended, second: Ended | None) -> Ended:
