@@ -1,8 +1,9 @@
 """How often a planted slow-down of 2 % is found within 60 s per workload, beside sequential asv at equal cpu time.
 
-Run: `python -m benchmarks.power [--budget 5400] [--slower 0.02] [--seconds 60]`. One session takes about twice
-`--seconds` for each of ten workloads (20 minutes), half of it asv's way; sessions are repeated while the budget lasts.
-The second channel, instructions per call, is asked in each session, too; `--without-clock` asks it alone.
+Run: `python -m benchmarks.power [--budget 5400] [--slower 0.02] [--seconds 60] [--ways ...]`. Ways: pairs, what a
+certificate is made of; asv, for which their launches are the measure of cpu time; and those of `fc-eval confirm`, the
+fastest of short samples and instructions per call. One session of all takes some 150 s for each of ten workloads (25
+minutes); sessions are repeated while the budget lasts.
 Ten workloads of one suite: five do 2 % more work under the patch, five do not, so that false alarms show, too.
 """
 
@@ -26,6 +27,7 @@ from scipy.stats import mannwhitneyu  # type: ignore[import-untyped]
 from datasmith.docker.engine import Container
 from datasmith.workloads.base import BASE, EXPERT, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize
+from datasmith.workloads.fastest import SECONDS, Fastest, fastest
 from datasmith.workloads.instructions import FLOOR, counter_in, per_call
 from datasmith.workloads.launch import Order, launch
 from datasmith.workloads.measure import MeasurePlan, measure
@@ -35,6 +37,9 @@ MOST_ROUNDS = 400
 CUTS = (0.25, 0.5, 1.0)
 """Shares of the seconds at which the same launches are looked at."""
 INSTRUCTIONS = "instructions per call"
+FASTEST = f"fastest samples, {SECONDS:g} s"
+WAYS = ("pairs", "asv", "fastest", "instructions")
+"""Asv's budget of cpu time is what the pairs used."""
 COUNTED_CALLS = 50
 ASV_FACTOR = 1.1
 """`asv compare` and `asv continuous` call nothing a change that is smaller, unless they are told to."""
@@ -125,19 +130,38 @@ def count(arms: Mapping[str, Container], subject: Subject, tally: Counts) -> Non
         tally.seconds.append(time.monotonic() - started)
 
 
+def short_samples(
+    arms: Mapping[str, Container], subject: Subject, plan: MeasurePlan, tallies: Mapping[str, Counts]
+) -> None:
+    """The other channel by the clock: the fastest of many short samples."""
+    for workload in subject.workloads:
+        started = time.monotonic()
+        seen: Fastest = fastest(
+            arms[BASE], arms[EXPERT], workload, benchmark_dir=subject.benchmark_dir, cpu=plan.cpu, seed=plan.seed
+        )
+        if seen.low is None or seen.high is None:
+            print(f"{workload.id}: {seen.reason}")
+            continue
+        tallies[FASTEST].add(workload.id, seen.changed, math.log(seen.high / seen.low) / 2)
+        tallies[FASTEST].seconds.append(time.monotonic() - started)
+
+
 def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tallies: Mapping[str, Counts]) -> None:
     """Count; one paired measurement of all workloads, cut at several times; then the same cpu time asv's way."""
     with ExitStack() as stack:
         arms = stack.enter_context(subject.arms({EXPERT: planted_work.patch(chosen.slower)}))
-        count(arms, subject, tallies[INSTRUCTIONS])
-        if chosen.without_clock:
+        if "instructions" in chosen.ways:
+            count(arms, subject, tallies[INSTRUCTIONS])
+        if "fastest" in chosen.ways:
+            short_samples(arms, subject, plan, tallies)
+        if "pairs" not in chosen.ways:
             return
         run: Run = []
         measure(arms, subject.workloads, plan, benchmark_dir="benchmarks", sink=run.append)
         for share in CUTS:
             for workload, (changed, half_width) in found(cut(run, share * chosen.seconds), plan.seed).items():
                 tallies[f"paired, {share * chosen.seconds:g} s"].add(workload, changed, half_width)
-        if chosen.without_asv:
+        if "asv" not in chosen.ways:
             return
         whole = cut(run, chosen.seconds)
         budget = median(cpu_seconds(whole, workload.id) for workload in subject.workloads)
@@ -161,13 +185,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="wall seconds per workload, all arms together")
     parser.add_argument("--slower", type=float, default=0.02, help="share of more work")
     parser.add_argument("--sessions", type=int, default=100)
-    parser.add_argument("--without-asv", action="store_true", help="only the paired rounds: half the time")
-    parser.add_argument("--without-clock", action="store_true", help="only instructions: a minute or two")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="all by default; asv needs pairs")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="core to pin to; -1: none")
     chosen = parser.parse_args()
-    names = [f"paired, {share * chosen.seconds:g} s" for share in CUTS]
-    asked = (*names, "asv, its test alone", "asv, as `asv compare` decides", INSTRUCTIONS)
-    tallies = {name: Counts() for name in asked}
+    if "asv" in chosen.ways and "pairs" not in chosen.ways:
+        parser.error("--ways asv: it gets the cpu time that pairs used (example: --ways pairs asv)")
+    named = {
+        "pairs": tuple(f"paired, {share * chosen.seconds:g} s" for share in CUTS),
+        "asv": ("asv, its test alone", "asv, as `asv compare` decides"),
+        "fastest": (FASTEST,),
+        "instructions": (INSTRUCTIONS,),
+    }
+    tallies = {name: Counts() for way, names in named.items() if way in chosen.ways for name in names}
     rounds = rounds_for(chosen.seconds)
     plan = MeasurePlan(
         min_rounds=rounds, max_rounds=rounds, target_half_width=1e-6, cpu=chosen.cpu if chosen.cpu >= 0 else None
@@ -177,8 +206,7 @@ def main() -> None:
         repeated(chosen.budget, chosen.sessions, lambda at: session(subject, seeded(plan, at), chosen, tallies))
     print(f"{chosen.slower:.1%} more work, {chosen.seconds:g} s of wall time per workload (target: power 0.9)")
     for name, counts in tallies.items():
-        if not chosen.without_clock or name == INSTRUCTIONS:
-            counts.show(name)
+        counts.show(name)
 
 
 if __name__ == "__main__":

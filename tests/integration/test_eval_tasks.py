@@ -71,6 +71,18 @@ def test_a_task_is_certified_here_and_shown(home: Path, capsys: pytest.CaptureFi
     assert code == ConfigError.exit_code and "no task folder" in err
 
 
+def test_a_certificate_is_confirmed_by_other_channels(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The fastest calls, and instructions where a counter is installed, say what the certificate says."""
+    code, out, err = said(capsys, "confirm", "--dataset", "tasks", "--task-id", TASK, "--json")
+    assert code == 0, err
+    ((one,), (row,)) = (found := json.loads(out)), found[0]["rows"]
+    assert row["time_ratio"] > 5 and row["fastest"]["low"] > 5 and not row["disagrees"]
+    assert (row["counted"]["ratio"] is None) == (one["counter"] is None) == bool(one["no_counter"])
+    assert one["counter"] is None or row["counted"]["ratio"] > 5
+    code, out, _ = said(capsys, "confirm", "--dataset", "tasks")
+    assert code == 0 and f"{TASK}: 1 workloads by fastest samples" in out and "by the fastest samples" in out
+
+
 def test_a_command_runs_in_a_pristine_sandbox(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its output and exit code come through; nothing of it is there the next time; a patch can be laid in first."""
     words = ("tasks", "interact", TASK, "--dataset", "tasks")

@@ -1,4 +1,4 @@
-"""fc-eval confirm: count the instructions of what a certificate calls changed."""
+"""fc-eval confirm: other channels than a certificate's own, on what it calls changed."""
 
 import json
 import tempfile
@@ -11,7 +11,7 @@ from datasmith.cli.eval_options import REGISTRY, DatasetOption, RegistryOption, 
 from datasmith.cli.options import Engine, Json
 
 if TYPE_CHECKING:
-    from datasmith.evaluation.confirm import Confirmed
+    from datasmith.evaluation.confirm import Confirmation, Confirmed
 
 
 def confirm(
@@ -23,10 +23,11 @@ def confirm(
     registry: RegistryOption = REGISTRY,
     json_output: Json = False,
 ) -> None:
-    """Count instructions of base and the expert's patch, beside the certificate's times; nothing is decided by it."""
+    """Time the fastest calls and count instructions of base and expert, beside the certificate; it decides nothing."""
     from datasmith.cli.trial_progress import TrialBars
     from datasmith.docker.engines import open_engine
-    from datasmith.evaluation.confirm import confirm_task
+    from datasmith.evaluation.confirm import Confirmer
+    from datasmith.evaluation.placing import own_core
     from datasmith.settings import load_settings
     from datasmith.tasks.dataset import Places, load_dataset
 
@@ -41,7 +42,9 @@ def confirm(
                 bars.step(name, what, done, total)
 
             folder, log = found.folders[task.task_id], Path(place) / "build.log"
-            confirmed.append(confirm_task(opened, settings, task, folder, log=log, everything=everything, say=say))
+            with own_core(settings, lambda what: say(what, 0, None)) as cores:
+                confirmer = Confirmer(opened, settings, cores[0], say)
+                confirmed.append(confirmer.confirm(task, folder, log=log, everything=everything))
     _show(confirmed, json_output)
 
 
@@ -53,8 +56,23 @@ def _show(confirmed: "list[Confirmed]", json_output: bool) -> None:
         return
     for one in confirmed:
         against = sum(row.disagrees for row in one.rows)
-        print(f"{one.task_id}: {len(one.rows)} workloads by {one.counter}, {against} disagree")
+        by = f"fastest samples and {one.counter}" if one.counter else "fastest samples"
+        print(f"{one.task_id}: {len(one.rows)} workloads by {by}, {against} disagree")
+        if one.no_counter:
+            print(f"  {one.no_counter}")
         for row in one.rows:
-            counted = row.reason if row.instruction_ratio is None else f"{row.instruction_ratio:.3f} by instructions"
-            timed = "no time" if row.time_ratio is None else f"{row.time_ratio:.3f} by time"
-            print(f"  {row.workload}: {timed}, {counted}{'  DISAGREES' if row.disagrees else ''}")
+            print(f"  {row.workload}: {_told(row, one.counter)}{'  DISAGREES' if row.disagrees else ''}")
+
+
+def _told(row: "Confirmation", counter: str | None) -> str:
+    timed = "no time" if row.time_ratio is None else f"{row.time_ratio:.3f} by the certificate"
+    quick, work = row.fastest, row.counted
+    calls = f"no fastest samples ({quick.reason})"
+    if quick.ratio is not None:
+        calls = f"{quick.ratio:.3f} [{quick.low:.3f}, {quick.high:.3f}] by the fastest samples"
+    said = [timed, calls]
+    if work.ratio is not None:
+        said.append(f"{work.ratio:.3f} by instructions")
+    elif counter:
+        said.append(f"no instructions ({work.reason})")
+    return ", ".join(said)

@@ -22,6 +22,9 @@ FEWEST_SAMPLES = 3
 """... of calls that are not slow: their median leaves out a cold first one and a hiccup."""
 SLOW_SAMPLE_S = 0.3
 VERY_SLOW_SAMPLE_S = 1.0
+SHORT_SAMPLE_S = 0.0005
+"""Short enough to lie between two disturbances of a shared core, and a thousand times what reading the clock takes."""
+MOST_SHORT_SAMPLES = 400
 """A launch has two samples of a call this slow, and one where it takes longer still."""
 
 
@@ -78,6 +81,18 @@ def launch_size(
     return LaunchSize(number, repeat, max(0.0, pace.own_warmup_s))
 
 
+def short_samples(pace: Pace) -> LaunchSize:
+    """As many short samples as fill SHORTEST_S: some of them run undisturbed where no long one does.
+
+    A benchmark's own number and repeat are honoured; a sample is no shorter than its setup, which cools caches.
+    """
+    call_s = max(pace.call_s, 1e-9)
+    wanted_s = max(SHORT_SAMPLE_S, min(pace.setup_s, SHORTEST_S / FEWEST_SAMPLES))
+    number = pace.own_number or max(1, round(wanted_s / call_s))
+    repeat = pace.own_repeat or _filling(number * call_s, pace.setup_s, SHORTEST_S, MOST_SHORT_SAMPLES)
+    return LaunchSize(number, repeat, max(0.0, pace.own_warmup_s))
+
+
 def slowed_down(size: LaunchSize, base_call_s: float, call_s: float, limit_s: float) -> LaunchSize:
     """Fewer calls for an arm that is so much slower than base that it would run into the time limit."""
     if call_s * size.calls <= max(10.0 * base_call_s * size.calls, limit_s / 4.0):
@@ -97,4 +112,8 @@ def _repeat(sample_s: float, setup_s: float, timed_s: float) -> int:
     """Samples of a launch: enough to fill its time, of which setup may take as much again."""
     if sample_s >= SLOW_SAMPLE_S:
         return 1 if sample_s >= VERY_SLOW_SAMPLE_S else 2
-    return min(MOST_SAMPLES, max(FEWEST_SAMPLES, round(2.0 * timed_s / (sample_s + max(sample_s, setup_s)))))
+    return _filling(sample_s, setup_s, timed_s, MOST_SAMPLES)
+
+
+def _filling(sample_s: float, setup_s: float, timed_s: float, most: int) -> int:
+    return min(most, max(FEWEST_SAMPLES, round(2.0 * timed_s / (sample_s + max(sample_s, setup_s)))))

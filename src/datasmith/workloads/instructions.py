@@ -5,14 +5,12 @@ slower. The difference of two launches with different numbers of calls leaves st
 """
 
 import json
-import math
 import re
 from dataclasses import dataclass
 from typing import Literal
 
 from datasmith.docker.engine import Container
 from datasmith.errors import MeasurementFailed
-from datasmith.tasks.certificate import WorkloadRatio
 from datasmith.workloads.base import Workload
 from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.channel import new_key, own_lines
@@ -38,13 +36,11 @@ _PROBE_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmation:
-    """Instructions beside seconds for one workload: both ratios base / arm; None where they could not be counted."""
+class Counted:
+    """Instructions per call of base / of the arm for one workload; None where they could not be counted, and why."""
 
     workload: str
-    time_ratio: float | None
-    instruction_ratio: float | None
-    disagrees: bool
+    ratio: float | None
     reason: str | None = None
 
 
@@ -64,40 +60,30 @@ def counter_in(container: Container) -> Counter:
     )
 
 
-def confirm(
+def counted(
     counter: Counter,
     base: Container,
     arm: Container,
     workload: Workload,
-    timed: WorkloadRatio,
+    call_s: float | None,
     *,
     benchmark_dir: str,
-) -> Confirmation:
-    """Count one workload in two prepared arms, and hold the ratio against the timed one.
+) -> Counted:
+    """Count one workload in two prepared arms; `call_s` is what a call takes at base, None where it is not known.
 
     Raises:
         EngineUnavailable: the engine is gone.
     """
     if workload.kind == "timeraw":
-        return Confirmation(workload.id, timed.ratio, None, False, "it runs in processes of its own")
-    calls = min(MOST_CALLS, max(1, round(COUNTED_S / timed.base_s))) if timed.base_s else 1
+        return Counted(workload.id, None, "it runs in processes of its own")
+    calls = min(MOST_CALLS, max(1, round(COUNTED_S / call_s))) if call_s else 1
     counts = []
     for container in (base, arm):
         found = per_call(counter, container, workload, calls, benchmark_dir)
         if isinstance(found, str):
-            return Confirmation(workload.id, timed.ratio, None, False, found)
+            return Counted(workload.id, None, found)
         counts.append(found)
-    ratio = counts[0] / counts[1]
-    return Confirmation(workload.id, timed.ratio, ratio, disagree(timed, ratio))
-
-
-def disagree(timed: WorkloadRatio, instruction_ratio: float) -> bool:
-    """True where seconds and instructions say opposite things, both beyond their noise."""
-    if timed.ratio is None or not timed.changed:
-        return False
-    seconds, instructions = math.log(timed.ratio), math.log(instruction_ratio)
-    floor = timed.floor if timed.floor is not None else FLOOR
-    return abs(seconds) > floor and abs(instructions) > FLOOR and seconds * instructions < 0
+    return Counted(workload.id, counts[0] / counts[1])
 
 
 def per_call(counter: Counter, container: Container, workload: Workload, calls: int, benchmark_dir: str) -> float | str:

@@ -1,4 +1,4 @@
-"""Instruction counts beside times: how they are read, and what counts as a disagreement."""
+"""Instruction counts: how they are read, and what has none."""
 
 import json
 from collections.abc import Sequence
@@ -9,10 +9,9 @@ import pytest
 
 from datasmith.docker.engine import Container, ExecResult
 from datasmith.errors import MeasurementFailed
-from datasmith.tasks.certificate import WorkloadRatio
 from datasmith.workloads.base import Workload
 from datasmith.workloads.channel import signed
-from datasmith.workloads.instructions import Confirmation, confirm, counter_in, disagree
+from datasmith.workloads.instructions import Counted, counted, counter_in
 
 WORK = Workload("m.time_x", "time")
 
@@ -38,42 +37,24 @@ def callgrind(count: int) -> str:
     return f"==7== Events    : Ir\n==7== Collected : {count}\n"
 
 
-def timed(ratio: float, *, changed: bool = True) -> WorkloadRatio:
-    low, high = ratio * 0.99, ratio * 1.01
-    return WorkloadRatio(
-        workload=WORK.id, ratio=ratio, low=low, high=high, p=0.001, q=0.001, floor=0.02, changed=changed, rounds=12,
-        base_s=0.005, arm_s=0.005 / ratio,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("ratio", "instructions", "expected"),
-    [(1.5, 0.9, True), (0.9, 1.5, True), (1.5, 1.2, False), (1.5, 0.998, False), (1.01, 0.9, False)],
-)
-def test_only_opposite_signs_beyond_both_noises_disagree(ratio: float, instructions: float, expected: bool) -> None:
-    """A count within its half percent, or a time within the workload's floor, contradicts nothing."""
-    assert disagree(timed(ratio), instructions) is expected
-    assert disagree(timed(ratio, changed=False), instructions) is False
-
-
 def test_start_and_set_up_are_left_out_of_a_count() -> None:
     """Two launches with different numbers of calls: the difference is the calls'. 0.05 s of calls are counted."""
     base = Answers([callgrind(1_000_000), callgrind(1_000_000 + 10 * 600)])
     arm = Answers([callgrind(5_000_000), callgrind(5_000_000 + 10 * 200)])
-    found = confirm("callgrind", base.as_container(), arm.as_container(), WORK, timed(2.5), benchmark_dir="b")
-    assert found == Confirmation(WORK.id, 2.5, 3.0, disagrees=False)
+    found = counted("callgrind", base.as_container(), arm.as_container(), WORK, 0.005, benchmark_dir="b")
+    assert found == Counted(WORK.id, 3.0)
 
 
 def test_a_launch_that_is_not_counted_has_a_reason() -> None:
     """No total, no samples, and more calls that cost nothing: never a ratio."""
     for answers in (Answers(["killed"]), Answers([callgrind(5)], b"{}"), Answers([callgrind(5), callgrind(5)])):
         sandbox = answers.as_container()
-        found = confirm("callgrind", sandbox, sandbox, WORK, timed(2.5), benchmark_dir="b")
-        assert found.instruction_ratio is None
+        found = counted("callgrind", sandbox, sandbox, WORK, 0.005, benchmark_dir="b")
+        assert found.ratio is None
         assert found.reason
     raw = Workload("m.timeraw_x", "timeraw")
     nothing = Answers([]).as_container()
-    assert confirm("perf", nothing, nothing, raw, timed(2.5), benchmark_dir="b").instruction_ratio is None
+    assert counted("perf", nothing, nothing, raw, 0.005, benchmark_dir="b").ratio is None
 
 
 def test_the_processor_s_own_counter_is_preferred() -> None:
