@@ -45,10 +45,11 @@ def confirm(
             with own_core(settings, lambda what: say(what, 0, None)) as cores:
                 confirmer = Confirmer(opened, settings, cores[0], say)
                 confirmed.append(confirmer.confirm(task, folder, log=log, everything=everything))
-    _show(confirmed, json_output)
+    show(confirmed, json_output=json_output)
 
 
-def _show(confirmed: "list[Confirmed]", json_output: bool) -> None:
+def show(confirmed: "list[Confirmed]", *, json_output: bool) -> None:
+    """Print what was confirmed, a line per workload."""
     from dataclasses import asdict
 
     if json_output:
