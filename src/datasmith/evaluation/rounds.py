@@ -23,17 +23,16 @@ def arm_times(launches: Iterable[Measurement]) -> dict[str, dict[str, dict[int, 
 
 def round_ratios(
     times: Mapping[str, ArmTimes],
-    arm: str | None,
-    workloads: Sequence[str],
+    arms: Mapping[str, str | None],
     instead: Mapping[str, Sequence[float]] | None = None,
 ) -> tuple[RoundRatios, ...]:
     """ln(t_base / t_arm) per round for the agent's arm and the expert's, over the rounds in which all were timed.
 
-    `arm` None stands for code that was left unchanged: its ln ratio is 0 in each round. `instead` holds the agent's ln
-    ratios of workloads in which it is only faster on the suite's own inputs.
+    `arms`: workload -> the agent's arm there; None stands for code that was left unchanged: its ln ratio is 0 in each
+    round. `instead` holds the agent's ln ratios of workloads in which it is only faster on the suite's own inputs.
     """
     found = []
-    for workload in workloads:
+    for workload, arm in arms.items():
         base, expert = times.get(BASE, {}).get(workload, {}), times.get(EXPERT, {}).get(workload, {})
         agent = base if arm is None else times.get(arm, {}).get(workload, {})
         rounds = sorted(base.keys() & expert.keys() & agent.keys())

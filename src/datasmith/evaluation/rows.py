@@ -9,7 +9,7 @@ from datasmith.evaluation.records import SessionRecord, TrialRecord
 from datasmith.evaluation.rounds import arm_times, round_ratios
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements
 from datasmith.metrics.score import FailurePolicy, Score, failed_pairs, score
-from datasmith.metrics.speedup import Pair, valid_pairs
+from datasmith.metrics.speedup import Pair, ValidPair, valid_pairs
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.workloads.base import Measurement, agent_arm
 from datasmith.workloads.fresh import proven_ratios
@@ -68,12 +68,18 @@ def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attemp
     if session is None or not pairs:
         return ()
     key = TrialKey(record.task_id, record.agent, record.attempt)
-    measured = record.ratios is not None and pairs == pairs_of(record.ratios, session.expert)
+    arms = {pair.workload: agent_arm(key.label) if _is_own(record, pair) else None for pair in valid_pairs(pairs)}
     launches = [*read_measurements(folder.session(record.task_id, session.session) / "measurements.jsonl")]
-    launches += read_measurements(folder.trial(key) / "measurements.jsonl") if measured else ()
-    names = [pair.workload for pair in valid_pairs(pairs)]
-    arm = agent_arm(key.label) if measured else None
-    return round_ratios(arm_times(launches), arm, names, _fresh(record, launches) if measured else {})
+    if not any(arms.values()):
+        return round_ratios(arm_times(launches), arms)
+    launches += read_measurements(folder.trial(key) / "measurements.jsonl")
+    fresh = {name: ratios for name, ratios in _fresh(record, launches).items() if arms.get(name)}
+    return round_ratios(arm_times(launches), arms, fresh)
+
+
+def _is_own(record: TrialRecord, pair: ValidPair) -> bool:
+    """Whether the agent's ratio is its own: of a failed trial, policies keep only those that are below 1."""
+    return record.outcome == "measured" or pair.agent < 1.0
 
 
 def _fresh(record: TrialRecord, launches: Sequence[Measurement]) -> dict[str, list[float]]:

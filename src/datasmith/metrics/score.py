@@ -69,16 +69,19 @@ def as_unchanged(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 def failed_pairs(pairs: Sequence[Pair], policy: FailurePolicy) -> tuple[Pair, ...]:
     """The ratios that a failed trial is scored with, from what was measured of it (agent None: nothing was).
 
-    baseline: s^A := 1. floor: the worse, by advantage, of that and what was measured. exclude: none.
+    baseline: s^A := 1. floor: s^A := the lesser of 1 and what was measured, 1 where nothing was. exclude: none. All
+    but exclude take the workloads in which the expert is valid, whatever the agent broke, so that nothing a failed
+    trial is scored with, at no level, is above baseline.
     """
     if policy == "exclude":
         return ()
     unchanged = as_unchanged(pairs)
-    measured, baseline = score(pairs), score(unchanged)
-    if policy == "baseline" or measured is None or baseline is None:
+    if policy == "baseline":
         return unchanged
-    worse = (measured.advantage or 0.0) < (baseline.advantage or 0.0)
-    return tuple(pairs) if worse else unchanged
+    return tuple(
+        pair if pair.valid and pair.agent is not None and pair.agent < 1.0 else other
+        for pair, other in zip(pairs, unchanged, strict=True)
+    )
 
 
 def failed_score(pairs: Sequence[Pair], policy: FailurePolicy) -> Score | None:

@@ -1,6 +1,7 @@
 """The report: a pure function of the folder and the policy."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.reference import asv_differs, reference_as_json, reference_report
 from datasmith.evaluation.report import ControlReport, Report, build_report
+from datasmith.evaluation.rows import rounds_of
 from datasmith.evaluation.run_folder import TrialKey, write_record
 from datasmith.evaluation.summary import as_json
 from datasmith.metrics.score import POLICIES, FailurePolicy
@@ -42,6 +44,23 @@ def test_the_policy_decides_what_a_failure_counts(tmp_path: Path) -> None:
     failed = next(row for row in report_of(run).trials if row.record.outcome == "failed_tests")
     assert failed.score is not None
     assert failed.score.speedup == 1.0
+
+
+def test_a_failed_trials_rounds_are_those_that_it_is_scored_with(tmp_path: Path) -> None:
+    """Its own where it is slower than base; unchanged code's where it is faster, and where it gave no time."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["slow"])
+    session = run.session("acme_fast_1", {"m.time_a": 4.0, "m.time_b": 2.0, "m.time_c": 1.0})
+    run.trial(session, "command-slow", "failed_outputs", {"m.time_a": 2.0, "m.time_b": 0.5})
+    report = report_of(run)
+    (row,) = report.trials
+    assert row.score is not None
+    assert (row.score.n_valid, row.score.speedup) == (3, pytest.approx(0.5 ** (1 / 3), rel=0.01))
+    rounds = {each.workload: each.agent for each in rounds_of(run.folder, row, "floor")}
+    assert rounds == {"m.time_a": (0.0,) * 12, "m.time_b": rounds["m.time_b"], "m.time_c": (0.0,) * 12}
+    assert rounds["m.time_b"] == pytest.approx([math.log(0.5)] * 12, abs=0.1)
+    (agent,) = report.agents
+    assert agent.intervals.speedup is not None
+    assert agent.intervals.speedup.holds(row.score.speedup)
 
 
 @pytest.mark.parametrize("outcome", ["infra_error", "invalid_measurement"])

@@ -40,9 +40,9 @@ def test_rounds_are_paired() -> None:
             launch("agent:x", 1, 1.0),
         ]
     )
-    (found,) = round_ratios(times, "agent:x", ["m.time_a", "m.time_b"])
+    (found,) = round_ratios(times, dict.fromkeys(["m.time_a", "m.time_b"], "agent:x"))
     assert found == RoundRatios("m.time_a", (math.log(4),), (math.log(2),))
-    (unchanged,) = round_ratios(times, None, ["m.time_a"])
+    (unchanged,) = round_ratios(times, {"m.time_a": None})
     assert unchanged.agent == (0.0, 0.0, 0.0)
 
 

@@ -74,7 +74,7 @@ def test_an_empty_table_has_no_score() -> None:
 
 
 def test_the_policies_differ_where_a_failed_trial_was_measured() -> None:
-    """Exclude leaves it out; baseline puts it at 1.0; floor takes the worse of that and what was measured."""
+    """Exclude leaves it out; baseline puts it at 1.0; floor takes the lesser of that and what was measured."""
     slow, fast = pairs_of({"m.time_a": (0.5, 2.0)}), pairs_of({"m.time_a": (3.0, 2.0)})
     assert failed_score(slow, "exclude") is None
     values = [
@@ -92,6 +92,23 @@ def test_a_failed_trial_without_measurement_needs_only_the_expert() -> None:
     assert floor == baseline
     assert floor is not None
     assert (floor.advantage, floor.n_valid, floor.n_workloads) == (-1.0, 1, 2)
+
+
+def test_a_workload_that_a_failed_trial_broke_is_not_left_out() -> None:
+    """It stands at 1.0 beside the others: who breaks one has neither a higher speedup of its own nor the expert's."""
+    broken = pairs_of({"m.time_a": (2.0, 4.0), "m.time_b": (None, 1.0)})
+    found = failed_score(broken, "floor")
+    assert found == failed_score(broken, "baseline")
+    assert found is not None
+    assert (found.speedup, found.expert_speedup, found.n_valid) == (1.0, 2.0, 2)
+
+
+def test_floor_is_taken_workload_by_workload() -> None:
+    """What is slower than base counts as it is, what is faster counts 1.0, each where it stands."""
+    found = failed_score(pairs_of({"m.time_a": (0.25, 1.0), "n.time_b": (100.0, 1.0)}), "floor")
+    assert found is not None
+    assert (found.speedup, found.worst_speedup) == (0.5, 0.25)
+    assert found.by_level["module"] == pytest.approx(-0.375)
 
 
 def test_log_advantage_has_no_scale() -> None:
@@ -122,6 +139,25 @@ def test_the_overall_level_is_the_advantage(values: list[tuple[float, float]]) -
     assert same is not None
     assert found.by_level["overall"] == found.advantage
     assert all(same.by_level[level] == 0.0 for level in LEVELS)
+
+
+@given(st.lists(st.tuples(st.none() | positive, positive), min_size=1, max_size=8))
+def test_floor_is_never_above_baseline(values: list[tuple[float | None, float]]) -> None:
+    """For any data, at every level, in every quantity: over the same workloads, with the same expert."""
+    pairs = [Pair(f"m{i % 2}.time_{i % 3}({i})", agent, expert) for i, (agent, expert) in enumerate(values)]
+    floor, baseline = failed_score(pairs, "floor"), failed_score(pairs, "baseline")
+    assert floor is not None
+    assert baseline is not None
+    assert (floor.n_valid, floor.expert_speedup) == (baseline.n_valid, baseline.expert_speedup)
+    for low, high in (
+        (floor.speedup, baseline.speedup),
+        (floor.worst_speedup, baseline.worst_speedup),
+        (floor.log_advantage, baseline.log_advantage),
+        *((floor.by_level[level], baseline.by_level[level]) for level in LEVELS),
+    ):
+        assert low is not None
+        assert high is not None
+        assert low <= high + 1e-9 * abs(high)
 
 
 def test_an_interval_holds_its_ends() -> None:
