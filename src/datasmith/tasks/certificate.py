@@ -50,7 +50,10 @@ class WorkloadRatio(_Frozen):
 
 
 class ArmSummary(_Frozen):
-    """One arm against base over all workloads: geometric mean of the valid ratios with its 95 % interval."""
+    """One arm against base over all workloads: geometric mean of the valid ratios with its 95 % interval.
+
+    Of an agent's arm beside an expert's: over the workloads that are valid in both, those that its score is over.
+    """
 
     arm: str
     speedup: float | None

@@ -121,7 +121,8 @@ def summarise(
     A workload's noise floor is the larger of 0.5 % and what base2, the same code, was seen to differ from base by
     (the far end of its interval). base2 itself has to do with 0.5 %: a floor made of its own result would hide every
     false positive that it is there to show. `arms` names arms that have a summary even if none of their launches
-    was made; those seen are added.
+    was made; those seen are added. Where the expert's is one of them, the speedup of an agent's arm is over the
+    workloads that are valid in both: that is what it is scored by.
     """
     workloads = by_workload(measurements)
     seen = (arm for launches in workloads.values() for arm in launches.by_arm)
@@ -135,7 +136,9 @@ def summarise(
     for arm in others:
         found = control if arm == CONTROL else _estimates(workloads, arm, confidence)
         known = {} if arm == CONTROL else floors
-        summaries[arm] = _summary(arm, workloads, found, known, generator(seed, arm), confidence)
+        alone = arm == CONTROL or EXPERT not in others
+        over = [name for name in found if alone or name in expert]
+        summaries[arm] = _summary(arm, workloads, found, known, generator(seed, arm), confidence, over=over)
     return summaries
 
 
@@ -181,7 +184,10 @@ def _summary(
     floors: Mapping[str, float],
     rng: np.random.Generator,
     confidence: float,
+    *,
+    over: Sequence[str],
 ) -> ArmSummary:
+    """An arm's ratios, and its speedup over the named workloads."""
     decided = _decided(found, floors)
     rows: list[WorkloadRatio] = []
     for name, launches in workloads.items():
@@ -189,7 +195,7 @@ def _summary(
             rows.append(_row(name, launches, arm, found[name], decided[name], floors.get(name, LEAST_FLOOR)))
         else:
             rows.append(_without_ratio(name, launches.reason(arm) or "it was not launched"))
-    whole = speedup_over(workloads, arm, found, rng, confidence)
+    whole = speedup_over(workloads, arm, over, rng, confidence)
     return ArmSummary(
         arm=arm,
         speedup=whole.value if whole else None,

@@ -9,6 +9,7 @@ import pytest
 
 from datasmith.errors import TrialError
 from datasmith.evaluation.outcome import Outcome, OutputFacts, TestFacts
+from datasmith.evaluation.overview import run_state
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.rows import rounds_of, trial_rows
@@ -141,6 +142,32 @@ def test_answers_that_were_stored_are_found_in_the_files(folder: RunFolder) -> N
     rounds = {attempt.workload: attempt.agent for attempt in rounds_of(folder, row, "floor")}
     assert rounds[NAMES[0]] == pytest.approx([0.0] * 6, abs=0.02)
     assert min(rounds[NAMES[1]]) > 1.0
+
+
+def test_what_the_expert_broke_is_in_no_figure_of_a_trial(folder: RunFolder) -> None:
+    """Slower where there is an expert to compare with, and faster where there is none: every figure says slower."""
+    shared, own = (place / "measurements.jsonl" for place in (folder.session(KEY.task_id, 1), folder.trial(KEY)))
+    lost = [
+        replace(one, samples=(), reason="timed out") if (one.arm, one.workload) == (EXPERT, NAMES[1]) else one
+        for one in read_measurements(shared)
+    ]
+    write_measurements(shared, lost)
+    slower = {NAMES[0]: 5.0, NAMES[1]: 1.0}
+    mine = [
+        replace(one, samples=tuple(slower[one.workload] * each for each in one.samples))
+        for one in read_measurements(own)
+    ]
+    write_measurements(own, mine)
+    assert outcome(folder) == ("measured", "")
+    record = folder.read_trial(KEY)
+    assert record is not None
+    assert record.ratios is not None
+    assert record.score is not None
+    assert record.ratios.speedup == pytest.approx(0.8, rel=0.02)
+    assert record.score.speedup == pytest.approx(record.ratios.speedup)
+    assert record.ratios.high is not None
+    assert record.ratios.high < 1.0
+    assert run_state(folder).best == {KEY.agent: record.ratios.speedup}
 
 
 def _add(path: Path, seconds: Mapping[str, float]) -> None:

@@ -1,6 +1,7 @@
 """From raw launches to ratios."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -87,6 +88,25 @@ def test_numbers_of_an_arm_do_not_depend_on_other_arms_or_order() -> None:
     made = history({"m.time_a": 1.1, "m.time_b": 1.0}, noise=0.03)
     with_agent = made + [launch("agent:x", row.round, 0.001, row.workload) for row in made if row.arm == BASE]
     assert summarise(with_agent, seed=3)[EXPERT] == summarise(made, seed=3)[EXPERT]
+
+
+def test_an_agents_speedup_is_over_what_the_expert_has_a_ratio_in() -> None:
+    """What the expert's patch breaks counts neither for nor against the agent; the expert's is over its own."""
+    times = history({"m.time_a": 1.2, "m.time_b": 1.2}, noise=0.001)
+    made = [
+        replace(row, samples=(), reason="timed out") if (row.arm, row.workload) == (EXPERT, "m.time_b") else row
+        for row in times
+    ]
+    speeds = {"m.time_a": 0.9, "m.time_b": 20.0}
+    base = [row for row in times if row.arm == BASE]
+    made += [launch("agent:x", row.round, row.samples[0] / speeds[row.workload], row.workload) for row in base]
+    summaries = summarise(made, seed=0)
+    agent, expert = summaries["agent:x"], summaries[EXPERT]
+    assert len(agent.valid) == 2
+    assert [agent.speedup, agent.low, agent.high] == pytest.approx([0.9] * 3, rel=0.01)
+    assert expert.speedup == pytest.approx(1.2, rel=0.01)
+    without = summarise([row for row in made if row.arm != EXPERT], seed=0)["agent:x"]
+    assert without.speedup == pytest.approx((0.9 * 20.0) ** 0.5, rel=0.01)
 
 
 def test_a_workload_that_an_arm_never_ran_has_a_reason() -> None:
