@@ -1,6 +1,7 @@
 """95 % intervals of means over tasks: a bootstrap over tasks, then workloads, then rounds."""
 
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,7 +10,7 @@ import numpy.typing as npt
 
 from datasmith.metrics.levels import LEVELS, Level, group_keys
 from datasmith.metrics.score import Interval
-from datasmith.stats.nested import RESAMPLES, Resampler, ends, pooled_medians, sums_between
+from datasmith.stats.nested import RESAMPLES, Resampler, ends, pooled_medians
 
 Array = npt.NDArray[np.float64]
 QUANTITIES = ("speedup", "expert_speedup", "worst_speedup", "expert_worst", "log_advantage", *LEVELS)
@@ -76,9 +77,11 @@ class TaskDraws:
     """Redraws of each agent's values on each task, from which means over any tasks get their intervals.
 
     A task's workloads are redrawn with replacement, and each drawn workload's rounds with them (the same rounds for
-    agent and expert, and for all agents of the task: they were measured together). Of the rounds a pool of redraws
-    is made beforehand, from which every drawn workload takes one at random. An interval then comes from
-    resamples that draw tasks with replacement and, for each drawn task, one of its redraws.
+    agent and expert, and for all agents of the task: they were measured together). At a level where workloads stand
+    in groups that weigh the same, what is redrawn is groups, and in each drawn group its workloads: a group drawn
+    twice counts twice. Of a workload's rounds, and of a group's workloads, a pool of redraws is made beforehand, from
+    which each that is drawn takes one at random. An interval then comes from resamples that draw tasks with
+    replacement and, for each drawn task, one of its redraws.
     """
 
     def __init__(self, *, n_tasks: int, seed: int, resamples: int = RESAMPLES) -> None:
@@ -162,29 +165,56 @@ class TaskDraws:
             FEWEST_POOLED, min(self._redraws, POOLED_AT_ONCE // size, POOLED // (size * self._n_tasks), self._resamples)
         )
         medians = pooled_medians([cell for side in sides for cell in side], pool, rng)
-        picks = np.sort(rng.integers(0, len(layout.order) * pool, size=(self._redraws, len(layout.order))), axis=1)
-        logs = np.take(medians.reshape(len(sides), -1), picks, axis=1)
-        return _quantities(logs, picks // pool, layout, agents, experts)
+        drawn = _Drawn(medians.reshape(len(sides), -1), pool, self._redraws, rng)
+        return _quantities(drawn, layout, agents, experts)
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """`order`: the workloads so that each group of each level stands together; `codes`: their groups, numbered."""
+    """`order`: the workloads so that each group of each level stands together; `sizes`: how many are in each group."""
 
     order: tuple[int, ...]
-    codes: Mapping[Level, npt.NDArray[np.intp]]
+    sizes: Mapping[Level, tuple[int, ...]]
 
     @classmethod
     def of(cls, names: Sequence[str]) -> "_Layout":
         keys = [group_keys(name) for name in names]
         parts = [(*(part or "" for part in key["function"]), name) for key, name in zip(keys, names, strict=True)]
         order = tuple(sorted(range(len(names)), key=parts.__getitem__))
-        codes: dict[Level, npt.NDArray[np.intp]] = {}
-        for level in LEVELS:
-            groups = [keys[at][level] for at in order]
-            numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-            codes[level] = np.array([numbers[group] for group in groups])
-        return cls(order, codes)
+        return cls(order, {level: tuple(Counter(keys[at][level] for at in order).values()) for level in LEVELS})
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Draws what a task consists of, the same for all sides.
+
+    `medians` is (sides, workloads * pool): of each workload's rounds, in the layout's order, `pool` redraws.
+    """
+
+    medians: Array
+    pool: int
+    redraws: int
+    rng: np.random.Generator
+
+    def workloads(self) -> Array:
+        """The ln ratios (sides, redraws, drawn workloads)."""
+        return self._of(self.medians)
+
+    def groups(self, sizes: Sequence[int]) -> Array:
+        """The geometric means (sides, redraws, drawn groups), each of a pool of redraws of its group's workloads."""
+        each, starts = np.array(sizes), np.append(0, np.cumsum(sizes)[:-1])
+        inside = np.repeat(each, each)[:, None] * self.pool
+        picks = self.rng.integers(0, inside, size=(len(inside), self.pool))
+        picks += np.repeat(starts, each)[:, None] * self.pool
+        sums = np.add.reduceat(np.take(self.medians, picks, axis=1), starts, axis=1)
+        return self._of(np.exp(sums / each[:, None]).reshape(len(sums), -1))
+
+    def _of(self, pooled: Array) -> Array:
+        """Of things that have `pool` redraws each (sides, things * pool), as many drawn with replacement."""
+        n = pooled.shape[1] // self.pool
+        picks = self.rng.integers(0, pooled.shape[1], size=(self.redraws, n))
+        found: Array = np.take(pooled, picks, axis=1)
+        return found
 
 
 def _sides(
@@ -206,13 +236,16 @@ def _sides(
     return sides, agents, experts
 
 
-def _quantities(
-    logs: Array, workloads: npt.NDArray[np.intp], layout: _Layout, agents: Sequence[int], experts: Sequence[int]
-) -> list[Array]:
-    """From ln ratios (sides, redraws, drawn workloads) in the order of `workloads` to each attempt's quantities."""
+def _quantities(drawn: _Drawn, layout: _Layout, agents: Sequence[int], experts: Sequence[int]) -> list[Array]:
+    """Each attempt's quantities in every redraw."""
+    logs = drawn.workloads()
     mean, worst = logs.mean(axis=2), np.exp(logs.min(axis=2))
     speedup = np.exp(mean)
-    levels = _by_level(logs, workloads, layout, agents, experts)
+    known = {layout.sizes["param"]: np.exp(logs).mean(axis=2), layout.sizes["overall"]: speedup}
+    for sizes in layout.sizes.values():
+        if sizes not in known:
+            known[sizes] = drawn.groups(sizes).mean(axis=2)
+    levels = [known[layout.sizes[level]] for level in LEVELS]
     return [
         np.stack(
             [
@@ -221,30 +254,8 @@ def _quantities(
                 worst[agent],
                 worst[expert],
                 mean[agent] - mean[expert],
-                *(values[at] for values in levels),
+                *(value[agent] - value[expert] for value in levels),
             ]
         )
-        for at, (agent, expert) in enumerate(zip(agents, experts, strict=True))
+        for agent, expert in zip(agents, experts, strict=True)
     ]
-
-
-def _by_level(
-    logs: Array, workloads: npt.NDArray[np.intp], layout: _Layout, agents: Sequence[int], experts: Sequence[int]
-) -> list[Array]:
-    """Per level, (attempts, redraws): the mean over the groups that were drawn of each group's advantage.
-
-    Groups stand together, so each level's sums come from those of the finer level.
-    """
-    redraws, drawn = workloads.shape
-    rows = np.repeat(np.arange(redraws), drawn)
-    flat, codes = logs.reshape(len(logs), -1), workloads.ravel()
-    sizes = np.ones((1, len(codes)))
-    found = []
-    for level in LEVELS:
-        starts = np.flatnonzero(np.diff(rows * drawn + layout.codes[level][codes], prepend=-1))
-        flat, sizes = sums_between(flat, starts), sums_between(sizes, starts)
-        rows, codes = rows[starts], codes[starts]
-        first = np.flatnonzero(np.diff(rows, prepend=-1))
-        means = sums_between(np.exp(flat / sizes), first) / np.diff(first, append=len(rows))
-        found.append(means[list(agents)] - means[list(experts)])
-    return found

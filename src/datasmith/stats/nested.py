@@ -46,14 +46,6 @@ def _medians(values: Floats, places: NDArray[np.intp]) -> Floats:
     return found
 
 
-def sums_between(values: Floats, starts: NDArray[np.intp]) -> Floats:
-    """Sums of each row from one start up to the next; the first start is 0, the last part runs to the end."""
-    running = np.cumsum(values, axis=1)
-    found: Floats = running[:, np.append(starts[1:], values.shape[1]) - 1]
-    found[:, 1:] -= found[:, :-1].copy()
-    return found
-
-
 class Resampler:
     """Draws groups with replacement, and for each drawn one a redraw of what is inside it.
 
