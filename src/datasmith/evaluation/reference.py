@@ -1,6 +1,5 @@
 """A run as the reference evaluation scores it: the same launches, its definitions, for comparing with its figures."""
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from datasmith.evaluation.outcome import EXCLUDED
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements
+from datasmith.metrics.aggregate import mean
 from datasmith.metrics.compat import (
     NUMBERED,
     ReferenceScore,
@@ -30,16 +30,17 @@ Samples = Mapping[str, Sequence[float]]
 class ReferenceReport:
     """One agent by the reference's definitions; n counts trials (outages and bad measurements are left out).
 
-    speedup: arithmetic mean of task speedups. advantage, levels: arithmetic means. geometric: the geometric form.
-    cost_weighted: None where the cost of a trial is unknown (the reference takes 0). asv_changed, changed: of
-    `workloads` measured workloads, those that asv's test and ours call different from base.
+    speedup: arithmetic mean of task speedups. levels: arithmetic means of advantages. geometric: the geometric form.
+    They are None where n is 0 (the reference takes 1 and 0). cost_weighted: None there and where the cost of a trial
+    is unknown (the reference takes 0). asv_changed, changed: of `workloads` measured workloads, those that asv's test
+    and ours call different from base.
     """
 
     agent: str
     n: int
-    speedup: float
-    levels: Mapping[str, float]
-    geometric: float
+    speedup: float | None
+    levels: Mapping[str, float | None]
+    geometric: float | None
     cost_weighted: float | None
     asv_changed: int
     changed: int
@@ -48,9 +49,13 @@ class ReferenceReport:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
+    """A trial's score; of the workloads that were measured, all and those that asv and we call changed; its cost."""
+
     score: ReferenceScore
+    workloads: int
     asv_changed: int
-    row: TrialRow
+    changed: int
+    cost_usd: float | None
 
 
 def reference_report(folder: RunFolder, report: Report) -> tuple[ReferenceReport, ...]:
@@ -75,10 +80,16 @@ def _trial(folder: RunFolder, row: TrialRow) -> _Trial:
     shared = read_measurements(folder.session(record.task_id, record.session or 0) / "measurements.jsonl")
     own = read_measurements(folder.trial(key) / "measurements.jsonl")
     base, expert, agent = _samples(shared, BASE), _samples(shared, EXPERT), _samples(own, agent_arm(key.label))
-    passed = record.outcome == "measured"
-    found = reference_score(pairs_from_samples(base, expert, agent), passed=passed)
-    different = sum(asv_differs(base[name], agent.get(name, ())) for name in base) if passed else 0
-    return _Trial(found, different, row)
+    found = reference_score(pairs_from_samples(base, expert, agent), passed=record.outcome == "measured")
+    arm = record.ratios if row.measured else None
+    names = [each.workload for each in arm.valid] if arm else []
+    return _Trial(
+        score=found,
+        workloads=len(names),
+        asv_changed=sum(asv_differs(base.get(name, ()), agent.get(name, ())) for name in names),
+        changed=len(arm.changed) if arm else 0,
+        cost_usd=record.cost_usd,
+    )
 
 
 def asv_differs(first: Sequence[float], second: Sequence[float]) -> bool:
@@ -108,21 +119,17 @@ def _samples(launches: Iterable[Measurement], arm: str) -> dict[str, list[float]
 
 def _agent(agent: str, trials: Sequence[_Trial]) -> ReferenceReport:
     advantages = [trial.score.levels["L4"] for trial in trials]
-    costs = [trial.row.record.cost_usd for trial in trials]
-    known = [cost for cost in costs if cost is not None]
-    measured = [trial.row.record.ratios for trial in trials if trial.row.measured and trial.row.record.ratios]
+    known = [trial.cost_usd for trial in trials if trial.cost_usd is not None]
     return ReferenceReport(
         agent=agent,
         n=len(trials),
-        speedup=mean_speedup([trial.score.task_speedup for trial in trials]),
-        levels={
-            number: statistics.fmean([trial.score.levels[number] for trial in trials] or [0.0]) for number in NUMBERED
-        },
-        geometric=run_advantage(advantages),
-        cost_weighted=cost_weighted(advantages, known) if len(known) == len(costs) else None,
+        speedup=mean_speedup([trial.score.task_speedup for trial in trials]) if trials else None,
+        levels={number: mean(trial.score.levels[number] for trial in trials).value for number in NUMBERED},
+        geometric=run_advantage(advantages) if trials else None,
+        cost_weighted=cost_weighted(advantages, known) if trials and len(known) == len(trials) else None,
         asv_changed=sum(trial.asv_changed for trial in trials),
-        changed=sum(len(arm.changed) for arm in measured),
-        workloads=sum(len(arm.valid) for arm in measured),
+        changed=sum(trial.changed for trial in trials),
+        workloads=sum(trial.workloads for trial in trials),
     )
 
 

@@ -54,13 +54,14 @@ def test_a_failed_trials_rounds_are_those_that_it_is_scored_with(tmp_path: Path)
     report = report_of(run)
     (row,) = report.trials
     assert row.score is not None
-    assert (row.score.n_valid, row.score.speedup) == (3, pytest.approx(0.5 ** (1 / 3), rel=0.01))
+    assert row.score.n_valid == 3
+    assert row.score.speedup == pytest.approx(0.5 ** (1 / 3), rel=0.01)
     rounds = {each.workload: each.agent for each in rounds_of(run.folder, row, "floor")}
     assert rounds == {"m.time_a": (0.0,) * 12, "m.time_b": rounds["m.time_b"], "m.time_c": (0.0,) * 12}
     assert rounds["m.time_b"] == pytest.approx([math.log(0.5)] * 12, abs=0.1)
     (agent,) = report.agents
     assert agent.intervals.speedup is not None
-    assert agent.intervals.speedup.holds(row.score.speedup)
+    assert agent.intervals.speedup.holds(row.score.speedup or 0.0)
 
 
 @pytest.mark.parametrize("outcome", ["infra_error", "invalid_measurement"])
@@ -199,6 +200,34 @@ def test_a_run_by_the_references_definitions(tmp_path: Path) -> None:
     assert good.cost_weighted is None
     found = json.loads(json.dumps(reference_as_json([good])))
     assert found[0]["levels"].keys() == {"L1", "L2", "L3", "L4"}
+
+
+def test_an_agent_that_was_never_measured_has_no_figures_of_the_reference(tmp_path: Path) -> None:
+    """An outage, or no trial at all, is neither as fast as base nor on a par with the expert."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["out", "absent"])
+    session = run.session("acme_fast_1", {"m.time_a": 2.0})
+    run.trial(session, "command-out", "infra_error")
+    for agent in reference_report(run.folder, report_of(run)):
+        (found,) = json.loads(json.dumps(reference_as_json([agent])))
+        assert set(found.pop("levels").values()) == {None}
+        counts = {name: found.pop(name) for name in ("n", "workloads", "changed", "asv_changed")}
+        assert set(counts.values()) == {0}
+        assert found == {"agent": agent.agent} | dict.fromkeys(("speedup", "geometric_advantage", "cost_weighted"))
+
+
+def test_asv_is_asked_of_the_workloads_that_have_a_ratio(tmp_path: Path) -> None:
+    """One has samples enough for asv's test, but no ratio: it is none of those that are counted."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
+    session = run.session("acme_fast_1", dict.fromkeys(["m.time_a", "m.time_b"], 2.0))
+    record = run.trial(session, "command-good", "measured", dict.fromkeys(["m.time_a", "m.time_b"], 1.5))
+    assert record.ratios is not None
+    first, second = record.ratios.workloads
+    disturbed = second.model_copy(update={"ratio": None, "changed": False, "reason": "invalid_measurement"})
+    ratios = record.ratios.model_copy(update={"workloads": (first, disturbed)})
+    place = run.folder.trial(TrialKey("acme_fast_1", "command-good", 1))
+    write_record(place / "trial.json", record.model_copy(update={"ratios": ratios}))
+    (good,) = reference_report(run.folder, report_of(run))
+    assert (good.asv_changed, good.changed, good.workloads) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(("n", "differs"), [(0, False), (1, False), (5, True), (6, False), (7, True)])
