@@ -1,10 +1,22 @@
 """Grade a run again from its files alone: no agent, no sandbox, no clock."""
 
 from collections.abc import Sequence, Set
+from pathlib import Path
+
+from pydantic import BaseModel
 
 from datasmith.errors import TrialError
 from datasmith.evaluation.grading import SHARED_ARMS, guard_verdict
-from datasmith.evaluation.outcome import Ending, after_outputs, after_timing, before_tests, before_timing, with_budget
+from datasmith.evaluation.outcome import (
+    EXCLUDED,
+    AgentFacts,
+    Ending,
+    after_outputs,
+    after_timing,
+    before_tests,
+    before_timing,
+    with_budget,
+)
 from datasmith.evaluation.records import SessionRecord, TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, read_record, write_record
@@ -14,29 +26,35 @@ from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, agent_a
 from datasmith.workloads.summary import summarise
 
 Summaries = dict[str, ArmSummary]
+TIMED = ("measurements.jsonl", "outputs.json")
+"""Files that lie beside a trial only where a session has timed it."""
 
 
 def regrade_run(folder: RunFolder) -> tuple[str, ...]:
     """Compute every session.json and trial.json anew from what lies beside them; returns what changed, a line each.
 
-    An outage and a measurement that yielded nothing stay what they are: there is nothing to grade.
+    An outage and a measurement that yielded nothing stay what they are where the files say nothing else. All is
+    computed before anything is written.
 
     Raises:
-        TrialError: a file of the run is missing or cannot be read.
+        TrialError: a file of the run is missing or cannot be read; nothing was written.
     """
-    together: dict[tuple[str, int], list[TrialRecord]] = {}
+    tasks: dict[str, list[TrialRecord]] = {}
     for record in folder.trials():
-        if record.session is not None:
-            together.setdefault((record.task_id, record.session), []).append(record)
+        tasks.setdefault(record.task_id, []).append(record)
+    drafts: list[tuple[Path, BaseModel]] = []
     changed = []
-    for (task_id, number), records in together.items():
-        summaries = _session(folder, task_id, number, records)
+    for task_id, records in tasks.items():
+        task = _TaskFiles(folder, task_id, records)
         for record in records:
-            again = _trial(folder, record, summaries)
+            again = task.trial(record)
             if again != record:
                 key = _key(record)
-                write_record(folder.trial(key) / "trial.json", again)
+                drafts.append((folder.trial(key) / "trial.json", again))
                 changed.append(f"{key.task_id} {key.label}: {_change(record, again)}")
+        drafts += task.changed_sessions()
+    for path, draft in drafts:
+        write_record(path, draft)
     return tuple(changed)
 
 
@@ -51,25 +69,102 @@ def _change(record: TrialRecord, again: TrialRecord) -> str:
     return f"{record.outcome}, another {', '.join(names)}"
 
 
-def _session(folder: RunFolder, task_id: str, number: int, records: Sequence[TrialRecord]) -> Summaries:
-    """Summarise a session's launches: the shared arms' and those of the trials (`records`) that were measured in it."""
-    session = folder.read_session(task_id, number)
-    if session is None:
-        raise TrialError(f"{folder.session(task_id, number)}: session.json is missing")
-    launches: list[Measurement] = list(read_measurements(folder.session(task_id, number) / "measurements.jsonl"))
+class _TaskFiles:
+    """What lies there of one task: its sessions, and in which of them each of its trials was timed."""
+
+    def __init__(self, folder: RunFolder, task_id: str, records: Sequence[TrialRecord]) -> None:
+        self._folder = folder
+        self._task_id = task_id
+        self._records = records
+        found = ((number, folder.read_session(task_id, number)) for number in range(1, folder.next_session(task_id)))
+        self._sessions = {number: session for number, session in found if session is not None}
+        self._summaries: dict[int, Summaries] = {}
+
+    def trial(self, record: TrialRecord) -> TrialRecord:
+        """The record as the files give it."""
+        key, facts = _key(record), self._folder.read_facts(_key(record))
+        if record.session is not None and record.session not in self._sessions:
+            raise TrialError(f"{self._folder.session(self._task_id, record.session)}: session.json is missing")
+        if facts is not None:
+            record = record.model_copy(update={"wall_s": facts.wall_s, "cost_usd": facts.cost_usd})
+        if record.session is None and record.outcome == "infra_error":
+            return record
+        record = record.model_copy(update={"patch_sha256": patch_digest(self._folder.read_patch(key))})
+        ending = _untimed(self._folder, key)
+        if ending is None:
+            return self._timed(record, facts)
+        session = record.session
+        if session is None and ending.outcome not in EXCLUDED:
+            session = max((number for number, each in self._sessions.items() if each.expert.valid), default=None)
+        return _ended(record, with_budget(ending, facts), session, self._of(session))
+
+    def _timed(self, record: TrialRecord, facts: AgentFacts | None) -> TrialRecord:
+        """A record whose patch passed its tests: as the last session that timed it gives it.
+
+        Where a later try of it could not be measured at all, it stays what that made of it, unless that session had
+        something to say.
+        """
+        key, number = _key(record), self._timed_in(record)
+        if number is None:
+            kept = [name for name in TIMED if (self._folder.trial(key) / name).exists()]
+            if kept:
+                raise TrialError(
+                    f"{self._folder.trial(key)}: {kept[0]} lies there, and no session says that it timed it"
+                )
+        else:
+            summaries = self._of(number)
+            ending = self._compared(key, summaries)
+            if record.session == number or ending.outcome not in EXCLUDED:
+                return _ended(record, with_budget(ending, facts), number, summaries)
+        if record.session is None and record.outcome == "invalid_measurement":
+            return record.model_copy(update={"ratios": None, "score": None})
+        untimed = Ending("invalid_measurement", "the patch passed its tests and was not timed: run it again")
+        return _ended(record, with_budget(untimed, facts), record.session, {})
+
+    def _timed_in(self, record: TrialRecord) -> int | None:
+        """The session whose launches lie beside a trial: the last one that timed its arm."""
+        arm = agent_arm(_key(record).label)
+        return max((number for number, session in self._sessions.items() if arm in session.agents), default=None)
+
+    def _compared(self, key: TrialKey, summaries: Summaries) -> Ending:
+        outputs = self._folder.read_outputs(key)
+        if outputs is None:
+            raise TrialError(f"{self._folder.trial(key)}: outputs.json is missing")
+        ending = after_outputs(outputs)
+        return ending or after_timing(summaries[agent_arm(key.label)], summaries[EXPERT], summaries[CONTROL])
+
+    def _of(self, number: int | None) -> Summaries:
+        """A session's summaries, of its own launches and those of the trials that were timed in it."""
+        if number is None:
+            return {}
+        if number not in self._summaries:
+            records = [record for record in self._records if self._timed_in(record) == number]
+            self._summaries[number] = _summaries(self._folder, self._sessions[number], records)
+        return self._summaries[number]
+
+    def changed_sessions(self) -> list[tuple[Path, SessionRecord]]:
+        """The session.json of those that a trial is of, where the launches give another one."""
+        found = []
+        for number, summaries in self._summaries.items():
+            session = self._sessions[number]
+            again = session.model_copy(update={"expert": summaries[EXPERT], "control": summaries[CONTROL]})
+            if again != session:
+                found.append((self._folder.session(self._task_id, number) / "session.json", again))
+        return found
+
+
+def _summaries(folder: RunFolder, session: SessionRecord, records: Sequence[TrialRecord]) -> Summaries:
+    """Summarise a session's launches: the shared arms' and those of the trials (`records`) that were timed in it."""
+    where = folder.session(session.task_id, session.session)
+    launches: list[Measurement] = list(read_measurements(where / "measurements.jsonl"))
     for key in map(_key, records):
-        if agent_arm(key.label) in session.agents:
-            if not (folder.trial(key) / "measurements.jsonl").is_file():
-                raise TrialError(f"{folder.trial(key)}: measurements.jsonl is missing")
-            launches += read_measurements(folder.trial(key) / "measurements.jsonl")
+        if not (folder.trial(key) / "measurements.jsonl").is_file():
+            raise TrialError(f"{folder.trial(key)}: measurements.jsonl is missing")
+        launches += read_measurements(folder.trial(key) / "measurements.jsonl")
     if BASE not in {launch.arm for launch in launches}:
-        raise TrialError(f"{folder.session(task_id, number)}: measurements.jsonl lacks {BASE}")
+        raise TrialError(f"{where}: measurements.jsonl lacks {BASE}")
     _refuse_gaps(folder, session, launches, {agent_arm(_key(record).label) for record in records})
-    summaries = summarise(launches, seed=session.seed, arms=(*SHARED_ARMS, *session.agents))
-    again = session.model_copy(update={"expert": summaries[EXPERT], "control": summaries[CONTROL]})
-    if again != session:
-        write_record(folder.session(task_id, number) / "session.json", again)
-    return summaries
+    return summarise(launches, seed=session.seed, arms=(*SHARED_ARMS, *session.agents))
 
 
 def _refuse_gaps(folder: RunFolder, session: SessionRecord, launches: Sequence[Measurement], arms: Set[str]) -> None:
@@ -87,23 +182,16 @@ def _refuse_gaps(folder: RunFolder, session: SessionRecord, launches: Sequence[M
         )
 
 
-def _trial(folder: RunFolder, record: TrialRecord, summaries: Summaries) -> TrialRecord:
-    key = _key(record)
-    ratios = summaries.get(agent_arm(key.label))
-    ending = with_budget(_ending(folder, key, ratios, summaries), folder.read_facts(key))
+def _ended(record: TrialRecord, ending: Ending, session: int | None, summaries: Summaries) -> TrialRecord:
+    """The record with this ending, and what the session of it (`summaries`) says of its arm."""
+    ratios = summaries.get(agent_arm(_key(record).label))
     found = score(pairs_of(ratios, summaries[EXPERT])) if ending.outcome == "measured" else None
-    return record.model_copy(
-        update={
-            "outcome": ending.outcome,
-            "reason": ending.reason,
-            "patch_sha256": patch_digest(folder.read_patch(key)),
-            "ratios": ratios,
-            "score": found,
-        }
-    )
+    new = {"outcome": ending.outcome, "reason": ending.reason, "session": session, "ratios": ratios, "score": found}
+    return record.model_copy(update=new)
 
 
-def _ending(folder: RunFolder, key: TrialKey, ratios: ArmSummary | None, summaries: Summaries) -> Ending:
+def _untimed(folder: RunFolder, key: TrialKey) -> Ending | None:
+    """How a trial ended before its tree was timed; None where it was to be."""
     facts, task = folder.read_facts(key), read_record(folder.task_facts(key.task_id), TaskFacts)
     if facts is None or task is None:
         raise TrialError(f"{folder.trial(key)}: trajectory.json or the task's task.json is missing")
@@ -114,15 +202,7 @@ def _ending(folder: RunFolder, key: TrialKey, ratios: ArmSummary | None, summari
     tests = folder.read_tests(key)
     if tests is None:
         raise TrialError(f"{folder.trial(key)}: tests.json is missing")
-    ending = before_timing(tests)
-    if ending:
-        return ending
-    if ratios is None:
-        return Ending("invalid_measurement", "the patch passed its tests and was not timed: run it again")
-    outputs = folder.read_outputs(key)
-    if outputs is None:
-        raise TrialError(f"{folder.trial(key)}: outputs.json is missing")
-    return after_outputs(outputs) or after_timing(ratios, summaries[EXPERT], summaries[CONTROL])
+    return before_timing(tests)
 
 
 def _key(record: TrialRecord) -> TrialKey:

@@ -114,8 +114,16 @@ class RunFolder:
         return read_record(self.root / "run.lock", RunLock) or RunLock(tasks={})
 
     def read_session(self, task_id: str, number: int) -> SessionRecord | None:
-        """session.json; a session that has none was interrupted."""
-        return read_record(self.session(task_id, number) / "session.json", SessionRecord)
+        """session.json; a session that has none was interrupted.
+
+        Raises:
+            TrialError: it cannot be read, or lies where another one belongs.
+        """
+        path = self.session(task_id, number) / "session.json"
+        record = read_record(path, SessionRecord)
+        if record is not None and (record.task_id, record.session) != (task_id, number):
+            raise TrialError(f"{path}: is the record of another session, {record.session} of {record.task_id}"[:300])
+        return record
 
     def read_trial(self, key: TrialKey) -> TrialRecord | None:
         """trial.json, or None where the trial is not complete."""

@@ -104,6 +104,94 @@ def test_what_was_timed_and_has_no_outputs_is_not_graded(folder: RunFolder) -> N
         regrade_run(folder)
 
 
+def changed(folder: RunFolder, **names: object) -> None:
+    """Somebody wrote something else into the trial's record."""
+    record = folder.read_trial(KEY)
+    assert record is not None
+    write_record(folder.trial(KEY) / "trial.json", record.model_copy(update=names))
+
+
+REMOVED = {"outcome": "invalid_measurement", "reason": "noise", "session": None, "ratios": None, "score": None}
+"""A trial that is said to have been measured badly, in no session."""
+
+
+def test_costs_are_those_of_the_trajectory(folder: RunFolder) -> None:
+    """A record that says another cost or another time is made anew."""
+    before = folder.read_trial(KEY)
+    changed(folder, cost_usd=0.001, wall_s=1.0)
+    assert regrade_run(folder) == (f"{KEY.task_id} {KEY.label}: measured, another wall_s, cost_usd",)
+    assert folder.read_trial(KEY) == before
+
+
+def test_what_was_timed_is_no_bad_measurement(folder: RunFolder) -> None:
+    """Its launches lie there, and the session says that it timed them."""
+    before = folder.read_trial(KEY)
+    changed(folder, **REMOVED)
+    assert regrade_run(folder) == (f"{KEY.task_id} {KEY.label}: invalid_measurement -> measured",)
+    assert folder.read_trial(KEY) == before
+
+
+def test_what_failed_its_tests_is_no_bad_measurement(folder: RunFolder) -> None:
+    """It is scored against the expert of the session that there is, even where its record names none."""
+    write_record(folder.trial(KEY) / "tests.json", TestFacts(built=True, expected=3, failed=("a", "b")))
+    changed(folder, **REMOVED)
+    regrade_run(folder)
+    record = folder.read_trial(KEY)
+    assert record is not None
+    assert (record.outcome, record.reason, record.session) == ("failed_tests", "2 of 3: a, b", 1)
+
+
+@pytest.mark.parametrize("name", ["measurements.jsonl", "outputs.json"])
+def test_launches_that_no_session_knows_of_are_told(folder: RunFolder, name: str) -> None:
+    """A session that no longer names the arm makes no bad measurement of it."""
+    changed(folder, **REMOVED)
+    session = folder.read_session(KEY.task_id, 1)
+    assert session is not None
+    write_record(folder.session(KEY.task_id, 1) / "session.json", session.model_copy(update={"agents": ()}))
+    for other in {"measurements.jsonl", "outputs.json"} - {name}:
+        (folder.trial(KEY) / other).unlink()
+    with pytest.raises(TrialError, match=f"{name} lies there, and no session says that it timed it"):
+        regrade_run(folder)
+
+
+def test_a_second_try_that_measured_nothing_keeps_its_ending(folder: RunFolder) -> None:
+    """Noise in the first session, and none after it: what lies there is of the first, which had nothing to say."""
+    for path in (folder.session(KEY.task_id, 1), folder.trial(KEY)):
+        noisy = [replace(one, noisy=True) for one in read_measurements(path / "measurements.jsonl")]
+        write_measurements(path / "measurements.jsonl", noisy)
+    changed(folder, **REMOVED)
+    before = folder.read_trial(KEY)
+    assert regrade_run(folder) == ()
+    assert folder.read_trial(KEY) == before
+
+
+def test_nothing_is_written_where_one_record_cannot_be_made(tmp_path: Path) -> None:
+    """The first task's records stay as they were where a file of the second one is missing."""
+    run = SampleRun(tmp_path / "mine", ["acme_fast_1", "acme_fast_2"], ["good"])
+    for task_id in run.config.task_ids:
+        session = run.session(task_id, dict.fromkeys(NAMES, 2.0))
+        run.trial(session, KEY.agent, "measured", dict.fromkeys(NAMES, 4.0))
+        key = TrialKey(task_id, KEY.agent, 1)
+        arms = {"agents": (agent_arm(key.label),)}
+        write_record(run.folder.session(task_id, 1) / "session.json", session.model_copy(update=arms))
+        facts = TaskFacts(task_id=task_id, benchmark_dir="benchmarks", expert_patch_sha256="0" * 64, workloads=NAMES)
+        write_record(run.folder.task_facts(task_id), facts)
+    (run.folder.trial(key) / "outputs.json").unlink()
+    before = {path: path.read_bytes() for path in run.folder.root.rglob("*.json")}
+    with pytest.raises(TrialError, match=r"outputs\.json is missing"):
+        regrade_run(run.folder)
+    assert {path: path.read_bytes() for path in run.folder.root.rglob("*.json")} == before
+
+
+def test_a_session_counts_only_where_it_belongs(folder: RunFolder) -> None:
+    """A session's record that was copied over another one is told."""
+    session = folder.read_session(KEY.task_id, 1)
+    assert session is not None
+    write_record(folder.session(KEY.task_id, 1) / "session.json", session.model_copy(update={"session": 2}))
+    with pytest.raises(TrialError, match=f"record of another session, 2 of {KEY.task_id}"):
+        regrade_run(folder)
+
+
 def test_outputs_decide_before_times(folder: RunFolder) -> None:
     """Whatever the launches say; both values are in the reason."""
     row = OutputRow(workload=NAMES[1], state="differs", path="line 8", expected="1", found="2")

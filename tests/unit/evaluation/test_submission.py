@@ -110,6 +110,17 @@ def _better_score(run: RunFolder) -> None:
     path.write_text(json.dumps(record))
 
 
+def _cheaper(run: RunFolder) -> None:
+    path = run.trial(GOOD) / "trial.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"cost_usd": 0.001}))
+
+
+def _removed(run: RunFolder) -> None:
+    path = run.trial(GOOD) / "trial.json"
+    new = {"outcome": "invalid_measurement", "reason": "noise", "session": None, "ratios": None, "score": None}
+    path.write_text(json.dumps(json.loads(path.read_text()) | new))
+
+
 def _slower_expert(run: RunFolder) -> None:
     path = run.session("acme_fast_1", 1) / "session.json"
     record = json.loads(path.read_text())
@@ -141,6 +152,11 @@ def _token(run: RunFolder) -> None:
     ("harm", "says"),
     [
         (_better_score, "its records do not follow from its raw files: acme_fast_1 command-good#1"),
+        (
+            _cheaper,
+            "follow from its raw files: acme_fast_1 command-good#1: measured, another cost_usd",
+        ),
+        (_removed, "acme_fast_1 command-good#1: invalid_measurement -> measured"),
         (_slower_expert, "its records do not follow"),
         (_no_launches, "measurements.jsonl lacks base"),
         (_unlocked, "run.lock does not say which tasks these were: acme_fast_1"),
