@@ -42,8 +42,8 @@ class Scored:
 class CostFigures:
     """mean_usd: per task, attempts averaged; None where one trial's is unknown. n: tasks of that mean, 0 without one.
 
-    weighted: mean advantage / mean cost, both over the tasks that have a score. pareto: no other configuration is as
-    cheap and as good and better in one; None: not compared.
+    weighted: mean advantage / mean cost, both over the attempts that have a score. pareto: no other configuration is as
+    cheap and as good and better in one, by the same two; None: not compared. What an outage cost is in none of them.
     """
 
     mean_usd: float | None
@@ -125,14 +125,18 @@ class Board:
                 found[task] = there
         return found
 
-    def costs(self, configuration: str) -> dict[str, float] | None:
-        """Task -> mean US dollars of its attempts; None where the cost of a trial is unknown."""
+    def costs(self, configuration: str, *, scored: bool = False) -> dict[str, float] | None:
+        """Task -> mean US dollars of its attempts, or of those that have a score; an outage is no attempt.
+
+        None where the cost of an attempt is unknown, or there is none.
+        """
         found = {}
         for task, trials in self.by_task[configuration].items():
-            costs = _costs(trial.row for trial in trials)
-            known = [cost for cost in costs if cost is not None]
-            if len(known) < len(costs):
+            attempts = [trial.row for trial in trials if trial.row.record.is_complete]
+            if any(row.record.cost_usd is None for row in attempts):
                 return None
+            costs = [row.record.cost_usd for row in attempts if not scored or row.score is not None]
+            known = [cost for cost in costs if cost is not None]
             if known:
                 found[task] = statistics.fmean(known)
         return found or None
@@ -162,22 +166,20 @@ class Board:
 
     def _agents(self) -> tuple[AgentReport, ...]:
         means = {name: run_score(self.scores(name)) for name in self.configurations}
-        costs = {name: self.costs(name) for name in self.configurations}
-        mean_cost = {name: statistics.fmean(each.values()) if each else None for name, each in costs.items()}
-        front = pareto({name: (mean_cost[name], means[name].advantage.value) for name in self.configurations})
+        costs = {name: self.costs(name, scored=True) for name in self.configurations}
+        price = {name: _mean(each) for name, each in costs.items()}
+        front = pareto({name: (price[name], means[name].advantage.value) for name in self.configurations})
         ranks = self.stability.ranks["ranked pairs"]
         ties = self._ties(sorted(ranks, key=lambda name: (ranks[name], -(means[name].advantage.value or 0.0))))
         found = []
         for name in self.configurations:
-            advantage = means[name].advantage.value
-            paid = costs[name]
-            scored = [paid[task] for task in self.values(name)] if paid else []
+            paid, scored = self.costs(name), costs[name]
             figures = CostFigures(
-                mean_usd=mean_cost[name],
+                mean_usd=_mean(paid),
                 mean_interval=self.draws.mean_cost(paid) if paid and len(paid) > 1 else None,
                 n=len(paid or ()),
-                weighted=cost_weighted(advantage, statistics.fmean(scored) if scored else None),
-                weighted_interval=self.draws.cost_weighted(name, paid) if paid else None,
+                weighted=cost_weighted(means[name].advantage.value, price[name]),
+                weighted_interval=self.draws.cost_weighted(name, scored) if scored else None,
                 pareto=front[name],
             )
             found.append(self._agent(name, means[name], figures, ties.get(name, "")))
@@ -193,8 +195,6 @@ class Board:
     def _agent(self, name: str, means: RunScore, cost: CostFigures, ties: str) -> AgentReport:
         tasks = self.by_task[name]
         rows = [trial.row for trials in tasks.values() for trial in trials]
-        costs = _costs(rows)
-        known = [each for each in costs if each is not None]
         return AgentReport(
             agent=name,
             n_trials=len(rows),
@@ -203,7 +203,7 @@ class Board:
             outcomes=Counter(row.record.outcome for row in rows),
             means=means,
             intervals=self.draws.intervals(name),
-            cost_usd=sum(known) if known and len(known) == len(costs) else None,
+            cost_usd=_spent(rows),
             rank=self.stability.ranks["ranked pairs"].get(name),
             span=self.stability.span(name),
             tie_group=ties,
@@ -221,10 +221,19 @@ def _pass_at(tasks: Sequence[Sequence[Scored]]) -> dict[int, Mean]:
     return {k: mean_pass_at_k(counts, k) for k in reported_ks(least)}
 
 
-def _costs(rows: Iterable[TrialRow]) -> list[float | None]:
-    """What trials cost; of an outage only what is known: most often nothing was asked, and it is done again."""
+def _mean(costs: Mapping[str, float] | None) -> float | None:
+    return statistics.fmean(costs.values()) if costs else None
+
+
+def _spent(rows: Iterable[TrialRow]) -> float | None:
+    """What all trials cost together, None where that of one is unknown.
+
+    Of an outage only what is known: most often nothing was asked, and it is done again.
+    """
     records = (row.record for row in rows)
-    return [record.cost_usd for record in records if record.is_complete or record.cost_usd is not None]
+    costs = [record.cost_usd for record in records if record.is_complete or record.cost_usd is not None]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
 
 
 def _success(row: TrialRow) -> bool:

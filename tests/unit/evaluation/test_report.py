@@ -10,10 +10,10 @@ from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.reference import asv_differs, reference_as_json, reference_report
 from datasmith.evaluation.report import ControlReport, Report, build_report
 from datasmith.evaluation.rows import rounds_of
-from datasmith.evaluation.run_folder import TrialKey, write_record
+from datasmith.evaluation.run_folder import TrialKey, write_measurements, write_record
 from datasmith.evaluation.summary import as_json
 from datasmith.metrics.score import POLICIES, FailurePolicy
-from tests.unit.evaluation.sample_run import SampleRun, sample_run
+from tests.unit.evaluation.sample_run import SampleRun, launches, sample_run
 
 
 def report_of(run: SampleRun, policy: FailurePolicy = "floor") -> Report:
@@ -157,6 +157,48 @@ def test_an_outage_is_no_attempt(tmp_path: Path) -> None:
     assert {k: (mean.value, mean.n) for k, mean in agent.pass_at.items()} == {2: (1.0, 1)}
     assert agent.cost_usd == 4.0
     assert agent.cost.mean_usd == pytest.approx(4.0 / 3.0)
+
+
+@pytest.mark.parametrize("outage", [None, 0.01])
+def test_what_an_outage_cost_is_no_price_of_an_attempt(tmp_path: Path, outage: float | None) -> None:
+    """It is in what was spent; the mean, what a dollar buys and the Pareto front know attempts alone."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["dear", "cheap"])
+    session = run.session("acme_fast_1", {"m.time_a": 1.2})
+    trials: tuple[tuple[str, float, tuple[tuple[Outcome, float | None], ...]], ...] = (
+        ("command-dear", 1.4, (("measured", 10.0), ("infra_error", outage))),
+        ("command-cheap", 1.5, (("measured", 6.0), ("measured", 6.0))),
+    )
+    for agent, speed, attempts in trials:
+        record = run.trial(session, agent, "measured", {"m.time_a": speed})
+        for number, (outcome, cost) in enumerate(attempts, 1):
+            key = TrialKey("acme_fast_1", agent, number)
+            each = record.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost})
+            write_record(run.folder.trial(key) / "trial.json", each)
+            mine = launches(f"agent:{key.label}", {"m.time_a": speed}, run.rng)
+            write_measurements(run.folder.trial(key) / "measurements.jsonl", mine)
+    dear, cheap = report_of(run).agents
+    assert dear.cost_usd == 10.0 + (outage or 0.0)
+    assert dear.cost.mean_usd == 10.0
+    assert dear.means.advantage.value is not None
+    assert dear.cost.weighted == pytest.approx(dear.means.advantage.value / 10.0)
+    assert (dear.cost.pareto, cheap.cost.pareto) == (False, True)
+
+
+def test_the_pareto_front_is_of_the_attempts_that_have_a_score(tmp_path: Path) -> None:
+    """Money for a task that could not be measured makes nobody dearer than who was measured nowhere else."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1", "acme_fast_2"], ["good", "worse"])
+    for task, outcome, costs in (
+        ("acme_fast_1", "measured", {"command-good": 1.0, "command-worse": 2.0}),
+        ("acme_fast_2", "invalid_measurement", {"command-good": 9.0, "command-worse": 2.0}),
+    ):
+        session = run.session(task, {"m.time_a": 1.2})
+        for agent, speed in (("command-good", 1.5), ("command-worse", 1.1)):
+            record = run.trial(session, agent, "measured", {"m.time_a": speed})
+            paid = record.model_copy(update={"outcome": outcome, "cost_usd": costs[agent]})
+            write_record(run.folder.trial(TrialKey(task, agent, 1)) / "trial.json", paid)
+    good, worse = report_of(run).agents
+    assert (good.cost.mean_usd, worse.cost.mean_usd) == (5.0, 2.0)
+    assert (good.cost.pareto, worse.cost.pareto) == (True, False)
 
 
 def test_cost_and_advantage_are_of_the_same_tasks(tmp_path: Path) -> None:
