@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line
-from datasmith.cli.options import DataDir, Engine, Json
+from datasmith.cli.options import DataDir, Engine, Json, finite
 from datasmith.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -26,9 +26,15 @@ def verify(
     resume: Annotated[  # noqa: ARG001
         bool, typer.Option("--resume", help="Leave out what has its verdict; without it the same.")
     ] = True,
-    build_timeout: Annotated[float, typer.Option(min=1.0, help="Seconds that a build may take.")] = 3600.0,
-    test_timeout: Annotated[float, typer.Option(min=1.0, help="Seconds that a run of the tests may take.")] = 1800.0,
-    benchmark_timeout: Annotated[float, typer.Option(min=1.0, help="Seconds that the benchmarks may take.")] = 3600.0,
+    build_timeout: Annotated[
+        float, typer.Option(min=1.0, callback=finite, help="Seconds that a build may take.")
+    ] = 3600.0,
+    test_timeout: Annotated[
+        float, typer.Option(min=1.0, callback=finite, help="Seconds that a run of the tests may take.")
+    ] = 1800.0,
+    benchmark_timeout: Annotated[
+        float, typer.Option(min=1.0, callback=finite, help="Seconds that the benchmarks may take.")
+    ] = 3600.0,
     engine: Engine = "",
     data_dir: DataDir = None,
     as_json: Json = False,

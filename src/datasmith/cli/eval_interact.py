@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.eval_options import REGISTRY, DatasetOption, RegistryOption
-from datasmith.cli.options import Engine
+from datasmith.cli.options import Engine, finite
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a task, in any spelling.")]
 _Command = Annotated[str, typer.Option("--command", help="Run this shell command instead of an interactive shell.")]
 _Patch = Annotated[Path | None, typer.Option("--patch", help="A git diff to apply first.")]
-_Timeout = Annotated[float, typer.Option(min=1.0, help="Seconds that --command may take.")]
+_Timeout = Annotated[float, typer.Option(min=1.0, callback=finite, help="Seconds that --command may take.")]
 APPLY_TIMEOUT_S = 600.0
 
 

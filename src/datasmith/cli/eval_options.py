@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.options import EXECUTORS
+from datasmith.cli.options import EXECUTORS, finite
 from datasmith.errors import ConfigError, one_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,10 @@ SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of the roun
 MaxCostOption = Annotated[
     float | None,
     typer.Option(
-        "--max-cost", min=0.0, help="Begin no trial once those whose cost is known have cost so many dollars."
+        "--max-cost",
+        min=0.0,
+        callback=finite,
+        help="Begin no trial once those whose cost is known have cost so many dollars.",
     ),
 ]
 RUNS = Path("runs")

@@ -21,7 +21,7 @@ from datasmith.cli.eval_options import (
 )
 from datasmith.cli.eval_report import show_report
 from datasmith.cli.logs import set_up_logging
-from datasmith.cli.options import Engine, Json, MaxRounds, Precise
+from datasmith.cli.options import Engine, Json, MaxRounds, Precise, finite
 from datasmith.errors import BudgetSpent
 
 if TYPE_CHECKING:
@@ -39,11 +39,15 @@ _Models = Annotated[
 _Exclude = Annotated[list[str] | None, typer.Option("--exclude", help="Id or glob of tasks to leave out; repeatable.")]
 _RunId = Annotated[str | None, typer.Option(help="Name of the run; the default follows from its configuration.")]
 _Timeout = Annotated[
-    float, typer.Option("--timeout", "--agent-timeout", min=1.0, help="Seconds an agent may work on a task.")
+    float,
+    typer.Option("--timeout", "--agent-timeout", min=1.0, callback=finite, help="Seconds an agent may work on a task."),
 ]
-_TestTimeout = Annotated[float, typer.Option(min=1.0, help="Seconds the tests of a patched tree may take.")]
+_TestTimeout = Annotated[
+    float, typer.Option(min=1.0, callback=finite, help="Seconds the tests of a patched tree may take.")
+]
 _BenchmarkTimeout = Annotated[
-    float | None, typer.Option(min=1.0, help="Seconds one launch of a benchmark may take; default: its own limit.")
+    float | None,
+    typer.Option(min=1.0, callback=finite, help="Seconds one launch of a benchmark may take; default: its own limit."),
 ]
 
 

@@ -1,5 +1,6 @@
 """Options that commands of both fc-data and fc-eval share, and those that several of fc-data do."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -26,6 +27,15 @@ ResultsDir = Annotated[
     Path | None,
     typer.Option("--data-dir", callback=_there, help="Where results are (default: FC_DATA_DIR, ./work)."),
 ]
+
+
+def finite(value: float | None) -> float | None:
+    """Callback of seconds and dollars: `inf` and `nan` are words for floats, and no file of ours can hold them."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no finite number")
+    return value
+
+
 EXECUTORS = "local, inline (here, one after another) or ray (the cluster at FC_RAY_ADDRESS)"
 """What --executor takes, as its help says it."""
 Json = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as JSON on standard output.")]

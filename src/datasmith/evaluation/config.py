@@ -168,11 +168,11 @@ class RunConfig(BaseModel):
     agents: tuple[AgentEntry, ...]
     n_attempts: int = Field(default=1, ge=1)
     seed: int = 0
-    timeout_s: float = Field(default=3600.0, gt=0)
+    timeout_s: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     precise: bool = False
     max_rounds: int | None = Field(default=None, ge=2)
-    test_timeout_s: float = Field(default=TEST_TIMEOUT_S, gt=0)
-    benchmark_timeout_s: float | None = Field(default=None, gt=0)
+    test_timeout_s: float = Field(default=TEST_TIMEOUT_S, gt=0, allow_inf_nan=False)
+    benchmark_timeout_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """The limit of each launch; None: the benchmark's own."""
     select: Select = "all"
     engine: str

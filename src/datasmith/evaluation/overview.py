@@ -61,7 +61,7 @@ def run_state(folder: RunFolder) -> RunState:
         if facts is None:
             continue
         costs.append(facts.cost_usd)
-        states[key] = WORKED
+        states[key] = PENDING if facts.outage else WORKED
         trial = folder.read_trial(key)
         if trial is not None and folder.is_complete(key):
             states[key] = trial.outcome

@@ -86,14 +86,18 @@ class RunFolder:
         except OSError as error:
             raise ConfigError(f"--runs-dir {self.root.parent}: {error.strerror} (example: --runs-dir runs)") from error
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take(descriptor)
             yield
+        finally:
+            os.close(descriptor)
+
+    def _take(self, descriptor: int) -> None:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ConfigError(
                 f"run {self.root.name}: another process is at work on it (example: fc-eval runs status {self.root})"
             ) from error
-        finally:
-            os.close(descriptor)
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:

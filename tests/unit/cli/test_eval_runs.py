@@ -8,7 +8,8 @@ import pytest
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.errors import ConfigError, TrialError
-from datasmith.evaluation.run_folder import RunFolder, TrialKey
+from datasmith.evaluation.outcome import AgentFacts
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
 from tests.unit.evaluation.sample_run import sample_run
 
 
@@ -62,6 +63,18 @@ def test_a_run_is_told_trial_by_trial(runs: Path, capsys: pytest.CaptureFixture[
     with RunFolder(runs / "b").alone():
         _, out, _ = said(capsys, "runs", "status", "b", "--runs-dir", str(runs))
     assert "b: at work" in out and "best of command-good" in out
+
+
+def test_what_an_outage_of_the_model_ended_is_pending(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its agent is asked again, so nothing of it is to be graded; what it cost is counted."""
+    folder, key = RunFolder(runs / "a"), TrialKey("acme_fast_1", "command-good", 1)
+    record = folder.read_trial(key)
+    assert record is not None
+    write_record(folder.trial(key) / "trial.json", record.model_copy(update={"outcome": "infra_error"}))
+    write_record(folder.trial(key) / "trajectory.json", AgentFacts(wall_s=1.0, cost_usd=0.5, outage="503"))
+    _, out, _ = said(capsys, "runs", "status", "a", "--runs-dir", str(runs), "--json")
+    found = json.loads(out)
+    assert (found["counts"]["pending"], "to be graded" in found["counts"], found["cost_usd"]) == (1, False, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,12 @@ def test_a_wrong_line_is_explained(capsys: pytest.CaptureFixture[str], line: str
         ("fc-eval run -d x -c y --n-attempts 0", "--n-attempts", "--n-attempts 1"),
         ("fc-eval run -d x -c y --max-rounds 5", "--max-rounds", "--max-rounds 6"),
         ("fc-eval run -d x -c y --timeout soon", "--timeout", "--timeout 3600"),
+        ("fc-eval run -d x -c y --timeout inf", "--timeout", "--timeout 3600"),
+        ("fc-eval run -d x -c y --test-timeout inf", "--test-timeout", "--test-timeout 1800"),
+        ("fc-eval run -d x -c y --benchmark-timeout inf", "--benchmark-timeout", "--benchmark-timeout 4"),
+        ("fc-eval run -d x -c y --max-cost inf", "--max-cost", "--max-cost 4"),
+        ("fc-eval tasks interact x -d y --timeout inf", "--timeout", "--timeout 3600"),
+        ("fc-data verify --task x --build-timeout inf", "--build-timeout", "--build-timeout 3600"),
     ],
 )
 def test_a_wrong_value_is_explained(capsys: pytest.CaptureFixture[str], line: str, flag: str, example: str) -> None:

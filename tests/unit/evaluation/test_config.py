@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from pydantic import ValidationError
 
 from datasmith.agents.coding.registry import agent_address
 from datasmith.errors import ConfigError
@@ -74,6 +75,13 @@ def test_the_same_configuration_has_the_same_run_id() -> None:
     assert config().run_id() == config().run_id()
     assert config().run_id() != config(seed=1).run_id()
     assert config().run_id().startswith("tasks-")
+
+
+@pytest.mark.parametrize("name", ["timeout_s", "test_timeout_s", "benchmark_timeout_s"])
+def test_a_time_limit_is_a_number_that_run_json_can_hold(name: str) -> None:
+    """JSON has no infinity: what was written could not be read again."""
+    with pytest.raises(ValidationError, match=name):
+        config(**{name: float("inf")})
 
 
 def test_a_change_is_named() -> None:

@@ -94,6 +94,12 @@ def test_two_processes_do_not_share_a_run(tmp_path: Path) -> None:
         assert folder.root.is_dir()
 
 
+def test_an_error_of_the_work_is_not_told_as_somebody_elses_work(tmp_path: Path) -> None:
+    """No process can be started, for example, which is the same class of error as a lock that is held."""
+    with pytest.raises(BlockingIOError, match="no more processes"), RunFolder(tmp_path / "r").alone():
+        raise BlockingIOError("no more processes")
+
+
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     """The flag is named."""
     (tmp_path / "file").write_text("")
