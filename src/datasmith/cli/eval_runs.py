@@ -99,7 +99,10 @@ def resume(
     dataset: Annotated[str, typer.Option("--dataset", "-d", help="Where its tasks are now, if elsewhere.")] = "",
     json_output: Json = False,
 ) -> None:
-    """Go on with a run as it was configured: what is complete stays, what is pending is done."""
+    """Go on with a run as it was configured: what is complete stays, what is pending is done.
+
+    Without --max-cost the limit that was last given stays.
+    """
     from dataclasses import replace
 
     from datasmith.cli.eval_run import carry_out

@@ -1,4 +1,4 @@
-"""The files of a run folder as types: run.json, run.lock, a session's session.json and a trial's trial.json."""
+"""The files of a run folder as types: run.json, run.lock, limit.json, session.json and trial.json."""
 
 import hashlib
 from collections.abc import Mapping
@@ -39,6 +39,12 @@ class RunLock(_Frozen):
     tasks: Mapping[str, str]
     images: Mapping[str, str] = Field(default_factory=dict)
     rebuilt: Mapping[str, str] = Field(default_factory=dict)
+
+
+class RunLimit(_Frozen):
+    """limit.json: what the run may cost, in US dollars, as it was last said; no part of what decides its results."""
+
+    max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
 
 class TaskFacts(_Frozen):

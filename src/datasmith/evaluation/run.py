@@ -1,7 +1,7 @@
 """A run: every agent's attempts at every task, resumable trial by trial."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from datasmith.errors import ConfigError, InvalidTask
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents
 from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewhere, side_by_side
-from datasmith.evaluation.records import RunLock, RunRecord
+from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
 from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
 from datasmith.executors.cores import core_sets, usable_cores
@@ -65,6 +65,8 @@ class RunRequest:
     test_timeout_s: float = TEST_TIMEOUT_S
     benchmark_timeout_s: float | None = None
     max_cost_usd: float | None = None
+    keeps_limit: bool = False
+    """Without `max_cost_usd` the limit that was last given for the run holds."""
     engine: str = ""
     """The engine that an earlier part of the run used; empty: that of the settings."""
     registry: Path | None = None
@@ -94,10 +96,11 @@ class RunObserver(StepObserver, Protocol):
 
 
 def request_of(folder: RunFolder) -> RunRequest:
-    """The request to go on with a run as it was configured.
+    """The request to go on with a run as it was configured, its cost limited as it was last said.
 
     Raises:
         ConfigError: the folder holds no run.
+        TrialError: run.json cannot be read.
     """
     run = folder.read_run()
     if run is None:
@@ -119,6 +122,7 @@ def request_of(folder: RunFolder) -> RunRequest:
         timeout_s=config.timeout_s,
         test_timeout_s=config.test_timeout_s,
         benchmark_timeout_s=config.benchmark_timeout_s,
+        keeps_limit=True,
         engine=config.engine,
     )
 
@@ -148,8 +152,20 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     folder = RunFolder(request.runs_dir / _run_id(request, config))
     with folder.alone():
         _start(folder, config, dataset, this_machine() if request.executor == "local" else None, request.directory)
+        request = _limited(request, folder, observer.note)
+        check_cost(request.max_cost_usd, agents)
         unbegun = _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents))
     return RunEnd(folder, unbegun)
+
+
+def _limited(request: RunRequest, folder: RunFolder, note: Callable[[str], None]) -> RunRequest:
+    """The request with the limit of its cost that holds, which the folder keeps for who goes on later."""
+    kept = folder.read_limit().max_cost_usd
+    if request.keeps_limit and request.max_cost_usd is None and kept is not None:
+        note(f"--max-cost {kept:g} holds, as it was last given for this run")
+        return replace(request, max_cost_usd=kept)
+    write_record(folder.root / "limit.json", RunLimit(max_cost_usd=request.max_cost_usd))
+    return request
 
 
 def _dataset(request: RunRequest, settings: Settings) -> Dataset:

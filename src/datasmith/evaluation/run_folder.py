@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts
-from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, TrialRecord
+from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
 from datasmith.tasks.drafts import alone
 from datasmith.workloads.base import Measurement
 
@@ -116,6 +116,10 @@ class RunFolder:
     def read_lock(self) -> RunLock:
         """run.lock, empty where there is none."""
         return read_record(self.root / "run.lock", RunLock) or RunLock(tasks={})
+
+    def read_limit(self) -> RunLimit:
+        """limit.json, without a limit where there is none."""
+        return read_record(self.root / "limit.json", RunLimit) or RunLimit()
 
     def read_session(self, task_id: str, number: int) -> SessionRecord | None:
         """session.json; a session that has none was interrupted.

@@ -12,14 +12,14 @@ from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.config import AgentEntry, RunConfig
 from datasmith.evaluation.placing import own_core, side_by_side
 from datasmith.evaluation.records import RunRecord
-from datasmith.evaluation.run import RunRequest, _run_id, _start, request_of
+from datasmith.evaluation.run import RunRequest, _limited, _run_id, _start, request_of
 from datasmith.evaluation.run_folder import RunFolder, write_record
 from datasmith.evaluation.trial import Stopped, StopToken
 from datasmith.executors.cores import CoreSet, usable_cores
 from datasmith.settings import Settings
 from datasmith.tasks.dataset import Dataset
 from datasmith.tasks.task import Task
-from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of
+from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of, sample_run
 
 TASKS = cast(list[Task], [f"task {number}" for number in range(8)])
 """The scheduler never looks into a task."""
@@ -150,6 +150,21 @@ def test_a_resumed_run_is_asked_for_all_that_it_was_configured_with(tmp_path: Pa
     request = request_of(RunFolder(tmp_path / "mine"))
     asked = {name: getattr(request, {"agents": "entries"}.get(name, name)) for name in fields}
     assert asked == {name: getattr(config, name) for name in fields}
+
+
+def test_who_goes_on_keeps_the_limit_of_the_cost(tmp_path: Path) -> None:
+    """The one that was last given holds and is told; a command that gives none has none."""
+    folder, notes = sample_run(tmp_path / "mine").folder, list[str]()
+    again = request_of(folder)
+
+    def holds(request: RunRequest) -> float | None:
+        return _limited(request, folder, notes.append).max_cost_usd
+
+    assert holds(again) is None
+    assert holds(replace(again, max_cost_usd=2.0)) == holds(again) == 2.0
+    assert holds(replace(again, max_cost_usd=9.0)) == holds(again) == 9.0
+    assert holds(replace(again, keeps_limit=False)) is holds(again) is None
+    assert notes == [f"--max-cost {limit} holds, as it was last given for this run" for limit in (2, 9)]
 
 
 def test_who_measures_waits_for_a_core(tmp_path: Path) -> None:
