@@ -58,7 +58,7 @@ def gather(
         wanted = set(run.config.labels if only is None else only.get(run.run_id, ()))
         labels = {label: names[run.run_id, label] for label in run.config.labels if label in wanted}
         used |= {names[run.run_id, label]: entry for label, entry in _entries(run).items() if label in labels}
-        rows = trial_rows(folder, run.config.labels, policy)
+        rows = trial_rows(folder, run.config, policy)
         trials += [
             Scored(labels[row.record.agent], row, rounds_of(folder, row, policy))
             for row in rows

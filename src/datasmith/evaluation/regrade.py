@@ -76,15 +76,13 @@ class _TaskFiles:
         self._folder = folder
         self._task_id = task_id
         self._records = records
-        found = ((number, folder.read_session(task_id, number)) for number in range(1, folder.next_session(task_id)))
-        self._sessions = {number: session for number, session in found if session is not None}
+        self._sessions = folder.sessions(task_id)
         self._summaries: dict[int, Summaries] = {}
 
     def trial(self, record: TrialRecord) -> TrialRecord:
         """The record as the files give it."""
         key, facts = _key(record), self._folder.read_facts(_key(record))
-        if record.session is not None and record.session not in self._sessions:
-            raise TrialError(f"{self._folder.session(self._task_id, record.session)}: session.json is missing")
+        self._folder.session_of(record)
         if facts is not None:
             record = record.model_copy(update={"wall_s": facts.wall_s, "cost_usd": facts.cost_usd})
         if record.session is None and record.outcome == "infra_error":

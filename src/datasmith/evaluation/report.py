@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from datasmith.evaluation.board import AgentReport, Board, Scored
+from datasmith.evaluation.outcome import named
 from datasmith.evaluation.records import RunRecord, SessionRecord
 from datasmith.evaluation.rows import TrialRow, rounds_of, trial_rows
 from datasmith.evaluation.run_folder import RunFolder
@@ -42,7 +43,7 @@ class ControlReport:
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """What measuring cost over all sessions."""
+    """What measuring cost over all sessions, those that were measured again among them."""
 
     launches: int
     wall_s: float
@@ -67,6 +68,15 @@ class Report:
     sessions: tuple[SessionRecord, ...]
     control: ControlReport
     cost: CostReport
+    strays: tuple[str, ...]
+    """Trials in the folder that are none of the run's: a copy of another agent's, for example."""
+
+    @property
+    def left_out(self) -> str | None:
+        """The strays in words; None where there are none."""
+        if not self.strays:
+            return None
+        return f"{len(self.strays)} trials are not of run.json's configuration, and left out: {named(self.strays)}"
 
     @property
     def agents(self) -> tuple[AgentReport, ...]:
@@ -86,12 +96,10 @@ class Report:
 
 def build_report(folder: RunFolder, run: RunRecord, policy: FailurePolicy) -> Report:
     """Read the run folder and put the report together."""
-    rows = trial_rows(folder, run.config.labels, policy)
+    rows = trial_rows(folder, run.config, policy)
     sessions = tuple({(row.record.task_id, row.session.session): row.session for row in rows if row.session}.values())
-    known = set(run.config.labels)
-    trials = [
-        Scored(row.record.agent, row, rounds_of(folder, row, policy)) for row in rows if row.record.agent in known
-    ]
+    trials = [Scored(row.record.agent, row, rounds_of(folder, row, policy)) for row in rows]
+    everything = [session for task_id in run.config.task_ids for session in folder.sessions(task_id).values()]
     return Report(
         run=run,
         policy=policy,
@@ -100,7 +108,8 @@ def build_report(folder: RunFolder, run: RunRecord, policy: FailurePolicy) -> Re
         trials=rows,
         sessions=sessions,
         control=_control(sessions, rows),
-        cost=_cost(sessions),
+        cost=_cost(everything),
+        strays=folder.strays(run.config),
     )
 
 

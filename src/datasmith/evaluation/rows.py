@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from datasmith.errors import TrialError
+from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.intervals import Attempt
-from datasmith.evaluation.outcome import EXCLUDED
+from datasmith.evaluation.outcome import EXCLUDED, named
 from datasmith.evaluation.records import SessionRecord, TrialRecord
 from datasmith.evaluation.rounds import arm_times, round_ratios
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, read_measurements
 from datasmith.metrics.score import FailurePolicy, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, ValidPair, valid_pairs
 from datasmith.tasks.certificate import ArmSummary
-from datasmith.workloads.base import Measurement, agent_arm
+from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
 from datasmith.workloads.fresh import proven_ratios
 
 
@@ -46,40 +48,58 @@ def scored_pairs(record: TrialRecord, session: SessionRecord | None, policy: Fai
     return pairs if record.outcome == "measured" else failed_pairs(pairs, policy)
 
 
-def trial_rows(folder: RunFolder, labels: Sequence[str], policy: FailurePolicy) -> tuple[TrialRow, ...]:
-    """All complete trials, by task, by the agents' order in `labels`, and by attempt."""
-    order = {label: number for number, label in enumerate(labels)}
-    records = sorted(
-        folder.trials(), key=lambda record: (record.task_id, order.get(record.agent, len(order)), record.attempt)
-    )
-    wanted = {(record.task_id, record.session) for record in records if record.session is not None}
-    sessions = {(task, number): folder.read_session(task, number) for task, number in sorted(wanted)}
+def trial_rows(folder: RunFolder, config: RunConfig, policy: FailurePolicy) -> tuple[TrialRow, ...]:
+    """All complete trials of the run, by task, by the agents' order in its configuration, and by attempt.
+
+    Raises:
+        TrialError: a trial cannot be read, or names a session that is not there.
+    """
+    order = {label: number for number, label in enumerate(config.labels)}
+    known = set(keys(config.task_ids, config.labels, config.n_attempts))
+    records = [record for record in folder.trials() if _key(record) in known]
+    records.sort(key=lambda record: (record.task_id, order[record.agent], record.attempt))
+    sessions: dict[tuple[str, int | None], SessionRecord | None] = {}
+    for record in records:
+        if (record.task_id, record.session) not in sessions:
+            sessions[record.task_id, record.session] = folder.session_of(record)
     rows = []
     for record in records:
-        session = sessions.get((record.task_id, record.session)) if record.session is not None else None
+        session = sessions[record.task_id, record.session]
         rows.append(TrialRow(record, session, score(scored_pairs(record, session, policy))))
     return tuple(rows)
 
 
 def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attempt:
-    """The rounds behind the pairs that a trial is scored with; none where it has no score."""
+    """The rounds behind the pairs that a trial is scored with; none where it has no score.
+
+    Raises:
+        TrialError: launches that its score rests on are gone.
+    """
     record, session = row.record, row.session
     pairs = scored_pairs(record, session, policy)
     if session is None or not pairs:
         return ()
-    key = TrialKey(record.task_id, record.agent, record.attempt)
+    key = _key(record)
     arms = {pair.workload: agent_arm(key.label) if _is_own(record, pair) else None for pair in valid_pairs(pairs)}
     launches = [*read_measurements(folder.session(record.task_id, session.session) / "measurements.jsonl")]
-    if not any(arms.values()):
-        return round_ratios(arm_times(launches), arms)
-    launches += read_measurements(folder.trial(key) / "measurements.jsonl")
-    fresh = {name: ratios for name, ratios in _fresh(record, launches).items() if arms.get(name)}
-    return round_ratios(arm_times(launches), arms, fresh)
+    launches += read_measurements(folder.trial(key) / "measurements.jsonl") if any(arms.values()) else ()
+    times = arm_times(launches)
+    needed = [(name, each) for name, arm in arms.items() for each in (BASE, EXPERT, arm) if each]
+    lost = [f"{name} in {each}" for name, each in needed if name not in times.get(each, {})]
+    if lost:
+        where = f"{folder.trial(key)} and session {session.session}"
+        raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {named(lost)}")
+    fresh = _fresh(record, launches) if any(arms.values()) else {}
+    return round_ratios(times, arms, {name: ratios for name, ratios in fresh.items() if arms.get(name)})
 
 
 def _is_own(record: TrialRecord, pair: ValidPair) -> bool:
     """Whether the agent's ratio is its own: of a failed trial, policies keep only those that are below 1."""
     return record.outcome == "measured" or pair.agent < 1.0
+
+
+def _key(record: TrialRecord) -> TrialKey:
+    return TrialKey(record.task_id, record.agent, record.attempt)
 
 
 def _fresh(record: TrialRecord, launches: Sequence[Measurement]) -> dict[str, list[float]]:

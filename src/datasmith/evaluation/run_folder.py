@@ -12,6 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
 from datasmith.tasks.drafts import alone
@@ -133,6 +134,24 @@ class RunFolder:
             raise TrialError(f"{path}: is the record of another session, {record.session} of {record.task_id}"[:300])
         return record
 
+    def sessions(self, task_id: str) -> dict[int, SessionRecord]:
+        """All sessions of a task that came to their end, by number."""
+        found = ((number, self.read_session(task_id, number)) for number in range(1, self.next_session(task_id)))
+        return {number: session for number, session in found if session is not None}
+
+    def session_of(self, trial: TrialRecord) -> SessionRecord | None:
+        """The session that a trial is compared within; None where it names none.
+
+        Raises:
+            TrialError: it names one that is not there.
+        """
+        if trial.session is None:
+            return None
+        session = self.read_session(trial.task_id, trial.session)
+        if session is None:
+            raise TrialError(f"{self.session(trial.task_id, trial.session)}: session.json is missing")
+        return session
+
     def read_trial(self, key: TrialKey) -> TrialRecord | None:
         """trial.json, or None where the trial is not complete."""
         return read_record(self.trial(key) / "trial.json", TrialRecord)
@@ -180,6 +199,12 @@ class RunFolder:
                 raise TrialError(f"{path}: is the record of another trial, {record.agent} at {record.task_id}"[:300])
             found.append(record)
         return tuple(sorted(found, key=lambda record: (record.task_id, record.agent, record.attempt)))
+
+    def strays(self, config: RunConfig) -> tuple[str, ...]:
+        """Names of the trials that lie here and are none of this configuration."""
+        known = {self.trial(key) / "trial.json" for key in keys(config.task_ids, config.labels, config.n_attempts)}
+        here = (path for path in self.root.glob("trials/*/*/*/trial.json") if path not in known)
+        return tuple(sorted("{} {}#{}".format(*path.parts[-4:-1]) for path in here))
 
 
 def read_record(path: Path, kind: type[Record]) -> Record | None:

@@ -23,6 +23,7 @@ def as_json(report: Report, page: Path) -> dict[str, JsonValue]:
         "order": "ranked pairs",
         **orders_as_json(report.board),
         "trials": [_trial(row) for row in report.trials],
+        "left_out": list(report.strays),
         "control": {
             "workloads": report.control.workloads,
             "false_positives": report.control.false_positives,

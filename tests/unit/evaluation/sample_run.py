@@ -66,9 +66,9 @@ def config_of(task_ids: list[str], agents: list[str], **changes: object) -> RunC
 class SampleRun:
     """Builds a run folder task by task."""
 
-    def __init__(self, root: Path, task_ids: list[str], agents: list[str]) -> None:
+    def __init__(self, root: Path, task_ids: list[str], agents: list[str], **changes: object) -> None:
         self.folder = RunFolder(root)
-        self.config = config_of(task_ids, agents)
+        self.config = config_of(task_ids, agents, **changes)
         self.rng = random.Random(7)
         run = RunRecord(run_id=root.name, config=self.config, tool_version="0.1.0", machine=MACHINE, created_at=NOW)
         write_record(root / "run.json", run)

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from datasmith.evaluation.gather import gather
 from datasmith.evaluation.intervals import RoundRatios
 from datasmith.evaluation.outside import Cutoffs, read_stars
 from datasmith.evaluation.records import TaskFacts, TrialRecord
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
 from datasmith.evaluation.task_difference import task_difference
+from datasmith.workloads.base import agent_arm
 from tests.unit.evaluation.sample_run import SampleRun
 
 NAMES = ["m.A.time_a", "m.B.time_b", "n.time_c"]
@@ -170,7 +172,9 @@ def test_a_copy_is_found(tmp_path: Path) -> None:
         assert record is not None
         copied = TrialRecord.model_validate(record.model_dump() | {"agent": target.agent})
         write_record(folder.trial(target) / "trial.json", copied)
-        write_measurements(folder.trial(target) / "measurements.jsonl", [])
+        theirs = read_measurements(folder.trial(source) / "measurements.jsonl")
+        mine = [replace(launch, arm=agent_arm(target.label)) for launch in theirs]
+        write_measurements(folder.trial(target) / "measurements.jsonl", mine)
     (found,) = compare_sides((folder, "command-gpt-5"), (folder, "command-honest"), "floor")
     assert found.duplicate is not None
     assert (found.duplicate.equal, found.duplicate.complete) == (2, True)

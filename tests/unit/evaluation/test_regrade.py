@@ -226,7 +226,7 @@ def test_answers_that_were_stored_are_found_in_the_files(folder: RunFolder) -> N
     assert ratios[NAMES[1]][1] is None
     run = folder.read_run()
     assert run is not None
-    (row,) = trial_rows(folder, run.config.labels, "floor")
+    (row,) = trial_rows(folder, run.config, "floor")
     rounds = {attempt.workload: attempt.agent for attempt in rounds_of(folder, row, "floor")}
     assert rounds[NAMES[0]] == pytest.approx([0.0] * 6, abs=0.02)
     assert min(rounds[NAMES[1]]) > 1.0

@@ -2,24 +2,40 @@
 
 import json
 import math
+import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
+from datasmith.errors import TrialError
+from datasmith.evaluation.html import render
 from datasmith.evaluation.outcome import Outcome
+from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.reference import asv_differs, reference_as_json, reference_report
 from datasmith.evaluation.report import ControlReport, Report, build_report
 from datasmith.evaluation.rows import rounds_of
-from datasmith.evaluation.run_folder import TrialKey, write_measurements, write_record
+from datasmith.evaluation.run_folder import TrialKey, read_measurements, write_measurements, write_record
 from datasmith.evaluation.summary import as_json
 from datasmith.metrics.score import POLICIES, FailurePolicy
-from tests.unit.evaluation.sample_run import SampleRun, launches, sample_run
+from datasmith.workloads.base import agent_arm
+from tests.unit.evaluation.sample_run import NOW, SampleRun, sample_run
 
 
 def report_of(run: SampleRun, policy: FailurePolicy = "floor") -> Report:
     record = run.folder.read_run()
     assert record is not None
     return build_report(run.folder, record, policy)
+
+
+def attempt(run: SampleRun, like: TrialRecord, number: int, outcome: Outcome, cost: float | None) -> None:
+    """A trial like the first one, timed likewise."""
+    first, key = (TrialKey(like.task_id, like.agent, each) for each in (1, number))
+    record = like.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost})
+    write_record(run.folder.trial(key) / "trial.json", record)
+    theirs = read_measurements(run.folder.trial(first) / "measurements.jsonl")
+    mine = [replace(launch, arm=agent_arm(key.label)) for launch in theirs]
+    write_measurements(run.folder.trial(key) / "measurements.jsonl", mine)
 
 
 def test_an_agent_is_summed_up_over_its_tasks(tmp_path: Path) -> None:
@@ -128,7 +144,7 @@ def test_ranks_ties_and_copies_stand_in_the_report(tmp_path: Path) -> None:
 
 def test_attempts_give_pass_at_k(tmp_path: Path) -> None:
     """Two attempts of which one is faster beyond its interval: pass@2 is 1, and with one attempt none is told."""
-    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"], n_attempts=2)
     session = run.session("acme_fast_1", {"m.time_a": 2.0})
     first = run.trial(session, "command-good", "measured", {"m.time_a": 1.5})
     assert report_of(run).agents[0].pass_at == {}
@@ -140,7 +156,7 @@ def test_attempts_give_pass_at_k(tmp_path: Path) -> None:
 
 def test_an_outage_is_no_attempt(tmp_path: Path) -> None:
     """It is not complete, no failure among k attempts, and what it cost is not missing from the rest."""
-    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"], n_attempts=4)
     session = run.session("acme_fast_1", {"m.time_a": 2.0})
     first = run.trial(session, "command-good", "measured", {"m.time_a": 1.5})
     others: list[tuple[Outcome, float | None]] = [
@@ -149,8 +165,7 @@ def test_an_outage_is_no_attempt(tmp_path: Path) -> None:
         ("invalid_measurement", 1.0),
     ]
     for number, (outcome, cost) in enumerate([("measured", 1.0), *others], 1):
-        record = first.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost})
-        write_record(run.folder.trial(TrialKey("acme_fast_1", "command-good", number)) / "trial.json", record)
+        attempt(run, first, number, outcome, cost)
     report = report_of(run)
     (agent,) = report.agents
     assert report.n_complete == 3
@@ -162,7 +177,7 @@ def test_an_outage_is_no_attempt(tmp_path: Path) -> None:
 @pytest.mark.parametrize("outage", [None, 0.01])
 def test_what_an_outage_cost_is_no_price_of_an_attempt(tmp_path: Path, outage: float | None) -> None:
     """It is in what was spent; the mean, what a dollar buys and the Pareto front know attempts alone."""
-    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["dear", "cheap"])
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["dear", "cheap"], n_attempts=2)
     session = run.session("acme_fast_1", {"m.time_a": 1.2})
     trials: tuple[tuple[str, float, tuple[tuple[Outcome, float | None], ...]], ...] = (
         ("command-dear", 1.4, (("measured", 10.0), ("infra_error", outage))),
@@ -171,11 +186,7 @@ def test_what_an_outage_cost_is_no_price_of_an_attempt(tmp_path: Path, outage: f
     for agent, speed, attempts in trials:
         record = run.trial(session, agent, "measured", {"m.time_a": speed})
         for number, (outcome, cost) in enumerate(attempts, 1):
-            key = TrialKey("acme_fast_1", agent, number)
-            each = record.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost})
-            write_record(run.folder.trial(key) / "trial.json", each)
-            mine = launches(f"agent:{key.label}", {"m.time_a": speed}, run.rng)
-            write_measurements(run.folder.trial(key) / "measurements.jsonl", mine)
+            attempt(run, record, number, outcome, cost)
     dear, cheap = report_of(run).agents
     assert dear.cost_usd == 10.0 + (outage or 0.0)
     assert dear.cost.mean_usd == 10.0
@@ -214,6 +225,58 @@ def test_cost_and_advantage_are_of_the_same_tasks(tmp_path: Path) -> None:
     assert agent.cost.weighted == pytest.approx(agent.means.advantage.value)
     assert agent.cost.weighted_interval is not None
     assert agent.cost.weighted_interval.holds(agent.cost.weighted or 0.0)
+
+
+@pytest.mark.parametrize("name", ["session.json", "measurements.jsonl"])
+def test_a_score_without_its_session_is_an_error(tmp_path: Path, name: str) -> None:
+    """It is neither left out nor given an interval that its mean has no part in; the line names what is missing."""
+    run = sample_run(tmp_path / "r")
+    (run.folder.session("acme_fast_1", 1) / name).unlink()
+    with pytest.raises(TrialError, match=rf"acme_fast_1/.*{name}.* (is missing|lacks what the score rests on)"):
+        report_of(run)
+
+
+def test_a_score_without_its_own_launches_is_an_error(tmp_path: Path) -> None:
+    """Those of one workload alone are enough."""
+    run = sample_run(tmp_path / "r")
+    path = run.folder.trial(TrialKey("acme_fast_1", "command-good", 1)) / "measurements.jsonl"
+    write_measurements(path, [one for one in read_measurements(path) if one.workload != "bench_data.time_read"])
+    with pytest.raises(TrialError, match=r"rests on: bench_data\.time_read in agent:command-good#1"):
+        report_of(run)
+
+
+def test_what_was_measured_again_has_cost_too(tmp_path: Path) -> None:
+    """Two sessions of one task, of which the trial names the second."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
+    session = run.session("acme_fast_1", {"m.time_a": 2.0})
+    record = run.trial(session, "command-good", "measured", {"m.time_a": 1.5})
+    shutil.copytree(run.folder.session("acme_fast_1", 1), run.folder.session("acme_fast_1", 2))
+    again = session.model_copy(update={"session": 2})
+    write_record(run.folder.session("acme_fast_1", 2) / "session.json", again)
+    key = TrialKey("acme_fast_1", "command-good", 1)
+    write_record(run.folder.trial(key) / "trial.json", record.model_copy(update={"session": 2}))
+    report = report_of(run)
+    assert (report.cost.wall_s, report.cost.launches) == (180.0, 2 * session.cost.launches)
+    assert report.sessions == (again,)
+
+
+def test_trials_of_other_configurations_are_told_and_left_out(tmp_path: Path) -> None:
+    """An agent, a task and an attempt that run.json does not know: in no table, on no plot, and named."""
+    run = sample_run(tmp_path / "r")
+    before = as_json(report_of(run), tmp_path)
+    key = TrialKey("acme_fast_1", "command-good", 1)
+    others = [replace(key, agent="command-new"), replace(key, task_id="acme_fast_9"), replace(key, attempt=2)]
+    for other in others:
+        shutil.copytree(run.folder.trial(key), run.folder.trial(other))
+        record = run.folder.read_trial(other)
+        assert record is not None
+        write_record(run.folder.trial(other) / "trial.json", record.model_copy(update=asdict(other)))
+    report = report_of(run)
+    named = ["acme_fast_1 command-good#2", "acme_fast_1 command-new#1", "acme_fast_9 command-good#1"]
+    assert as_json(report, tmp_path) == before | {"left_out": named}
+    words = f"3 trials are not of run.json's configuration, and left out: {', '.join(named)}"
+    assert report.left_out == words
+    assert words.replace("'", "&#39;") in render(report, NOW)
 
 
 def test_an_unfinished_run_has_a_report(tmp_path: Path) -> None:
