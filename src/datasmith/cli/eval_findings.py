@@ -13,6 +13,7 @@ from datasmith.errors import ConfigError, TrialError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from datasmith.evaluation.compare import Comparison
     from datasmith.evaluation.run_folder import RunFolder
 
 _First = Annotated[
@@ -116,7 +117,7 @@ def compare(
     found = compare_sides(*sides, policy_of(policy))
     if not any(each.tasks for each in found):
         raise TrialError(
-            f"{first} and {second} have no task that both were scored at: nothing can be compared "
+            f"{first} and {second} have no task that both were scored at{_left_out(found)}: nothing can be compared "
             f"(example: fc-eval runs status {sides[0][0].root})"
         )
     if json_output:
@@ -124,6 +125,11 @@ def compare(
         return
     for each in found:
         print_comparison(each)
+
+
+def _left_out(found: "Sequence[Comparison]") -> str:
+    unlike = {task for each in found for task in each.unlike}
+    return f", and {len(unlike)} whose files are not the same in both" if unlike else ""
 
 
 def _side(runs_dir: Path, text: str) -> "tuple[RunFolder, str]":

@@ -1,6 +1,6 @@
 """Tables of fc-eval findings and compare on the terminal."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -17,6 +17,7 @@ from datasmith.cli.tables import (
 from datasmith.evaluation.compare import VERDICTS, Comparison
 from datasmith.evaluation.findings import Findings, Slice
 from datasmith.evaluation.html import interval, ratio, signed
+from datasmith.evaluation.outcome import named
 from datasmith.evaluation.published import Published, name_of
 
 MOST_TASKS = 20
@@ -27,7 +28,7 @@ def print_findings(found: Findings, console: Console | None = None) -> None:
     """The seven analyses one below the other, then what is missing from them and what must be known."""
     out = output(console)
     board = found.board
-    of = ", ".join(run.run_id for run in found.gathered.runs)
+    of = ", ".join(found.gathered.names)
     stars = {name: f"{name} ({low:,} to {high:,} stars)" for name, (low, high) in found.stars.items()}
     for sheet in (
         agents_sheet(board, of, found.gathered.policy, len(board.tasks)),
@@ -92,8 +93,15 @@ def _notes(found: Findings) -> list[str]:
     if missing.cutoffs:
         notes.append(f"no knowledge cutoff known (give --cutoffs FILE): {', '.join(missing.cutoffs)}")
     if not found.gathered.one_machine:
-        notes.append("warning: the runs were measured on different machines")
-    return notes
+        notes.append("warning: not all was measured on one machine")
+    return [*notes, *_mixed(found.gathered.unlike, found.gathered.differing)]
+
+
+def _mixed(unlike: Sequence[str], differing: Sequence[str]) -> list[str]:
+    """What has to be known where runs are not of the same tasks, or not configured alike."""
+    lines = [f"left out: {len(unlike)} tasks whose files are not the same in all runs: {named(unlike)}"]
+    told = [f"warning: the runs are configured differently: {'; '.join(differing)}"]
+    return [*(lines if unlike else []), *(told if differing else [])]
 
 
 def print_comparison(found: Comparison, console: Console | None = None) -> None:
@@ -117,7 +125,9 @@ def print_comparison(found: Comparison, console: Console | None = None) -> None:
     if found.duplicate:
         copy = ": one is a copy of the other" if found.duplicate.complete else ""
         lines.append(f"warning: equal times on {found.duplicate.equal} of {found.duplicate.shared} tasks{copy}")
-    for line in lines:
+    if not found.one_machine:
+        lines.append("warning: the two were not measured on the same machines")
+    for line in (*lines, *_mixed(found.unlike, found.differing)):
         out.print(Text(line), soft_wrap=not out.is_terminal)
 
 

@@ -44,7 +44,10 @@ class TaskDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """First against second. advantage, log_advantage: mean differences over shared tasks with their intervals."""
+    """First against second. advantage, log_advantage: mean differences over shared tasks with their intervals.
+
+    one_machine: each shared task was measured on the same machine for both. unlike, differing: see Gathered.
+    """
 
     first: str
     second: str
@@ -56,6 +59,9 @@ class Comparison:
     only_first: int
     only_second: int
     duplicate: Duplicate | None
+    one_machine: bool
+    unlike: tuple[str, ...]
+    differing: tuple[str, ...]
 
     def count(self, verdict: Verdict) -> int:
         """On how many shared tasks the first wins, ties or loses."""
@@ -104,6 +110,9 @@ def compare(gathered: Gathered, first: str, second: str) -> Comparison:
         only_first=len(mine) - len(shared),
         only_second=len(others) - len(shared),
         duplicate=next((each for each in board.duplicates if {each.first, each.second} == {first, second}), None),
+        one_machine=all(gathered.machines[first, task] == gathered.machines[second, task] for task in shared),
+        unlike=gathered.unlike,
+        differing=gathered.differing,
     )
 
 
@@ -121,14 +130,12 @@ def compare_sides(first: Side, second: Side, policy: FailurePolicy) -> tuple[Com
     runs = [_labels(side) for side in (first, second)]
     pairs = _pairs(first, second, runs)
     if first[0].root.resolve() == second[0].root.resolve():
-        only = {runs[0][0]: sorted({label for pair in pairs for label in pair})}
-        gathered = gather([first[0]], policy, only=only)
+        gathered = gather([first[0]], policy, only=[sorted({label for pair in pairs for label in pair})])
         return tuple(compare(gathered, *pair) for pair in pairs)
     found = []
     for mine, other in pairs:
-        only = {runs[0][0]: [mine], runs[1][0]: [other]}
-        gathered = gather([first[0], second[0]], policy, apart=True, only=only)
-        found.append(compare(gathered, f"{runs[0][0]}:{mine}", f"{runs[1][0]}:{other}"))
+        gathered = gather([first[0], second[0]], policy, apart=True, only=[[mine], [other]])
+        found.append(compare(gathered, f"{gathered.names[0]}:{mine}", f"{gathered.names[1]}:{other}"))
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ def findings_as_json(found: Findings) -> dict[str, JsonValue]:
     """What `fc-eval findings --json` prints."""
     board, missing = found.board, found.missing
     return {
-        "runs": [run.run_id for run in found.gathered.runs],
+        "runs": list(found.gathered.names),
         "policy": found.gathered.policy,
         "n_tasks": len(board.tasks),
         "order": "ranked pairs",
@@ -50,6 +50,8 @@ def findings_as_json(found: Findings) -> dict[str, JsonValue]:
             "cutoffs": list(missing.cutoffs),
         },
         "one_machine": found.gathered.one_machine,
+        "left_out": list(found.gathered.unlike),
+        "differing": list(found.gathered.differing),
     }
 
 
@@ -99,6 +101,9 @@ def comparison_as_json(found: Comparison) -> dict[str, JsonValue]:
         "only_first": found.only_first,
         "only_second": found.only_second,
         "said": found.said,
+        "one_machine": found.one_machine,
+        "left_out": list(found.unlike),
+        "differing": list(found.differing),
         "duplicate": {"equal": duplicate.equal, "shared": duplicate.shared} if duplicate else None,
         "tasks": [
             {

@@ -1,34 +1,54 @@
 """Several runs as one board: the same agent in two runs is one configuration, with the attempts of both."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from datasmith.errors import ConfigError
 from datasmith.evaluation.board import Board, Scored
 from datasmith.evaluation.config import AgentEntry
 from datasmith.evaluation.records import RunRecord, TaskFacts
-from datasmith.evaluation.rows import rounds_of, trial_rows
+from datasmith.evaluation.rows import TrialRow, rounds_of, trial_rows
 from datasmith.evaluation.run_folder import RunFolder, read_record
 from datasmith.metrics.score import FailurePolicy
+from datasmith.tasks.certificate import Machine
+
+ALIKE = (
+    "dataset",
+    "release",
+    "timeout_s",
+    "test_timeout_s",
+    "benchmark_timeout_s",
+    "precise",
+    "max_rounds",
+    "engine",
+)
+"""Settings of a run that are told where they differ between runs: agents had other limits, or were timed otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """The runs' trials on one board; `entries` is what each configuration was started with.
 
-    facts: of each task that has a trial, where a run knows them.
+    names: what each run is called. facts: of each task that has a trial, where a run knows them. machines: where a
+    configuration was measured on a task. unlike: tasks that are left out, as their files are not the same in all runs.
+    differing: settings that are not the same in all runs, with their values.
     """
 
     runs: tuple[RunRecord, ...]
+    names: tuple[str, ...]
     policy: FailurePolicy
     board: Board
     entries: Mapping[str, AgentEntry]
     facts: Mapping[str, TaskFacts]
+    machines: Mapping[tuple[str, str], frozenset[Machine]]
+    unlike: tuple[str, ...]
+    differing: tuple[str, ...]
 
     @property
     def one_machine(self) -> bool:
-        """True where all runs were measured on the same machine."""
-        return all(run.machine == self.runs[0].machine for run in self.runs)
+        """True where everything was measured on the same machine."""
+        return len(frozenset[Machine]().union(*self.machines.values())) <= 1
 
 
 def gather(
@@ -36,36 +56,39 @@ def gather(
     policy: FailurePolicy,
     *,
     apart: bool = False,
-    only: Mapping[str, Sequence[str]] | None = None,
+    only: Sequence[Collection[str]] | None = None,
 ) -> Gathered:
     """Read run folders; `apart` makes the same agent of two runs two configurations.
 
-    `only` names, for a run's id, the agents that are looked at.
+    `only` names, for each folder, the agents that are looked at. A task whose files differ between runs is two tasks
+    with one name: it is left out.
 
     Raises:
-        ConfigError: two runs have one id, or there is no run.json.
+        ConfigError: a folder is given twice, or there is no run.json.
         TrialError: a file of a run cannot be read.
     """
     runs = tuple(_run(folder) for folder in folders)
-    ids = [run.run_id for run in runs]
-    if len(set(ids)) < len(ids):
-        raise ConfigError(f"RUN: two runs have one id: {', '.join(ids)} (example: runs/first runs/second)")
-    names = _names(runs, apart)
+    names = _run_names(folders, runs)
+    called = _configurations(runs, names, apart)
+    unlike = _unlike(folders)
     trials: list[Scored] = []
     used: dict[str, AgentEntry] = {}
     facts: dict[str, TaskFacts] = {}
-    for folder, run in zip(folders, runs, strict=True):
-        wanted = set(run.config.labels if only is None else only.get(run.run_id, ()))
-        labels = {label: names[run.run_id, label] for label in run.config.labels if label in wanted}
-        used |= {names[run.run_id, label]: entry for label, entry in _entries(run).items() if label in labels}
-        rows = trial_rows(folder, run.config, policy)
-        trials += [
-            Scored(labels[row.record.agent], row, rounds_of(folder, row, policy))
-            for row in rows
-            if row.record.agent in labels
-        ]
+    machines: dict[tuple[str, str], frozenset[Machine]] = {}
+    for at, (folder, run) in enumerate(zip(folders, runs, strict=True)):
+        wanted = run.config.labels if only is None else only[at]
+        labels = {label: called[at, label] for label in run.config.labels if label in wanted}
+        used |= {called[at, label]: entry for label, entry in _entries(run).items() if label in labels}
+        rows = [row for row in trial_rows(folder, run.config, policy) if row.record.task_id not in unlike]
+        for row in rows:
+            if row.record.agent in labels:
+                name = labels[row.record.agent]
+                trials.append(Scored(name, row, rounds_of(folder, row, policy)))
+                where = (name, row.record.task_id)
+                machines[where] = machines.get(where, frozenset()) | _machines(row, run)
         _note_facts(facts, folder, {row.record.task_id for row in rows})
-    return Gathered(runs, policy, Board(tuple(used), trials, seed=runs[0].config.seed), used, facts)
+    board = Board(tuple(used), trials, seed=runs[0].config.seed)
+    return Gathered(runs, names, policy, board, used, facts, machines, tuple(sorted(unlike)), _differing(runs))
 
 
 def _run(folder: RunFolder) -> RunRecord:
@@ -75,22 +98,55 @@ def _run(folder: RunFolder) -> RunRecord:
     return run
 
 
+def _run_names(folders: Sequence[RunFolder], runs: Sequence[RunRecord]) -> tuple[str, ...]:
+    """The runs' ids; their folders where two have one id."""
+    places = [folder.root.resolve() for folder in folders]
+    again = next((folder.root for at, folder in enumerate(folders) if places[at] in places[:at]), None)
+    if again is not None:
+        raise ConfigError(f"RUN {again}: is given twice (example: runs/first runs/second)")
+    ids = [run.run_id for run in runs]
+    return tuple(name if ids.count(name) == 1 else str(folder.root) for name, folder in zip(ids, folders, strict=True))
+
+
 def _entries(run: RunRecord) -> dict[str, AgentEntry]:
     return dict(zip(run.config.labels, run.config.agents, strict=True))
 
 
-def _names(runs: Sequence[RunRecord], apart: bool) -> dict[tuple[str, str], str]:
-    """(run, label) -> the configuration's name: the label, with the run before it where labels mean two things."""
+def _configurations(runs: Sequence[RunRecord], names: Sequence[str], apart: bool) -> dict[tuple[int, str], str]:
+    """(place of the run, label) -> the configuration's name: the label, after its run where labels mean two things."""
     entries: dict[str, list[AgentEntry]] = {}
     for run in runs:
         for label, entry in _entries(run).items():
             entries.setdefault(label, []).append(entry)
     clear = {label for label, found in entries.items() if not apart and all(entry == found[0] for entry in found)}
     return {
-        (run.run_id, label): label if label in clear else f"{run.run_id}:{label}"
-        for run in runs
+        (at, label): label if label in clear else f"{names[at]}:{label}"
+        for at, run in enumerate(runs)
         for label in run.config.labels
     }
+
+
+def _unlike(folders: Sequence[RunFolder]) -> set[str]:
+    """Tasks of which two runs say that their files were others."""
+    digests: dict[str, set[str]] = {}
+    for folder in folders:
+        for task, digest in folder.read_lock().tasks.items():
+            digests.setdefault(task, set()).add(digest)
+    return {task for task, found in digests.items() if len(found) > 1}
+
+
+def _differing(runs: Sequence[RunRecord]) -> tuple[str, ...]:
+    found = []
+    for name in ALIKE:
+        values = dict.fromkeys(json.dumps(getattr(run.config, name)) for run in runs)
+        if len(values) > 1:
+            found.append(f"{name} {' and '.join(values)}")
+    return tuple(found)
+
+
+def _machines(row: TrialRow, run: RunRecord) -> frozenset[Machine]:
+    """Where a trial was timed: older sessions do not say, and are of the machine that the run began on."""
+    return frozenset([row.session.machine or run.machine] if row.session else [])
 
 
 def _note_facts(facts: dict[str, TaskFacts], folder: RunFolder, tasks: Iterable[str]) -> None:

@@ -17,8 +17,8 @@ from datasmith.evaluation.gather import gather
 from datasmith.evaluation.outside import Cutoffs
 from datasmith.evaluation.published import Figure, Published
 from datasmith.evaluation.run_folder import RunFolder
-from tests.unit.evaluation.sample_run import sample_run
-from tests.unit.evaluation.test_findings import run_of
+from tests.unit.evaluation.sample_run import MACHINE, sample_run
+from tests.unit.evaluation.test_findings import configured, moved, run_of
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -77,6 +77,27 @@ def test_what_cannot_be_compared_is_an_error(capsys: pytest.CaptureFixture[str],
         code, out, err = said(capsys, "compare", str(runs / "s:command-gpt-5"), str(tmp_path / f"{name}:command-gpt-5"))
         assert (code, out) == (TrialError.exit_code, "")
         assert "no task that both were scored at" in err and "fc-eval runs status" in err
+
+
+def test_what_the_runs_do_not_share_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Other task files, settings and machines: below both commands' tables, and where nothing is left to compare."""
+    names = [str(run_of(tmp_path / name, {"gpt-5": 1.2}, [0, 1]).root) for name in ("one", "two")]
+    two = RunFolder(tmp_path / "two")
+    configured(two, {"acme_fast_2": "sha256:other"}, timeout_s=60.0)
+    moved(two, 0, MACHINE.model_copy(update={"cores": 3}))
+    for command, machines in (
+        ("compare", "the two were not measured on the same machines"),
+        ("findings", "not all was measured on one machine"),
+    ):
+        code, out, _ = said(capsys, command, *names)
+        assert code == 0
+        assert f"warning: {machines}\n" in out
+        assert "left out: 1 tasks whose files are not the same in all runs: acme_fast_2\n" in out
+        assert "warning: the runs are configured differently: timeout_s 3600.0 and 60.0\n" in out
+    configured(two, {"acme_fast_1": "sha256:other", "acme_fast_2": "sha256:other"})
+    code, _, err = said(capsys, "compare", *names)
+    assert code == TrialError.exit_code
+    assert "no task that both were scored at, and 2 whose files are not the same in both: nothing" in err
 
 
 def test_a_comparison(capsys: pytest.CaptureFixture[str], runs: Path) -> None:

@@ -11,16 +11,18 @@ import pytest
 
 from datasmith.errors import ConfigError
 from datasmith.evaluation.compare import compare_sides
+from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.findings import Findings, analyse
 from datasmith.evaluation.findings_json import comparison_as_json, findings_as_json
 from datasmith.evaluation.gather import gather
 from datasmith.evaluation.intervals import RoundRatios
 from datasmith.evaluation.outside import Cutoffs, read_stars
-from datasmith.evaluation.records import TaskFacts, TrialRecord
+from datasmith.evaluation.records import RunLock, TaskFacts, TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
 from datasmith.evaluation.task_difference import task_difference
+from datasmith.tasks.certificate import Machine
 from datasmith.workloads.base import agent_arm
-from tests.unit.evaluation.sample_run import SampleRun
+from tests.unit.evaluation.sample_run import MACHINE, SampleRun
 
 NAMES = ["m.A.time_a", "m.B.time_b", "n.time_c"]
 TASKS = [f"acme_fast_{number}" for number in range(1, 7)]
@@ -191,8 +193,67 @@ def test_who_is_compared_must_be_named(runs: list[RunFolder], first: str, second
 
 def test_a_run_given_twice_is_refused(runs: list[RunFolder]) -> None:
     """Its trials would count double."""
-    with pytest.raises(ConfigError, match="two runs have one id"):
+    with pytest.raises(ConfigError, match="first: is given twice"):
         gather([runs[0], runs[0]], "floor")
+
+
+def test_runs_of_one_id_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    """Wherever two were called alike, or one was copied and gone on with."""
+    folders = [run_of(tmp_path / place / "mine", {"gpt-5": speed}, [0]) for place, speed in (("a", 1.2), ("b", 1.6))]
+    assert gather(folders, "floor").names == (str(tmp_path / "a/mine"), str(tmp_path / "b/mine"))
+    (found,) = compare_sides((folders[0], ""), (folders[1], ""), "floor")
+    assert (found.first, found.second) == tuple(f"{folder.root}:command-gpt-5" for folder in folders)
+    assert found.advantage.value == pytest.approx(-0.4, abs=0.02)
+
+
+def configured(folder: RunFolder, digests: dict[str, str], **changes: object) -> RunFolder:
+    """The run of other task files, started with other settings."""
+    run = folder.read_run()
+    assert run is not None
+    config = RunConfig.model_validate(run.config.model_dump() | changes)
+    write_record(folder.root / "run.json", run.model_copy(update={"config": config}))
+    write_record(folder.root / "run.lock", RunLock(tasks=dict.fromkeys(run.config.task_ids, "sha256:0") | digests))
+    return folder
+
+
+def test_a_task_whose_files_differ_is_not_one_task(tmp_path: Path) -> None:
+    """It is left out of the comparison and of the board, and named; settings that differ are told with their values."""
+    first = run_of(tmp_path / "first", {"gpt-5": 1.2}, [0, 1])
+    second = run_of(tmp_path / "second", {"gpt-5": 1.6}, [0, 1])
+    (same,) = compare_sides((first, ""), (second, ""), "floor")
+    assert (same.advantage.n, same.unlike, same.differing) == (2, (), ())
+    configured(second, {TASKS[1]: "sha256:other"}, release="2026-03", timeout_s=60.0)
+    (found,) = compare_sides((first, ""), (second, ""), "floor")
+    told = ('release "local" and "2026-03"', "timeout_s 3600.0 and 60.0")
+    assert ([task.task_id for task in found.tasks], found.unlike, found.differing) == ([TASKS[0]], (TASKS[1],), told)
+    as_json = comparison_as_json(found)
+    assert (as_json["left_out"], as_json["differing"]) == ([TASKS[1]], list(told))
+    gathered = gather([first, second], "floor")
+    assert (gathered.board.tasks, gathered.unlike, gathered.differing) == ((TASKS[0],), (TASKS[1],), told)
+
+
+def moved(folder: RunFolder, number: int, machine: Machine) -> None:
+    """The session of a task was on another machine."""
+    session = folder.read_session(TASKS[number], 1)
+    assert session is not None
+    here = session.model_copy(update={"machine": machine})
+    write_record(folder.session(TASKS[number], 1) / "session.json", here)
+
+
+def test_machines_are_those_of_the_sessions(tmp_path: Path) -> None:
+    """Not that on which the run was begun: one run may be measured on several, and agents of one session share one."""
+    first, second = (run_of(tmp_path / name, {"gpt-5": 1.2, "x": 1.3}, [0, 1]) for name in ("first", "second"))
+    other = MACHINE.model_copy(update={"cpu_model": "Other CPU"})
+    assert gather([first, second], "floor").one_machine
+    moved(first, 1, other)
+    assert not gather([first], "floor").one_machine
+    (within,) = compare_sides((first, "command-gpt-5"), (first, "command-x"), "floor")
+    (between,) = compare_sides((first, "command-x"), (second, "command-x"), "floor")
+    assert (within.one_machine, between.one_machine) == (True, False)
+    assert comparison_as_json(between)["one_machine"] is False
+    moved(second, 1, other)
+    (between,) = compare_sides((first, "command-x"), (second, "command-x"), "floor")
+    assert between.one_machine
 
 
 def test_cutoffs_of_a_file_come_first(tmp_path: Path) -> None:
