@@ -82,7 +82,7 @@ class _TaskFiles:
     def trial(self, record: TrialRecord) -> TrialRecord:
         """The record as the files give it."""
         key, facts = _key(record), self._folder.read_facts(_key(record))
-        self._folder.session_of(record)
+        self._folder.session_of(record)  # raises where it is gone
         if facts is not None:
             record = record.model_copy(update={"wall_s": facts.wall_s, "cost_usd": facts.cost_usd})
         if record.session is None and record.outcome == "infra_error":

@@ -164,7 +164,8 @@ def _limited(request: RunRequest, folder: RunFolder, note: Callable[[str], None]
     if request.keeps_limit and request.max_cost_usd is None and kept is not None:
         note(f"--max-cost {kept:g} holds, as it was last given for this run")
         return replace(request, max_cost_usd=kept)
-    write_record(folder.root / "limit.json", RunLimit(max_cost_usd=request.max_cost_usd))
+    if kept != request.max_cost_usd:
+        write_record(folder.root / "limit.json", RunLimit(max_cost_usd=request.max_cost_usd))
     return request
 
 
