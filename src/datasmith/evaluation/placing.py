@@ -220,7 +220,7 @@ class _Watch:
 
     def _trials(self) -> dict[TrialKey, TrialRecord]:
         found = [record for record in self._folder.trials() if record.outcome != "infra_error"]
-        return {TrialKey(record.task_id, record.agent, record.attempt): record for record in found}
+        return {TrialKey.of(record): record for record in found}
 
     def look(self, task_ids: Sequence[str]) -> None:
         """Tell what is new."""

@@ -76,7 +76,7 @@ def _counts(row: TrialRow) -> bool:
 
 def _trial(folder: RunFolder, row: TrialRow) -> _Trial:
     record = row.record
-    key = TrialKey(record.task_id, record.agent, record.attempt)
+    key = TrialKey.of(record)
     shared = read_measurements(folder.session(record.task_id, record.session or 0) / "measurements.jsonl")
     own = read_measurements(folder.trial(key) / "measurements.jsonl")
     base, expert, agent = _samples(shared, BASE), _samples(shared, EXPERT), _samples(own, agent_arm(key.label))

@@ -49,7 +49,7 @@ def regrade_run(folder: RunFolder) -> tuple[str, ...]:
         for record in records:
             again = task.trial(record)
             if again != record:
-                key = _key(record)
+                key = TrialKey.of(record)
                 drafts.append((folder.trial(key) / "trial.json", again))
                 changed.append(f"{key.task_id} {key.label}: {_change(record, again)}")
         drafts += task.changed_sessions()
@@ -81,7 +81,7 @@ class _TaskFiles:
 
     def trial(self, record: TrialRecord) -> TrialRecord:
         """The record as the files give it."""
-        key, facts = _key(record), self._folder.read_facts(_key(record))
+        key, facts = TrialKey.of(record), self._folder.read_facts(TrialKey.of(record))
         self._folder.session_of(record)  # raises where it is gone
         if facts is not None:
             record = record.model_copy(update={"wall_s": facts.wall_s, "cost_usd": facts.cost_usd})
@@ -102,7 +102,7 @@ class _TaskFiles:
         Where a later try of it could not be measured at all, it stays what that made of it, unless that session had
         something to say.
         """
-        key, number = _key(record), self._timed_in(record)
+        key, number = TrialKey.of(record), self._timed_in(record)
         if number is None:
             kept = [name for name in TIMED if (self._folder.trial(key) / name).exists()]
             if kept:
@@ -121,7 +121,7 @@ class _TaskFiles:
 
     def _timed_in(self, record: TrialRecord) -> int | None:
         """The session whose launches lie beside a trial: the last one that timed its arm."""
-        arm = agent_arm(_key(record).label)
+        arm = agent_arm(TrialKey.of(record).label)
         return max((number for number, session in self._sessions.items() if arm in session.agents), default=None)
 
     def _compared(self, key: TrialKey, summaries: Summaries) -> Ending:
@@ -155,13 +155,13 @@ def _summaries(folder: RunFolder, session: SessionRecord, records: Sequence[Tria
     """Summarise a session's launches: the shared arms' and those of the trials (`records`) that were timed in it."""
     where = folder.session(session.task_id, session.session)
     launches: list[Measurement] = list(read_measurements(where / "measurements.jsonl"))
-    for key in map(_key, records):
+    for key in map(TrialKey.of, records):
         if not (folder.trial(key) / "measurements.jsonl").is_file():
             raise TrialError(f"{folder.trial(key)}: measurements.jsonl is missing")
         launches += read_measurements(folder.trial(key) / "measurements.jsonl")
     if BASE not in {launch.arm for launch in launches}:
         raise TrialError(f"{where}: measurements.jsonl lacks {BASE}")
-    _refuse_gaps(folder, session, launches, {agent_arm(_key(record).label) for record in records})
+    _refuse_gaps(folder, session, launches, {agent_arm(TrialKey.of(record).label) for record in records})
     return summarise(launches, seed=session.seed, arms=(*SHARED_ARMS, *session.agents))
 
 
@@ -182,7 +182,7 @@ def _refuse_gaps(folder: RunFolder, session: SessionRecord, launches: Sequence[M
 
 def _ended(record: TrialRecord, ending: Ending, session: int | None, summaries: Summaries) -> TrialRecord:
     """The record with this ending, and what the session of it (`summaries`) says of its arm."""
-    ratios = summaries.get(agent_arm(_key(record).label))
+    ratios = summaries.get(agent_arm(TrialKey.of(record).label))
     found = score(pairs_of(ratios, summaries[EXPERT])) if ending.outcome == "measured" else None
     new = {"outcome": ending.outcome, "reason": ending.reason, "session": session, "ratios": ratios, "score": found}
     return record.model_copy(update=new)
@@ -201,7 +201,3 @@ def _untimed(folder: RunFolder, key: TrialKey) -> Ending | None:
     if tests is None:
         raise TrialError(f"{folder.trial(key)}: tests.json is missing")
     return before_timing(tests)
-
-
-def _key(record: TrialRecord) -> TrialKey:
-    return TrialKey(record.task_id, record.agent, record.attempt)

@@ -56,7 +56,7 @@ def trial_rows(folder: RunFolder, config: RunConfig, policy: FailurePolicy) -> t
     """
     order = {label: number for number, label in enumerate(config.labels)}
     known = set(keys(config.task_ids, config.labels, config.n_attempts))
-    records = [record for record in folder.trials() if _key(record) in known]
+    records = [record for record in folder.trials() if TrialKey.of(record) in known]
     records.sort(key=lambda record: (record.task_id, order[record.agent], record.attempt))
     sessions: dict[tuple[str, int | None], SessionRecord | None] = {}
     for record in records:
@@ -79,7 +79,7 @@ def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attemp
     pairs = scored_pairs(record, session, policy)
     if session is None or not pairs:
         return ()
-    key = _key(record)
+    key = TrialKey.of(record)
     arms = {pair.workload: agent_arm(key.label) if _is_own(record, pair) else None for pair in valid_pairs(pairs)}
     launches = [*read_measurements(folder.session(record.task_id, session.session) / "measurements.jsonl")]
     launches += read_measurements(folder.trial(key) / "measurements.jsonl") if any(arms.values()) else ()
@@ -96,10 +96,6 @@ def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attemp
 def _is_own(record: TrialRecord, pair: ValidPair) -> bool:
     """Whether the agent's ratio is its own: of a failed trial, policies keep only those that are below 1."""
     return record.outcome == "measured" or pair.agent < 1.0
-
-
-def _key(record: TrialRecord) -> TrialKey:
-    return TrialKey(record.task_id, record.agent, record.attempt)
 
 
 def _fresh(record: TrialRecord, launches: Sequence[Measurement]) -> dict[str, list[float]]:

@@ -39,6 +39,11 @@ class TrialKey:
     agent: str
     attempt: int
 
+    @classmethod
+    def of(cls, record: TrialRecord) -> "TrialKey":
+        """The trial that a record is of."""
+        return cls(record.task_id, record.agent, record.attempt)
+
     @property
     def label(self) -> str:
         """The name of its arm, without the `agent:`."""
@@ -195,7 +200,7 @@ class RunFolder:
             record = read_record(path, TrialRecord)
             if record is None:
                 continue
-            if path.parent != self.trial(TrialKey(record.task_id, record.agent, record.attempt)):
+            if path.parent != self.trial(TrialKey.of(record)):
                 raise TrialError(f"{path}: is the record of another trial, {record.agent} at {record.task_id}"[:300])
             found.append(record)
         return tuple(sorted(found, key=lambda record: (record.task_id, record.agent, record.attempt)))
