@@ -1,20 +1,18 @@
 """The only way out of a sandbox without network: a proxy of the host on a socket, which knows where one may go."""
 
 import re
-import shutil
 import socket
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
 from datasmith.docker.cli_build import template
+from datasmith.docker.doorway import doorway
 from datasmith.docker.templates.relay import CHUNK, join
 from datasmith.errors import ConfigError
 
@@ -83,8 +81,8 @@ def index_destinations(index_url: str) -> tuple[Destination, ...]:
 class Egress:
     """A forward proxy (CONNECT, and plain HTTP by absolute URI) for `allowed` destinations and no others.
 
-    It listens on a socket in `directory`, which a sandbox is shown as a mount; a sandbox that is not shown it has no
-    network at all. What was let through, refused, or could not be reached is counted.
+    It listens on a socket in `directory`, which a sandbox is shown as a mount (see `doorway`); a sandbox that is not
+    shown it has no network at all. What was let through, refused, or could not be reached is counted.
     """
 
     def __init__(self, allowed: Iterable[Destination]) -> None:
@@ -97,14 +95,20 @@ class Egress:
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self.directory = Path(tempfile.mkdtemp(prefix="fc-egress-"))
-        self.directory.chmod(0o711)
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        path = self.directory / SOCKET
-        self._listener.bind(str(path))
-        path.chmod(0o666)
-        self._listener.listen(MOST_CONNECTIONS)
-        threading.Thread(target=self._accept, daemon=True).start()
+        """Open it.
+
+        Raises:
+            ConfigError: see `doorway`.
+        """
+        with ExitStack() as stack:
+            path = stack.enter_context(doorway("egress", SOCKET))
+            self._listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            self._listener.bind(str(path))
+            path.chmod(0o666)
+            self._listener.listen(MOST_CONNECTIONS)
+            threading.Thread(target=self._accept, daemon=True).start()
+            self.directory = path.parent
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
@@ -112,12 +116,11 @@ class Egress:
     ) -> None:
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
         with self._lock:
             for connection in self._open:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self._stack.close()
 
     def _accept(self) -> None:
         while True:

@@ -3,11 +3,9 @@
 import http.client
 import json
 import re
-import shutil
 import socket
 import socketserver
 import ssl
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
@@ -24,6 +22,7 @@ from datasmith.agents.coding.budget import Ledger, laid_over, told_to_count
 from datasmith.agents.coding.dialects import QUERY, Json, dialect_of, read_json
 from datasmith.agents.coding.inside.launch import STOP_PATH
 from datasmith.agents.coding.questions import Models, models_in, reaching_out
+from datasmith.docker.doorway import doorway
 from datasmith.docker.egress import Destination
 
 SOCKET = "model.sock"
@@ -88,7 +87,7 @@ class Upstream:
 
 
 class Gateway:
-    """A reverse proxy on a socket in `directory`, which a sandbox is shown as a mount.
+    """A reverse proxy on a socket in `directory`, which a sandbox is shown as a mount (see `doorway`).
 
     What is asked there goes to `upstream` with the host's key; what `ledger` does not admit gets a refusal.
     """
@@ -101,12 +100,18 @@ class Gateway:
         self.turns = threading.BoundedSemaphore(MOST_AT_ONCE)
 
     def __enter__(self) -> Self:
-        self.directory = Path(tempfile.mkdtemp(prefix="fc-model-"))
-        self.directory.chmod(0o711)
-        path = self.directory / SOCKET
-        self._server = _Server(str(path), type("_Bound", (_Handler,), {"gateway": self}))
-        path.chmod(0o666)
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+        """Open it.
+
+        Raises:
+            ConfigError: see `doorway`.
+        """
+        with ExitStack() as stack:
+            path = stack.enter_context(doorway("model", SOCKET))
+            self._server = stack.enter_context(_Server(str(path), type("_Bound", (_Handler,), {"gateway": self})))
+            path.chmod(0o666)
+            threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
+            self.directory = path.parent
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
@@ -115,8 +120,7 @@ class Gateway:
         self.closed.set()
         self.ledger.stopped.set()
         self._server.shutdown()
-        self._server.server_close()
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self._stack.close()
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):

@@ -112,21 +112,23 @@ class Workplace:
         self._gateway = Gateway(cli.upstream, self._ledger)
         self._egress = Egress(index) if index else None
         self._ca_bundle = ca_bundle
-        self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         """Open the ways out.
 
         Raises:
             ModelUnavailable: nobody listens at the model's address.
+            ConfigError: see `doorway`.
         """
         place = self._cli.upstream.place
         trouble = place.trouble()
         if trouble:
             raise ModelUnavailable(f"the model of {self._cli.name} at {place} cannot be reached: {trouble}")
-        self._stack.enter_context(self._gateway)
-        if self._egress:
-            self._stack.enter_context(self._egress)
+        with ExitStack() as stack:
+            stack.enter_context(self._gateway)
+            if self._egress:
+                stack.enter_context(self._egress)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(
