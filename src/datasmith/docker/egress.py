@@ -88,7 +88,7 @@ class Egress:
     def __init__(self, allowed: Iterable[Destination]) -> None:
         self.allowed = frozenset(allowed)
         self.passed: Counter[Destination] = Counter()
-        self.refused: Counter[str] = Counter()
+        self.refused = 0
         self.unreachable: Counter[Destination] = Counter()
         self._slots = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._open: set[socket.socket] = set()
@@ -149,7 +149,8 @@ class Egress:
             _say(client, "400 Bad Request", "not a request that a proxy can answer")
             return
         if target not in self.allowed:
-            self.refused[str(target)] += 1
+            with self._lock:
+                self.refused += 1
             _say(client, "403 Forbidden", f"{target} is not among the places that may be reached from here")
             return
         try:

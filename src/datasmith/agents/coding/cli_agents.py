@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from datasmith.agents.coding.base import Agent, AgentResult
 from datasmith.agents.coding.budget import FIXED, Budget
 from datasmith.agents.coding.clis import CLIS, TELL_COST, Ask, Lack
+from datasmith.agents.coding.dialects import as_utf8
 from datasmith.agents.coding.diff import baseline, extract_patch
 from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.prices import price_of, read_prices
@@ -170,7 +171,7 @@ def _failure(name: str, turn: Turn) -> str | None:
 
 def _prompt(task: Task) -> str:
     template = files("datasmith.agents").joinpath("prompts", "solve.md").read_text(encoding="utf-8")
-    instruction = task.instruction.encode("utf-8", "replace").decode().replace("\0", "")
+    instruction = as_utf8(task.instruction).replace("\0", "")
     return Template(template).substitute(instruction=instruction, benchmark_dir=task.benchmark_dir)
 
 

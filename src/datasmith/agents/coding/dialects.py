@@ -11,8 +11,11 @@ from pydantic import JsonValue
 
 Json = dict[str, JsonValue]
 Kind = Literal["message", "tool_call", "tool_result"]
-QUERY = re.compile(r"[^#;?\\\s]*")
-"""What may follow the question mark of a path: nothing that another reader would take for its end or another one."""
+QUERY = re.compile(r'[!"$-:<->@-\[\]-~]*')
+"""What may follow the question mark of a path: printable ASCII, of which a request can be built, without what another
+reader would take for its end or another one: # ; ? and the backslash."""
+MOST_DEPTH = 200
+"""Levels of lists and objects in each other that are read; nobody's questions and answers are so deep."""
 MOST_TEXT = 8_000
 """Characters kept of one thing that was said."""
 
@@ -66,19 +69,14 @@ def dialect_of(path: str) -> Dialect | None:
 
 
 def read_json(data: bytes) -> Json:
-    """An object, or an empty one where there is none."""
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    """An object, or an empty one where there is none that can be read."""
+    return _dict(_loaded(data))
 
 
 def read_answer(data: bytes) -> list[Json]:
     """The objects of an answer: one, a list of them, or the events of a stream."""
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError):
+    found = _loaded(data)
+    if found is None:
         lines = data.decode("utf-8", "replace").splitlines()
         events = (read_json(line.removeprefix("data:").encode()) for line in lines if line.startswith("data:"))
         return [event for event in events if event]
@@ -90,8 +88,21 @@ def fault_in(events: Sequence[Json]) -> str:
     for event in events:
         error = event.get("error") or _dict(event.get("response")).get("error")
         if event.get("type") in {"error", "response.failed"} or (error and "candidates" not in event):
-            return _text(error or event)[:300]
+            return as_utf8(_text(error or event)[:300])
     return ""
+
+
+def _loaded(data: bytes) -> JsonValue:
+    """What JSON says; None where it is none, or so deep that walking through it or writing it again could fail."""
+    try:
+        found: JsonValue = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    level = [found]
+    for _ in range(MOST_DEPTH):
+        groups = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        level = [inner for group in groups for inner in group]
+    return None if level else found
 
 
 def _dict(value: JsonValue | None) -> Json:
@@ -120,10 +131,15 @@ def _sum(*parts: int | None) -> int | None:
     return None if parts[0] is None else sum(part or 0 for part in parts)
 
 
+def as_utf8(text: str) -> str:
+    """The text as every file can hold it: JSON can say halves of characters, which nothing can be written with."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def said(kind: Kind, value: JsonValue | None, tool: JsonValue | None = None) -> Said:
     """A value as what was said, cut to MOST_TEXT."""
-    text = _text(value).encode("utf-8", "replace").decode()
-    return Said(kind, text[:MOST_TEXT], tool[:200] if isinstance(tool, str) else None, len(text) > MOST_TEXT)
+    text = as_utf8(_text(value))
+    return Said(kind, text[:MOST_TEXT], as_utf8(tool[:200]) if isinstance(tool, str) else None, len(text) > MOST_TEXT)
 
 
 def _named(value: JsonValue | None, number: int, result: Said) -> str:

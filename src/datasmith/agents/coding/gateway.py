@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from datasmith.agents.coding.budget import Ledger, laid_over, told_to_count
-from datasmith.agents.coding.dialects import QUERY, Json, dialect_of, read_json
+from datasmith.agents.coding.dialects import MOST_DEPTH, QUERY, Json, as_utf8, dialect_of, read_json
 from datasmith.agents.coding.inside.launch import STOP_PATH
 from datasmith.agents.coding.questions import Models, models_in, reaching_out
 from datasmith.docker.doorway import doorway
@@ -41,9 +41,12 @@ _SIDE_PATHS = re.compile(r"(/v1)?/messages/count_tokens|(/v1(alpha|beta)?)?/mode
 _KEYS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"})
 _OF_ONE_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"}
-    | {"upgrade", "host", "content-length", "accept-encoding", "expect"}
+    | {"upgrade", "host", "content-length", "content-encoding", "accept-encoding", "expect"}
 )
-_NOT_RETURNED = _OF_ONE_HOP | {"content-encoding", "set-cookie", "date", "server"}
+_NOT_PASSED_ON = _KEYS | _OF_ONE_HOP | {"content-type"}
+_NOT_RETURNED = _OF_ONE_HOP | {"set-cookie", "date", "server"}
+_HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+:[\t -~\x80-\xff]*", re.ASCII)
+"""A header that a request can be built of."""
 Over = Callable[[int | None, bytes, str], None]
 """Is told how a request ended: its status, what was heard, and what was in the way."""
 
@@ -95,7 +98,6 @@ class Gateway:
     def __init__(self, upstream: Upstream, ledger: Ledger) -> None:
         self.upstream = upstream
         self.ledger = ledger
-        self.refused: list[str] = []
         self.closed = threading.Event()
         self.turns = threading.BoundedSemaphore(MOST_AT_ONCE)
 
@@ -165,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
         """The launcher's wait for the budget's end, or a side question."""
         if self.path != STOP_PATH:
             with self.gateway.turns:
-                self._side(b"")
+                self._side({})
             return
         self.gateway.ledger.stopped.wait()
         self.close_connection = True
@@ -181,22 +183,25 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _question(self) -> None:
         data = self._body()
+        body = read_json(data or b"")
         if data is None:
             self.close_connection = True
             self._say(413, "too much")
+        elif data and not body:
+            self._say(403, f"only a JSON object can be asked here, of up to {MOST_DEPTH} levels")
         elif dialect_of(self.path) is None:
-            self._side(data)
+            self._side(body)
         else:
-            self._ask(read_json(data))
+            self._ask(body)
 
     def _ask(self, body: Json) -> None:
         ledger = self.gateway.ledger
-        refusal = self.gateway.upstream.models.refusal(self.path, body) or ledger.admit(body)
+        refusal = self._unsendable() or self.gateway.upstream.models.refusal(self.path, body) or ledger.admit(body)
         if refusal:
-            self._refuse(refusal)
+            self._say(403, refusal)
             return
         question = told_to_count(self.path, laid_over(body, self.gateway.upstream.more))
-        model = models_in(self.path, question)[0][:200]
+        model = as_utf8(models_in(self.path, question)[0][:200])
 
         def over(status: int | None, heard: bytes, trouble: str) -> None:
             if trouble or status is None or status >= 300:
@@ -206,14 +211,23 @@ class _Handler(BaseHTTPRequestHandler):
 
         self._forward(json.dumps(question).encode(), over)
 
-    def _side(self, data: bytes) -> None:
+    def _side(self, body: Json) -> None:
         plain, _, query = self.path.partition("?")
         if not _SIDE_PATHS.fullmatch(plain) or not QUERY.fullmatch(query):
-            self._refuse(f"only a model can be asked here, not {self.command} {plain[:200]}")
-        elif data and (out := reaching_out(read_json(data))):
-            self._refuse(out)
+            self._say(403, f"only a model can be asked here, not {self.command} {plain[:200]}")
+        elif refusal := self._unsendable() or reaching_out(body):
+            self._say(403, refusal)
         else:
+            data = json.dumps(body).encode() if body else b""
             self._forward(data, lambda _status, _heard, _trouble: None)
+
+    def _unsendable(self) -> str:
+        """Why no request can be built of this one, which is the sandbox's doing and no outage; else an empty text."""
+        wrong = next((name for name, value in self._passed_on() if not _HEADER.fullmatch(f"{name}:{value}")), None)
+        return "" if wrong is None else f"no request can hold this header: {wrong[:200]}"
+
+    def _passed_on(self) -> list[tuple[str, str]]:
+        return [(name, value) for name, value in self.headers.items() if name.lower() not in _NOT_PASSED_ON]
 
     def _forward(self, data: bytes, over: Over) -> None:
         upstream = self.gateway.upstream
@@ -230,9 +244,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, connection: http.client.HTTPConnection, data: bytes) -> http.client.HTTPResponse:
         upstream = self.gateway.upstream
-        dropped = _KEYS | _OF_ONE_HOP
-        headers = {name: value for name, value in self.headers.items() if name.lower() not in dropped}
+        headers = dict(self._passed_on())
         headers |= {upstream.header: upstream.value, "Accept-Encoding": "identity", "Connection": "close"}
+        headers |= {"Content-Type": "application/json"} if data else {}
         path, _, query = self.path.partition("?")
         kept = "&".join(part for part in query.split("&") if part and not part.startswith("key="))
         connection.connect()
@@ -304,10 +318,6 @@ class _Handler(BaseHTTPRequestHandler):
             data += self.rfile.read(min(length, MOST_BODY))
             self.rfile.readline(100)
         return None
-
-    def _refuse(self, why: str) -> None:
-        self.gateway.refused.append(why)
-        self._say(403, why)
 
     def _say(self, status: int, text: str) -> None:
         error = {"type": "permission_error", "message": text, "code": status, "status": "PERMISSION_DENIED"}

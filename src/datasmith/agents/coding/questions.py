@@ -1,7 +1,7 @@
 """What a question to a model may hold: the model that was agreed on, and nothing that a provider would fetch."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -31,6 +31,8 @@ _SAID_BY_MODEL = {"tooluse": "input"}
 _OPAQUE = {"functioncall": "args", "functionresponse": "response"}
 """The same in Gemini's dialect, where the key of a block says its kind."""
 _NOTES = frozenset({"annotations", "citations", "metadata"})
+MOST_NAMED = 5
+"""Names in a refusal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +72,14 @@ def reaching_out(body: Json) -> str:
     """Why a provider that is asked this would go to the network, or an empty text."""
     hosted, far = hosted_tools(body), addresses(body)
     if hosted:
-        return f"no tools that a provider runs on the network: {', '.join(hosted)}"
-    return f"no addresses that a provider fetches: {', '.join(far)}" if far else ""
+        return f"no tools that a provider runs on the network: {_few(hosted)}"
+    return f"no addresses that a provider fetches: {_few(far)}" if far else ""
+
+
+def _few(names: Sequence[str]) -> str:
+    """The first names, and how many more there are: an agent can send any number."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def addresses(body: Json) -> tuple[str, ...]:

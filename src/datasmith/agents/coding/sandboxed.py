@@ -6,6 +6,7 @@ from string import Template
 
 from datasmith.agents.attempts import EDITABLE
 from datasmith.agents.coding.budget import Budget
+from datasmith.agents.coding.dialects import as_utf8
 from datasmith.agents.coding.work import CodingCli, Terms, Turn, Workplace, last_line
 from datasmith.agents.scripting import Brief, Written
 from datasmith.docker.context import DockerContext
@@ -86,7 +87,7 @@ def _lay_out(container: Container, brief: Brief) -> None:
 
 def _prompt(brief: Brief) -> str:
     template = files("datasmith.agents").joinpath("prompts", "build_scripts.md").read_text(encoding="utf-8")
-    said = brief.pr_context.encode("utf-8", "replace").decode()[:MOST_CONTEXT].replace("\0", "")
+    said = as_utf8(brief.pr_context)[:MOST_CONTEXT].replace("\0", "")
     more = sorted(set(brief.plan.build_args) - {"FC_INSTALL_DIR", "FC_IMPORT_NAMES"})
     arguments = "".join(f", {name}" for name in more)
     return Template(template).substitute(repository=brief.repository, pr_context=said, arguments=arguments)

@@ -4,7 +4,18 @@ import json
 
 import pytest
 
-from datasmith.agents.coding.dialects import MOST_TEXT, Json, Said, Tokens, dialect_of, fault_in, read_answer, said
+from datasmith.agents.coding.dialects import (
+    MOST_DEPTH,
+    MOST_TEXT,
+    Json,
+    Said,
+    Tokens,
+    dialect_of,
+    fault_in,
+    read_answer,
+    read_json,
+    said,
+)
 
 CALL = Said("tool_call", '{"cmd": "ls"}', "shell")
 WORDS = Said("message", "I look.")
@@ -151,6 +162,7 @@ def test_other_paths_ask_no_model() -> None:
         "/v1/files#/messages", "/v1/files;/messages", "/v1/files?/messages", "/v1/files/messages", "/v1/messages#",
         "/v1/messages?a=b#c", "/v1/messages?a;b", "/v1/messages?a?b", "/v1/%6dessages", "/v1/messages/",
         "//v1/messages", "/v1/../messages", "/v1beta/files/m:generateContent", "/v1beta/models/a/b:generateContent",
+        "/v1/messages?\x7f", "/v1/messages?\xe9", "/v1/messages?\x00", "/v1/messages?a b",
         "/v1beta/models/a?b:generateContent", "http://example.org/v1/messages", "/v1/messages\n",
     ],
 )  # fmt: skip
@@ -169,4 +181,18 @@ def test_a_stream_that_breaks_down_says_so() -> None:
 def test_long_texts_are_cut() -> None:
     """To a bound, which is said."""
     assert said("message", "x" * (MOST_TEXT + 1)) == Said("message", "x" * MOST_TEXT, None, cut=True)
-    assert said("message", "\ud800").text == "?"
+
+
+def test_what_was_said_can_be_written() -> None:
+    """Half a character, which JSON can say, is in no file: neither in texts, nor in names of tools, nor in faults."""
+    found = said("tool_call", "a\ud800", "b\udfff")
+    assert (found.text, found.tool) == ("a?", "b?")
+    assert fault_in([{"type": "error", "error": "c\ud800"}]) == "c?"
+
+
+@pytest.mark.parametrize("levels", [MOST_DEPTH, MOST_DEPTH + 1])
+def test_what_is_deep_is_read_to_a_bound(levels: int) -> None:
+    """Beyond it some walk through it would fail, after it has been paid for."""
+    deep = b'{"a": ' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
+    assert bool(read_json(deep)) == bool(read_answer(deep)) == (levels == MOST_DEPTH)
+    assert bool(read_answer(b"data: " + deep + b"\n\n")) == (levels == MOST_DEPTH)
