@@ -30,8 +30,8 @@ CALC, SUITE = "/workspace/repo/calc.py", "/workspace/repo/benchmarks/bench.py"
 DEAD = "http://127.0.0.1:9"
 LEFT = "touch /opt/env/left-behind /workspace/left-behind; echo x >/workspace/repo/.git/left-behind"
 LOOK = LOOK_AROUND + "ls -a /opt/env /workspace /workspace/repo/.git | grep -c left-behind | sed 's/^/left: /'\n"
-PRICES = {"gpt-dear": {"input": 1000, "output": 0}}
-"""11 tokens in cost 0.011 dollars."""
+PRICES = {"gpt-dear": {"input": 1000, "output": 0}, "gpt-4o": {"input": 0, "output": 0}}
+"""11 tokens in cost 0.011 dollars; and nothing for us, where mini-swe-agent's own table says 0.0001."""
 GRADED = {"measured", "invalid_measurement"}
 """What becomes of a patch that passes its tests: on a machine that others load, nothing may be known of its speed.
 
@@ -57,6 +57,7 @@ ENTRIES: list[dict[str, object]] = [
     {"agent": "codex", "model": "gpt-good", "model_kwargs": {"reasoning": {"effort": "high"}}},
     {"agent": "gemini", "model": "gemini-2.5-flash"},
     {"agent": "mini_swe", "model": "openai/gpt-good"},
+    {"agent": "mini_swe", "model": "openai/gpt-4o", "agent_kwargs": {"max_cost_usd": 0.00015}},
     codex("gpt-endless", max_steps=3),
     codex("gpt-dear", max_cost_usd=0.015),
     codex("gpt-cheat"),
@@ -98,6 +99,7 @@ def ran(agents: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]
         **dict.fromkeys(("gpt-good", "gemini-2.5-flash"), wrong),
         "gpt-endless": Model(steps=[Run(LEFT), Write(CALC, WRONG), *[Run("echo on and on")] * 50]),
         "gpt-dear": Model(steps=[Write(CALC, WRONG), *[Run("echo on and on")] * 50]),
+        "gpt-4o": Model(steps=[Write(CALC, WRONG), *[Run("echo on and on")] * 50]),
         "gpt-cheat": Model(steps=[Write(SUITE, BENCH.replace("2000", "2"))]),
         "gpt-broken": Model(status=500),
     }
@@ -172,6 +174,13 @@ def test_a_budget_ends_the_work_which_counts(ran: Ran) -> None:
     assert record.outcome == "failed_tests" and (record.reason or "").startswith("stopped by max_cost_usd=0.015; ")
     assert "+    return 0" in patch and facts.cost_usd == record.cost_usd == pytest.approx(2 * 0.011)
     assert [step.cost_usd for step in facts.steps if step.cost_usd] == pytest.approx([0.011, 0.011])
+
+
+def test_a_budget_that_an_agent_keeps_by_itself_is_named(ran: Ran) -> None:
+    """As mini-swe-agent's own record says, which is read out of its sandbox and is no part of the patch."""
+    record, facts, patch = ran.trial("mini-swe-openai-gpt-4o")
+    assert (record.reason or "").startswith("stopped by max_cost_usd=0.00015; 1 of 1") and facts.cost_usd == 0
+    assert len(ran.asked("gpt-4o")) == 2 and patch.count("diff --git") == 1
 
 
 def test_benchmarks_are_not_an_agents_to_change(ran: Ran) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from datasmith.agents.coding.dialects import CHAT, Json, Said, dialect_of, fault_in, read_answer
+from datasmith.agents.coding.dialects import CHAT, Json, Reply, Said, Tokens, dialect_of, fault_in, read_answer
 from datasmith.agents.coding.prices import Price, Prices, price_of
 from datasmith.agents.coding.questions import reaching_out
 from datasmith.agents.coding.trajectory import Exchange
@@ -36,8 +36,8 @@ class Budget:
 class Ledger:
     """Which requests passed, what they brought and cost, and what stopped the agent. Used by several threads.
 
-    A step is one request that its model answered, or is about to. The budget of dollars is looked at before each
-    request: the one that exceeds it is the last, and so is one whose cost nobody knows.
+    A step is one request that its model answered, began to, or is about to. The budget of dollars is looked at before
+    each request: the one that exceeds it is the last, and so is one whose cost nobody knows.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -48,10 +48,13 @@ class Ledger:
         self._asked = 0
         self._ended = threading.Condition(self._lock)
         self._open = 0
+        self._over = False
         self._spent = 0.0
         self.stopped_by: str | None = None
         self.stopped = threading.Event()
         """Set once `stopped_by` is."""
+        self.lost_by: str | None = None
+        """What was wrong with the model, where that made a cost unknown and so stopped the agent."""
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -66,6 +69,8 @@ class Ledger:
             return out
         budget = self._budget
         with self._lock:
+            if self._over:
+                return "the work is over"
             if self.stopped_by is None and budget.max_steps is not None and self._asked >= budget.max_steps:
                 self._stop(f"max_steps={budget.max_steps}")
             if self.stopped_by is None and budget.max_cost_usd is not None and self._spent >= budget.max_cost_usd:
@@ -76,8 +81,12 @@ class Ledger:
             return f"the budget is spent: {self.stopped_by}" if self.stopped_by else ""
 
     def settle(self, timeout_s: float) -> bool:
-        """Wait until every question that was admitted has come to its end; False where one has not by then."""
+        """Wait until every question that was admitted has come to its end; False where one has not by then.
+
+        The work is over: nothing is admitted any more, so that what is told of it stays true.
+        """
         with self._ended:
+            self._over = True
             return self._ended.wait_for(lambda: not self._open, timeout_s)
 
     def _end(self, exchange: Exchange) -> None:
@@ -90,33 +99,34 @@ class Ledger:
         self.stopped.set()
 
     def failed(self, model: str, status: int | None, trouble: str) -> None:
-        """A question that was admitted got no answer."""
+        """A question that was admitted got no answer, not even a beginning of one: it is no step and costs nothing."""
         with self._lock:
             self._asked -= 1
             self._end(Exchange(model, status, trouble))
 
-    def answered(self, path: str, body: Json, model: str, status: int, answer: bytes) -> None:
-        """A question that was admitted got this answer."""
+    def answered(self, path: str, body: Json, model: str, status: int, answer: bytes, *, trouble: str = "") -> None:
+        """A question that was admitted got this answer, or as much of it as came before `trouble`."""
         dialect = dialect_of(path)
         events = read_answer(answer)
-        fault = fault_in(events)
-        if dialect is None or fault:
-            self.failed(model, status, fault or "no answer of a model")
-            return
-        reply = dialect.reply(events)
+        reply = dialect.reply(events) if dialect else Reply()
+        trouble = trouble or fault_in(events)
         with self._lock:
             results: list[Said] = []
-            for key, result in dialect.results(body):
+            for key, result in dialect.results(body) if dialect else ():
                 if key not in self._seen:
                     self._seen.add(key)
                     results.append(result)
-            price = self._budget.price(model)
-            cost = price.of(reply.tokens) if price else None
-            self._spent += cost or 0.0
-            limit = self._budget.max_cost_usd
-            if cost is None and limit is not None and not self._budget.keeps_dollars and self.stopped_by is None:
-                self._stop(f"max_cost_usd={limit:g} (nobody knows what an answer of {model or 'the model'} cost)")
-            self._end(Exchange(model, status, "", tuple(results), reply))
+            self._pay(model, reply.tokens, trouble)
+            self._end(Exchange(model, status, trouble, tuple(results), reply))
+
+    def _pay(self, model: str, tokens: Tokens, trouble: str) -> None:
+        price = self._budget.price(model)
+        cost = price.of(tokens) if price else None
+        self._spent += cost or 0.0
+        limit = self._budget.max_cost_usd
+        if cost is None and limit is not None and not self._budget.keeps_dollars and self.stopped_by is None:
+            self.lost_by = (trouble or None) if price else None
+            self._stop(f"max_cost_usd={limit:g} (nobody knows what an answer of {model or 'the model'} cost)")
 
 
 def told_to_count(path: str, question: Json) -> Json:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import JsonValue, SecretStr
 
+from datasmith.agents.coding.dialects import read_json
 from datasmith.agents.coding.gateway import Upstream
 from datasmith.agents.coding.inside.launch import MODEL_URL
 from datasmith.agents.coding.programs import (
@@ -36,8 +37,8 @@ _TRIES = "request_max_retries=3,stream_max_retries=3"
 _HAIKU = r"claude-([\d.-]+-)?haiku[\w.-]*"
 _FLASH, _PRO = r"gemini-[\d.]+-flash[\w.-]*", r"gemini-[\d.]+-pro[\w.-]*"
 """Small models that claude and gemini ask beside their own, and the names that gemini puts in the place of another."""
-_OUTPUT = "/tmp/fc-trajectory.json"
-"""In the sandbox, which has a /tmp of its own."""
+_TRAJECTORY = "/workspace/mini-trajectory.json"
+"""Where mini-swe-agent tells of its work: in the sandbox, beside the tree, where it is still found in the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ def mini_swe_agent(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     packages, version = found
     words = [f"/usr/bin/python{version}", "-m", "minisweagent.run.mini", "-t", PROMPT_WORD, "-y"]
     words += ["-m", model if "/" in model else f"openai/{model}"]
-    words += ["--exit-immediately", "-l", f"{ask.max_cost_usd or 0:g}", "-o", _OUTPUT]
+    words += ["--exit-immediately", "-l", f"{ask.max_cost_usd or 0:g}", "-o", _TRAJECTORY]
     words += ["-c", "mini.yaml", "-c", f"model.model_kwargs.api_base={MODEL_URL}"]
     return CodingCli(
         name="mini-swe-agent",
@@ -184,6 +185,7 @@ def mini_swe_agent(settings: "Settings", ask: Ask) -> CodingCli | Lack:
         },
         upstream=upstream,
         mounts=(shown(packages, "mini"),),
+        leaves=_TRAJECTORY,
         read=_told_by_mini,
     )
 
@@ -263,4 +265,5 @@ def _told_by_claude(text: str) -> Told:
 
 
 def _told_by_mini(text: str) -> Told:
-    return Told(over_budget="LimitsExceeded" in text[-2000:])
+    info = read_json(text.encode()).get("info")
+    return Told(over_budget=isinstance(info, dict) and info.get("exit_status") == "LimitsExceeded")

@@ -32,7 +32,10 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """What one answer took; None is unknown. `input` holds all that the model read, so `cached` and `written` too."""
+    """What one answer took; None is unknown. `input` holds all that the model read, so `cached` and `written` too.
+
+    `output` is known where the answer's end was heard: what is counted before is less.
+    """
 
     input: int | None = None
     output: int | None = None
@@ -165,7 +168,7 @@ def _anthropic_reply(events: Sequence[Json]) -> Reply:
                 blocks += _dicts(event.get("content"))
                 usage |= _dict(event.get("usage"))
             case "message_start":
-                usage |= _dict(_dict(event.get("message")).get("usage"))
+                usage |= _dict(_dict(event.get("message")).get("usage")) | {"output_tokens": None}
             case "content_block_start":
                 blocks.append(dict(_dict(event.get("content_block"))))
             case "content_block_delta" if blocks:
@@ -206,7 +209,7 @@ def _responses_reply(events: Sequence[Json]) -> Reply:
             items, usage = _dicts(event.get("output")), _dict(event.get("usage"))
         elif event.get("type") == "response.output_item.done":
             items.append(_dict(event.get("item")))
-        elif event.get("type") in {"response.completed", "response.incomplete"}:
+        elif event.get("type") in {"response.completed", "response.incomplete", "response.failed"}:
             usage = _dict(_dict(event.get("response")).get("usage"))
     cached = _count(_dict(usage.get("input_tokens_details")).get("cached_tokens"))
     tokens = Tokens(_count(usage.get("input_tokens")), _count(usage.get("output_tokens")), cached)
@@ -234,9 +237,13 @@ def _chat_reply(events: Sequence[Json]) -> Reply:
     text = ""
     calls: dict[int, tuple[str, str]] = {}
     usage: Json = {}
+    ended = False
     for event in events:
         usage = _dict(event.get("usage")) or usage
-        for choice in _dicts(event.get("choices"))[:1]:
+        choices = _dicts(event.get("choices"))
+        last = any("message" in choice or choice.get("finish_reason") for choice in choices)
+        ended = ended or last or bool(event.get("usage") and not choices)
+        for choice in choices[:1]:
             part = _dict(choice.get("message")) or _dict(choice.get("delta"))
             text += _text(part.get("content"))
             for number, call in enumerate(_dicts(part.get("tool_calls"))):
@@ -247,7 +254,8 @@ def _chat_reply(events: Sequence[Json]) -> Reply:
                 calls[at] = name + _text(function.get("name")), given + _text(function.get("arguments"))
     words = (said("message", text),) if text else ()
     cached = _count(_dict(usage.get("prompt_tokens_details")).get("cached_tokens"))
-    tokens = Tokens(_count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), cached)
+    written = _count(usage.get("completion_tokens")) if ended else None
+    tokens = Tokens(_count(usage.get("prompt_tokens")), written, cached)
     return Reply((*words, *(said("tool_call", given, name) for name, given in calls.values())), tokens)
 
 
@@ -268,17 +276,19 @@ def _gemini_reply(events: Sequence[Json]) -> Reply:
     text = ""
     calls: list[Said] = []
     usage: Json = {}
+    candidates = [candidate for event in events for candidate in _dicts(event.get("candidates"))[:1]]
     for event in events:
         usage = _dict(event.get("usageMetadata")) or usage
-        for part in _gemini_parts([candidate.get("content") for candidate in _dicts(event.get("candidates"))[:1]]):
-            text += "" if part.get("thought") else _text(part.get("text"))
-            if "functionCall" in part:
-                call = _dict(part["functionCall"])
-                calls.append(said("tool_call", call.get("args"), call.get("name")))
+    for part in _gemini_parts([candidate.get("content") for candidate in candidates]):
+        text += "" if part.get("thought") else _text(part.get("text"))
+        if "functionCall" in part:
+            call = _dict(part["functionCall"])
+            calls.append(said("tool_call", call.get("args"), call.get("name")))
     words = (said("message", text),) if text else ()
     cached = _count(usage.get("cachedContentTokenCount"))
     written = _sum(_count(usage.get("candidatesTokenCount")), _count(usage.get("thoughtsTokenCount")))
-    return Reply((*words, *calls), Tokens(_count(usage.get("promptTokenCount")), written, cached))
+    ended = not candidates or any(candidate.get("finishReason") for candidate in candidates)
+    return Reply((*words, *calls), Tokens(_count(usage.get("promptTokenCount")), written if ended else None, cached))
 
 
 CHAT = Dialect(re.compile("(/v1)?/chat/completions"), _chat_results, _chat_reply)

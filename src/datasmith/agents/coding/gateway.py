@@ -204,10 +204,10 @@ class _Handler(BaseHTTPRequestHandler):
         model = as_utf8(models_in(self.path, question)[0][:200])
 
         def over(status: int | None, heard: bytes, trouble: str) -> None:
-            if trouble or status is None or status >= 300:
+            if status is None or status >= 300:
                 ledger.failed(model, status, trouble)
             else:
-                ledger.answered(self.path, body, model, status, heard)
+                ledger.answered(self.path, body, model, status, heard, trouble=trouble)
 
         self._forward(json.dumps(question).encode(), over)
 

@@ -49,9 +49,14 @@ class Exchange:
     reply: Reply = field(default_factory=Reply)
 
     @property
+    def begun(self) -> bool:
+        """The model began to answer: that is a step and costs something, whether the answer came to its end or not."""
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
     def answered(self) -> bool:
-        """The model has said something."""
-        return self.status is not None and 200 <= self.status < 300 and not self.trouble
+        """The model has said something, to its end."""
+        return self.begun and not self.trouble
 
 
 def steps_of(
@@ -77,7 +82,7 @@ def steps_of(
         )
         found.append(step)
 
-    for number, exchange in enumerate((each for each in exchanges if each.answered), 1):
+    for number, exchange in enumerate((each for each in exchanges if each.begun), 1):
         for result in exchange.results:
             add(result, number, None, exchange.model)
         # An answer without words (a refusal, say) has been paid for as well.
@@ -90,8 +95,8 @@ def steps_of(
 
 
 def total(exchanges: Sequence[Exchange]) -> Tokens:
-    """The tokens of all answers; None where one of them did not tell."""
-    each = [exchange.reply.tokens for exchange in exchanges if exchange.answered]
+    """The tokens of all answers; None where one of them did not tell, or not to its end."""
+    each = [exchange.reply.tokens for exchange in exchanges if exchange.begun]
     return Tokens(
         _all([tokens.input for tokens in each]),
         _all([tokens.output for tokens in each]),
@@ -104,7 +109,7 @@ def dollars(exchanges: Sequence[Exchange], price_of: PriceOf) -> float | None:
     """What all answers cost; None where the price of one is not known, or an answer does not tell its tokens."""
     found: list[float] = []
     for exchange in exchanges:
-        if exchange.answered:
+        if exchange.begun:
             price = price_of(exchange.model)
             cost = price.of(exchange.reply.tokens) if price else None
             if cost is None:

@@ -1,7 +1,7 @@
 """A coding agent of the command line at work in a sandbox: its program, its home, its model, its limits, its traces."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +13,12 @@ from datasmith.agents.coding.budget import Budget, Ledger
 from datasmith.agents.coding.gateway import SOCKET as MODEL_SOCKET
 from datasmith.agents.coding.gateway import Gateway, Upstream
 from datasmith.agents.coding.inside.launch import MODEL_VARIABLE
-from datasmith.agents.coding.trajectory import TrajectoryStep, dollars, outage, steps_of, total
+from datasmith.agents.coding.trajectory import Exchange, TrajectoryStep, dollars, outage, steps_of, total
 from datasmith.docker.egress import PROXY_NAMES, Destination, Egress, relayed
 from datasmith.docker.egress import SOCKET as EGRESS_SOCKET
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ExecResult, Limits, Mount
 from datasmith.docker.templates.relay import NO_WAY_OUT
-from datasmith.errors import EngineUnavailable, ModelUnavailable
+from datasmith.errors import ContainerError, EngineUnavailable, ModelUnavailable
 from datasmith.redact import Redactor
 
 AGENT_HOME = "/opt/fc/agent"
@@ -36,7 +36,10 @@ PROMPT_WORD = "{prompt}"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What an agent's output says by itself: its dollars, and whether a budget that it keeps ended its work."""
+    """What an agent says by itself: its dollars, and whether a budget that it keeps ended its work.
+
+    The latter is believed where there is such a budget.
+    """
 
     cost_usd: float | None = None
     over_budget: bool = False
@@ -48,7 +51,8 @@ class CodingCli:
 
     Nothing here but `upstream`, which stays on the host, holds a secret. In `argv`, `environment` and `files` (text by
     path, laid out before it starts) the model's address is `launch.MODEL_URL`; a word PROMPT_WORD of `argv` stands for
-    the prompt, which otherwise comes on standard input. `read` reads its output.
+    the prompt, which otherwise comes on standard input. `read` reads its output, or where it `leaves` a file in the
+    sandbox, that one ("" where there is none).
     """
 
     name: str
@@ -58,6 +62,7 @@ class CodingCli:
     upstream: Upstream
     mounts: tuple[Mount, ...]
     files: Mapping[str, str] = field(default_factory=dict)
+    leaves: str = ""
     read: Callable[[str], Told] = lambda _output: Told()
 
 
@@ -174,20 +179,26 @@ class Workplace:
                 f"the engine cannot show a socket of this machine in a sandbox, so that a coding agent has no way to"
                 f" its model there (use --engine bubblewrap, or --agent none): {log[-200:]}"
             )
-        told = self._cli.read(done.text)
-        tokens, cost = total(exchanges), dollars(exchanges, self._budget.price) if settled else None
-        stopped_by = self._ledger.stopped_by
-        if stopped_by is None and told.over_budget:
-            stopped_by = f"max_cost_usd={self._budget.max_cost_usd or 0:g}"
+        told = self._cli.read(_left(container, self._cli.leaves) if self._cli.leaves else done.text)
+        stopped_by, limit = self._ledger.stopped_by, self._budget.max_cost_usd
+        if stopped_by is None and told.over_budget and limit is not None:
+            stopped_by = f"max_cost_usd={limit:g}"
         return Turn(
             done=done,
             log=log,
-            usage=Usage(tokens.input, tokens.output, told.cost_usd if cost is None else cost),
+            usage=self._usage(exchanges, told) if settled else Usage(),
             steps=steps_of(exchanges, self._budget.price, clean),
             requests=sum(exchange.answered for exchange in exchanges),
             stopped_by=stopped_by,
-            outage=None if stopped_by else outage(exchanges),
+            outage=self._ledger.lost_by or (None if stopped_by else outage(exchanges)),
         )
+
+    def _usage(self, exchanges: Sequence[Exchange], told: Told) -> Usage:
+        """What was spent; the agent itself knows no more than we do of answers that it did not hear to their end."""
+        tokens, cost = total(exchanges), dollars(exchanges, self._budget.price)
+        if cost is None and all(each.answered for each in exchanges if each.begun):
+            cost = told.cost_usd
+        return Usage(tokens.input, tokens.output, cost)
 
     @property
     def _ways(self) -> dict[str, str]:
@@ -207,6 +218,18 @@ class Workplace:
             "stdin": "" if PROMPT_WORD in cli.argv else prompt,
         }
         return json.dumps(job).encode()
+
+
+def _left(container: Container, path: str) -> str:
+    """A text that a program has left in its sandbox; "" where there is none, or one that is too long to be read."""
+    try:
+        return container.read_file(path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    except ContainerError as error:
+        if error.exit_code != ContainerError.exit_code:
+            raise
+        return ""
 
 
 def last_line(text: str) -> str:

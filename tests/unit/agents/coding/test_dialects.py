@@ -85,9 +85,9 @@ CHAT = {
 GEMINI_USAGE: Json = {"promptTokenCount": 11, "candidatesTokenCount": 5, "thoughtsTokenCount": 2}
 
 
-def candidate(*parts: Json) -> Json:
+def candidate(*parts: Json, ends: bool = True) -> Json:
     return {
-        "candidates": [{"content": {"parts": list(parts)}}],
+        "candidates": [{"content": {"parts": list(parts)}, **({"finishReason": "STOP"} if ends else {})}],
         "usageMetadata": {**GEMINI_USAGE, "cachedContentTokenCount": 4},
     }
 
@@ -95,8 +95,8 @@ def candidate(*parts: Json) -> Json:
 LOOK: Json = {"functionCall": {"name": "shell", "args": {"cmd": "ls"}}}
 GEMINI = {
     "whole": json.dumps(candidate({"text": "hm", "thought": True}, {"text": "I look."}, LOOK)).encode(),
-    "streamed": stream(candidate({"text": "I "}), candidate({"text": "look."}, LOOK)),
-    "list": json.dumps([candidate({"text": "I look."}), candidate(LOOK)]).encode(),
+    "streamed": stream(candidate({"text": "I "}, ends=False), candidate({"text": "look."}, LOOK)),
+    "list": json.dumps([candidate({"text": "I look."}, ends=False), candidate(LOOK)]).encode(),
 }
 ANSWERS = [
     *(("/v1/messages?beta=true", ANTHROPIC[form], Tokens(11, 7, 4, 2)) for form in ANTHROPIC),
@@ -114,6 +114,30 @@ def test_an_answer_says_the_same_in_every_form(path: str, answer: bytes, tokens:
     reply = dialect.reply(read_answer(answer))
     assert (reply.said, reply.tokens) == ((WORDS, CALL), tokens)
     assert fault_in(read_answer(answer)) == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "tokens"),
+    [
+        ("/v1/messages", ANTHROPIC["streamed"].partition(b'{"type": "message_delta"')[0], Tokens(11, None, 4, 2)),
+        ("/v1/responses", RESPONSES["streamed"].partition(b'{"type": "response.completed"')[0], Tokens()),
+        ("/v1/chat/completions", CHAT["streamed"].partition(b'{"choices": [], "usage"')[0], Tokens()),
+        (
+            "/v1/chat/completions",
+            stream({"choices": [{"delta": {"content": "I "}, "finish_reason": None}], "usage": CHAT_USAGE}),
+            Tokens(11, None, 4),
+        ),
+        (
+            "/v1beta/models/g:streamGenerateContent",
+            stream(candidate({"text": "I "}, ends=False)),
+            Tokens(11, None, 4),
+        ),
+    ],
+)
+def test_what_was_written_is_known_at_the_end(path: str, answer: bytes, tokens: Tokens) -> None:
+    """What a stream that was cut had told of it is less than what is to be paid for."""
+    dialect = dialect_of(path)
+    assert dialect is not None and dialect.reply(read_answer(answer)).tokens == tokens
 
 
 BLOCK: Json = {"type": "tool_result", "content": [{"type": "text", "text": "a.py"}]}

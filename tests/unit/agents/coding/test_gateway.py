@@ -274,7 +274,7 @@ def test_failures_are_passed_on_and_noted() -> None:
 
 
 def test_an_answer_that_breaks_off_is_none() -> None:
-    """The sandbox sees the connection end, the ledger a failure."""
+    """The sandbox sees the connection end, the ledger a step without an answer."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def broken() -> None:
@@ -284,9 +284,10 @@ def test_an_answer_that_breaks_off_is_none() -> None:
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
 
     threading.Thread(target=broken, daemon=True).start()
-    with listener, gateway(f"http://127.0.0.1:{listener.getsockname()[1]}") as to:
+    with listener, gateway(f"http://127.0.0.1:{listener.getsockname()[1]}", Budget(max_steps=1)) as to:
         with pytest.raises(http.client.IncompleteRead):
             ask(to)
+        assert ask(to)[0] == 403
         assert "broke off" in to.ledger.exchanges[0].trouble and not to.ledger.exchanges[0].answered
 
 

@@ -45,9 +45,13 @@ def test_what_one_answer_does_not_tell_nobody_knows() -> None:
     assert total([known, known, Exchange("gpt", 500)]) == Tokens(2_000_000, 200_000)
     assert total([known, answered(CALL, tokens=Tokens(None, 1))]) == Tokens(None, 100_001)
     assert total([]) == Tokens()
+    broken = Exchange("gpt", 200, "the answer broke off", reply=Reply(tokens=Tokens(600_000, None)))
+    assert total([known, broken]) == Tokens(1_600_000, None)
+    assert total([known, Exchange("gpt", 200, "the answer broke off")]) == Tokens()
     of_the_table = Budget(prices=PRICES).price
     assert dollars([known, known], of_the_table) == 4.0 and dollars([known], Budget().price) is None
     assert dollars([known, answered(CALL, model="other")], of_the_table) is None
+    assert dollars([known, broken], of_the_table) is None
 
 
 def test_an_answer_costs_what_the_limit_counted() -> None:
@@ -97,6 +101,48 @@ def test_an_answer_that_broke_off_is_an_outage() -> None:
 ANSWER = b'{"object": "response", "output": [], "usage": {"input_tokens": 1000000, "output_tokens": 0}}'
 
 
+BROKEN = b'data: {"type": "message_start", "message": {"usage": {"input_tokens": 600000, "output_tokens": 1}}}\n\n'
+FAULT = BROKEN + b'data: {"type": "error", "error": {"type": "overloaded_error"}}\n\n'
+
+
+@pytest.mark.parametrize(("answer", "trouble"), [(BROKEN, "the answer broke off"), (FAULT, "")])
+def test_an_answer_that_broke_off_was_begun(answer: bytes, trouble: str) -> None:
+    """It is a step, what was heard of it stays, and what it took in the end nobody knows: it is billed."""
+    ledger = Ledger(Budget(max_steps=2, prices=PRICES))
+    for _ in range(2):
+        assert not ledger.admit({})
+        ledger.answered("/messages", {}, "gpt", 200, answer, trouble=trouble)
+    assert "max_steps=2" in ledger.admit({}) and ledger.lost_by is None
+    exchanges = ledger.exchanges
+    assert total(exchanges) == Tokens(1_200_000, None) and dollars(exchanges, Budget(prices=PRICES).price) is None
+    steps = steps_of(exchanges, Budget(prices=PRICES).price, str)
+    assert [(step.request, step.input_tokens, step.cost_usd) for step in steps] == [
+        (1, 600_000, None),
+        (2, 600_000, None),
+    ]
+    assert outage(exchanges) and not any(exchange.answered for exchange in exchanges)
+
+
+def test_a_cost_that_an_outage_hides_ends_the_work_as_an_outage() -> None:
+    """A budget cannot be kept then, and the agent did not spend it. A fault that tells what it took stops nobody."""
+    ledger = Ledger(Budget(max_cost_usd=2, prices=PRICES))
+    assert not ledger.admit({})
+    ledger.answered("/messages", {}, "gpt", 200, BROKEN, trouble="the answer broke off")
+    assert "nobody knows what an answer of gpt cost" in ledger.admit({}) and ledger.stopped.is_set()
+    assert ledger.lost_by == "the answer broke off"
+    ledger = Ledger(Budget(max_cost_usd=2, prices=PRICES))
+    assert not ledger.admit({})
+    ledger.answered("/messages", {}, "nobody's", 200, BROKEN, trouble="the answer broke off")
+    assert ledger.stopped_by and ledger.lost_by is None, "its cost would not be known either if it had not broken off"
+    failed = b'data: {"type": "response.failed", "response": {"error": "e", "usage": '
+    failed += b'{"input_tokens": 1000000, "output_tokens": 0}}}\n\n'
+    ledger = Ledger(Budget(max_cost_usd=2, prices=PRICES))
+    for _ in range(2):
+        assert not ledger.admit({})
+        ledger.answered("/responses", {}, "gpt", 200, failed)
+    assert ledger.admit({}) and ledger.stopped_by == "max_cost_usd=2" and ledger.lost_by is None
+
+
 @given(limit=st.integers(1, 5), failing=st.lists(st.booleans(), max_size=12))
 def test_no_more_than_max_steps_are_answered(limit: int, failing: list[bool]) -> None:
     """However many of the requests fail; those do not count."""
@@ -132,6 +178,14 @@ def test_an_answer_of_unknown_cost_is_the_last(answer: bytes) -> None:
         ledger.answered("/responses", {}, "gpt", 200, answer)
         assert bool(ledger.admit({})) != keeps
         assert keeps or "max_cost_usd=1.5 (nobody knows what an answer of gpt cost)" in (ledger.stopped_by or "")
+
+
+def test_nothing_is_asked_when_the_work_is_over() -> None:
+    """A question that was on its way then would be missing in what is told of the work."""
+    ledger = Ledger(Budget())
+    assert not ledger.admit({}) and not ledger.settle(0)
+    ledger.failed("gpt", 500, "")
+    assert ledger.settle(0) and ledger.admit({}) == "the work is over" and len(ledger.exchanges) == 1
 
 
 def test_a_result_is_told_once() -> None:

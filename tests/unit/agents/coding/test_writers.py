@@ -116,4 +116,11 @@ def test_what_the_agents_say_they_spent() -> None:
     assert (found.cost_usd, found.over_budget) == (0.25, False)
     assert _told_by_claude('{"type": "result", "subtype": "error_max_budget_usd", "total_cost_usd": 2}').over_budget
     assert _told_by_claude("Killed\n{not json").cost_usd is None and _told_by_claude("").cost_usd is None
-    assert _told_by_mini("...\nExit: LimitsExceeded\n").over_budget and not _told_by_mini("done").over_budget
+    assert _told_by_mini('{"info": {"exit_status": "LimitsExceeded"}, "messages": []}').over_budget
+    for other in (
+        "",
+        "Exit: LimitsExceeded",
+        '{"info": 3}',
+        '{"info": {"exit_status": "Submitted"}, "a": "LimitsExceeded"}',
+    ):
+        assert not _told_by_mini(other).over_budget
