@@ -15,10 +15,12 @@ from datasmith import process
 from datasmith.agents.coding import gateway
 from datasmith.agents.coding.budget import Budget, Ledger
 from datasmith.agents.coding.gateway import Gateway, Upstream
+from datasmith.agents.coding.work import CodingCli, Workplace
 from datasmith.docker import egress
 from datasmith.docker.doorway import MOST_PATH, doorway
-from datasmith.docker.egress import Egress
+from datasmith.docker.egress import Destination, Egress
 from datasmith.errors import ConfigError
+from tests.loopback.model_server import playing
 
 AS_NOBODY = """
 import os, socket, sys
@@ -92,4 +94,20 @@ def test_a_door_that_cannot_open_leaves_nothing(
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
     with pytest.raises(ConfigError, match="TMPDIR"), door():
         pass
+    assert not list(deep.iterdir())
+
+
+def test_a_workplace_that_opens_in_part_leaves_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the way to the model still fits, and the one to the index does not."""
+    with doorway("model", gateway.SOCKET) as path:
+        missing = MOST_PATH - len(str(path)) - 1
+    deep = place / ("d" * missing)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    with playing() as model:
+        cli = CodingCli("c", "m", ("c",), {}, Upstream(model.url, "Authorization", "key"), ())
+        with Workplace(cli, Budget()):
+            assert len(list(deep.iterdir())) == 1
+        with pytest.raises(ConfigError, match="TMPDIR"), Workplace(cli, Budget(), index=(Destination("127.0.0.1", 9),)):
+            pass
     assert not list(deep.iterdir())

@@ -30,7 +30,7 @@ PRICE = Price(input=1, output=1)
 
 @dataclass
 class Playing:
-    """A model that gives these answers, one after the other; `asked` is set when it waits with one."""
+    """A model that gives these answers, as far as it is asked; `asked` is set when it waits with one."""
 
     answers: Sequence[bytes]
     url: str = ""
@@ -41,7 +41,10 @@ class Playing:
         # A workplace looks first whether anybody listens.
         listener.accept()[0].close()
         for each in self.answers:
-            connection, _ = listener.accept()
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
             with connection:
                 heard = b""
                 while not heard.endswith(b"}"):
@@ -61,7 +64,9 @@ def playing(answers: Sequence[bytes]) -> Iterator[Playing]:
         thread.start()
         yield model
         model.over.set()
+        listener.shutdown(socket.SHUT_RDWR)
         thread.join(20)
+        assert not thread.is_alive()
 
 
 @dataclass
