@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, StoreUnavailable
 from datasmith.redact import redact
 
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE")
@@ -112,41 +112,45 @@ def run(
 
     Raises:
         FileNotFoundError: the program does not exist.
+        StoreUnavailable: the log cannot be opened; nothing was started.
     """
     words = tuple(str(word) for word in argv)
-    started = time.monotonic()
-    child = subprocess.Popen(
-        words,
-        cwd=cwd,
-        env=dict(env) if env is not None else clean_environment(),
-        stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        pass_fds=tuple(pass_fds),
-    )
-    deadline = None if timeout is None else started + timeout
-    log_file = log.open("ab") if log else None
-    try:
-        taker = _Log(log_file, log_bytes, log_is_text) if log_file else None
-        streams = _Streams(child, stdin, kept_bytes, taker)
-        timed_out = not streams.follow(child.pid, deadline)
-        kill_group(child.pid)
-        out, err = streams.rest()
-        _, status, usage = os.wait4(child.pid, 0)
-    except BaseException:
-        kill_group(child.pid)
-        child.wait()
-        raise
-    finally:
-        for stream in (child.stdin, child.stdout, child.stderr):
-            if stream:
+    with ExitStack() as opened:
+        taker = _Log(opened.enter_context(_opened(log)), log_bytes, log_is_text) if log else None
+        started = time.monotonic()
+        child = subprocess.Popen(
+            words,
+            cwd=cwd,
+            env=dict(env) if env is not None else clean_environment(),
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=tuple(pass_fds),
+        )
+        try:
+            streams = _Streams(child, stdin, kept_bytes, taker)
+            timed_out = not streams.follow(child.pid, None if timeout is None else started + timeout)
+            kill_group(child.pid)
+            out, err = streams.rest()
+            _, status, usage = os.wait4(child.pid, 0)
+        except BaseException:
+            kill_group(child.pid)
+            child.wait()
+            raise
+        finally:
+            for stream in filter(None, (child.stdin, child.stdout, child.stderr)):
                 stream.close()
-        if log_file:
-            log_file.close()
     child.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - started
     return Completed(words, child.returncode, out, err, wall, usage.ru_utime + usage.ru_stime, timed_out)
+
+
+def _opened(log: Path) -> IO[bytes]:
+    try:
+        return log.open("ab")
+    except OSError as error:
+        raise StoreUnavailable(f"cannot write the log {log}: {error.strerror}") from error
 
 
 def attach(argv: Sequence[str | Path], *, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> int:

@@ -1,12 +1,14 @@
 """The door to subprocess: values out, nothing left running, nothing leaked in."""
 
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from datasmith.errors import StoreUnavailable
 from datasmith.process import clean_environment, run
 
 STOPPED_COMMAND = """
@@ -100,6 +102,15 @@ def test_an_exception_here_ends_the_child_too(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left"):
         run(["sh", "-c", script], log=Path("/dev/full"), timeout=30)
     assert gone(int(note.read_text()))
+
+
+def test_nothing_is_started_without_its_log(tmp_path: Path) -> None:
+    """A log that cannot be opened is named, is no missing program, and no child has begun."""
+    note, log = tmp_path / "note", tmp_path / "nowhere/child.log"
+    with pytest.raises(StoreUnavailable, match=f"cannot write the log {log}: No such file"):
+        run(["sh", "-c", f"echo begun > {note}; sleep 60; true"], log=log, timeout=30)
+    left = subprocess.run(["pgrep", "-f", str(note)], capture_output=True, check=False).stdout
+    assert (left, note.exists()) == (b"", False)
 
 
 def test_secrets_do_not_reach_children(monkeypatch: pytest.MonkeyPatch) -> None:
