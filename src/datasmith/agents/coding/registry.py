@@ -18,6 +18,12 @@ AGENTS = {
     "mini_swe": "datasmith.agents.coding.cli_agents:MiniSweAgent",
 }
 """Short name -> address of a class that is constructed with one AgentOptions."""
+_BROKEN = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
+    SyntaxError, TypeError, ValueError,
+)  # fmt: skip
+"""What Python raises where a module or a class of somebody else's is not as it should be."""
+_EXAMPLE = "(example: my_agents.fast:FastAgent)"
 
 
 def agent_address(name: str) -> str:
@@ -35,13 +41,16 @@ def load_agent(address: str, options: AgentOptions) -> Agent:
     """Import the class at `module:Class` and construct it with `options`.
 
     Raises:
-        ConfigError: the address leads nowhere, or the agent refuses its options.
+        ConfigError: the address leads nowhere, its module or its class breaks down, or the agent refuses its options.
     """
     module_name, _, attribute = address.partition(":")
     try:
         factory = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"agent_import_path {address!r}: {error} (example: my_agents.fast:FastAgent)") from error
-    if not callable(factory):
-        raise ConfigError(f"agent_import_path {address!r} is not a class (example: my_agents.fast:FastAgent)")
-    return cast(Callable[[AgentOptions], Agent], factory)(options)
+        if not callable(factory):
+            raise ConfigError(f"agent_import_path {address!r} is not a class {_EXAMPLE}")
+        return cast(Callable[[AgentOptions], Agent], factory)(options)
+    except _BROKEN as error:
+        if address in AGENTS.values():
+            raise  # a defect of ours
+        what = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"agent_import_path {address!r}: {what} {_EXAMPLE}") from error

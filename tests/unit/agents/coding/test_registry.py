@@ -1,5 +1,7 @@
 """Agents by short name and by address."""
 
+from pathlib import Path
+
 import pytest
 
 from datasmith.agents.coding.options import AgentOptions
@@ -25,6 +27,28 @@ def test_an_address_that_leads_nowhere_is_a_configuration_error(address: str) ->
     """Named, with an example."""
     with pytest.raises(ConfigError, match="example: my_agents"):
         load_agent(address, AgentOptions("x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("x = (", "SyntaxError: .* was never closed"),
+        ("raise RuntimeError('no key')", "RuntimeError: no key"),
+        ("import math; math.sqrt('x')", "TypeError: must be real number"),
+        ("class Own:\n    def __init__(self): pass", "TypeError: .* takes 1 positional argument but 2 were given"),
+        ("class Own:\n    def __init__(self, options): options.kwargs['speed']", "KeyError: 'speed'"),
+        ("class Own:\n    def __init__(self, options): open('/no/such/file')", "FileNotFoundError: .*/no/such/file"),
+    ],
+)
+def test_an_own_class_that_breaks_down_is_a_configuration_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, cause: str
+) -> None:
+    """On import or on construction: its address and the cause are told."""
+    module = f"own_agent_{tmp_path.name}"
+    (tmp_path / f"{module}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match=rf"agent_import_path '{module}:Own': {cause}.*example: my_agents"):
+        load_agent(f"{module}:Own", AgentOptions("own"))
 
 
 def test_an_unknown_name_lists_the_known_ones() -> None:
