@@ -337,7 +337,7 @@ class Pipeline:
         return Resolver(
             self.engine().pythons(),
             index_url=settings.index_url,
-            ca_bundle=settings.ca_bundle,
+            ca_bundle=settings.certificates,
             cache_dir=settings.cache_dir.absolute() / "uv",
             hook=MetadataHook(self.engine(), namespace=settings.namespace, logs=self._data_dir / "logs"),
         )

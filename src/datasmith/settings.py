@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args, get_origin
 from urllib.parse import unquote, urlsplit
 
 from dotenv import dotenv_values
@@ -12,6 +12,9 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, Validation
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from datasmith.errors import ConfigError, one_of
+
+if TYPE_CHECKING:
+    import ssl
 
 TOKENS_FILE = Path("tokens.env")
 """Read beside the environment, from the working directory; the environment wins."""
@@ -200,6 +203,17 @@ class Settings(BaseSettings):
         return token
 
     @property
+    def certificates(self) -> Path | None:
+        """The file of certificates to trust; None: those of the machine.
+
+        Raises:
+            ConfigError: there is no such file.
+        """
+        if self.ca_bundle is not None and not self.ca_bundle.is_file():
+            raise ConfigError(f"FC_CA_BUNDLE: there is no file {self.ca_bundle} (example: {_assigned('FC_CA_BUNDLE')})")
+        return self.ca_bundle
+
+    @property
     def github_tokens(self) -> tuple[str, ...]:
         """The GitHub tokens, each once."""
         return tuple(dict.fromkeys(self.gh_tokens.get_secret_value().replace(",", " ").split()))
@@ -216,7 +230,7 @@ def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings
     except ValidationError as error:
         first = error.errors()[0]
         name = _variable(str(first["loc"][0]))
-        raise ConfigError(f"{name}: {first['msg']} (example: {name}={_example(name)})") from error
+        raise ConfigError(f"{name}: {first['msg']} (example: {_assigned(name)})") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"tokens.env is not UTF-8 text: {error.reason} (example line: FC_ENGINE=docker)") from error
     names: tuple[EngineName, ...] = get_args(EngineName)
@@ -228,15 +242,30 @@ _EXAMPLES = {
     "FC_ENGINE": "bubblewrap",
     "FC_DATA_DIR": "work",
     "FC_CA_BUNDLE": "/etc/ssl/certs/ca-certificates.crt",
-    "FC_LOG_LEVEL": "INFO",
 }
 
 
-def _example(variable: str) -> str:
-    """A value that a variable may have: its default, where that is a number."""
-    default = Settings.model_fields.get(variable.removeprefix("FC_").lower())
-    number = default.default if default and isinstance(default.default, int | float) else 4096
-    return _EXAMPLES.get(variable, str(number))
+def _assigned(variable: str) -> str:
+    """A variable with a value that it may have: its default, where that is a number or one of several words."""
+    field = Settings.model_fields.get(variable.removeprefix("FC_").lower())
+    told = field and (isinstance(field.default, int | float) or get_origin(field.annotation) is Literal)
+    usual = field.default if field and told else 4096
+    return f"{variable}={_EXAMPLES.get(variable, usual)}"
+
+
+def trusting(certificates: Path | str) -> "ssl.SSLContext":
+    """What trusts the certificates of one file.
+
+    Raises:
+        ConfigError: it holds none.
+    """
+    import ssl  # what is not encrypted does without
+
+    try:
+        return ssl.create_default_context(cafile=str(certificates))
+    except ssl.SSLError as error:
+        what = f"{certificates} holds no certificate in PEM form"
+        raise ConfigError(f"FC_CA_BUNDLE: {what} (example: {_assigned('FC_CA_BUNDLE')})") from error
 
 
 def _variable(location: str) -> str:

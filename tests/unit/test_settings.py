@@ -55,6 +55,27 @@ def test_a_wrong_value_is_named(monkeypatch: pytest.MonkeyPatch, name: str, valu
         load_settings()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("FC_AGENT", "auto"), ("FC_LOG_LEVEL", "INFO"), ("FC_REGISTRY_LAYOUT", "single")]
+)
+def test_the_example_of_a_choice_is_one_of_its_words(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    """Whoever follows it has a setting that is read."""
+    monkeypatch.setenv(name, "gpt")
+    with pytest.raises(ConfigError, match=rf"\(example: {name}={value}\)$"):
+        load_settings()
+
+
+def test_certificates_are_a_file(tmp_path: Path) -> None:
+    """One that is missing is named by its variable, by whoever needs it, with an example."""
+    assert Settings().model_copy(update={"ca_bundle": None}).certificates is None
+    bundle = tmp_path / "ca.pem"
+    settings = Settings(FC_CA_BUNDLE=bundle)
+    with pytest.raises(ConfigError, match=rf"^FC_CA_BUNDLE: there is no file {bundle} \(example: FC_CA_BUNDLE=/etc"):
+        assert settings.certificates
+    bundle.touch()
+    assert settings.certificates == bundle
+
+
 def test_a_level_may_be_written_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read as the level of that name."""
     monkeypatch.setenv("FC_LOG_LEVEL", "warning")

@@ -87,7 +87,7 @@ def _relocking(settings: "Settings") -> Relocking:
 
         return relock(
             _compiler(settings),
-            SimpleIndex(settings.index_url, ca_bundle=settings.ca_bundle),
+            SimpleIndex(settings.index_url, ca_bundle=settings.certificates),
             lock,
             requirements,
             python_version=python_version,
@@ -103,7 +103,7 @@ def _compiler(settings: "Settings") -> "UvCompiler":
     from datasmith.resolution.uv import UvCompiler
 
     cache = settings.cache_dir.absolute() / "uv"
-    return UvCompiler(find_uv(), index_url=settings.index_url, ca_bundle=settings.ca_bundle, cache_dir=cache)
+    return UvCompiler(find_uv(), index_url=settings.index_url, ca_bundle=settings.certificates, cache_dir=cache)
 
 
 def _sealing(settings: "Settings") -> SourceOf:

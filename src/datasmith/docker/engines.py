@@ -2,11 +2,10 @@
 
 import importlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import cast
 
 from datasmith.docker.engine import ContainerEngine, Limits
-from datasmith.errors import ConfigError, EngineUnavailable
+from datasmith.errors import EngineUnavailable
 from datasmith.settings import Settings
 
 ENGINES = {
@@ -28,7 +27,7 @@ def open_bubblewrap(settings: Settings) -> ContainerEngine:
 
     return BubblewrapEngine(
         settings.cache_dir.absolute(),
-        ca_bundle=_existing(settings.ca_bundle),
+        ca_bundle=settings.certificates,
         index_url=settings.index_url,
         limits=limits_of(settings),
     )
@@ -52,19 +51,11 @@ def _open_cli(program: str, settings: Settings) -> ContainerEngine:
         program,
         base_image=settings.base_image,
         build_network=settings.build_network,
-        ca_bundle=_existing(settings.ca_bundle),
+        ca_bundle=settings.certificates,
         index_url=settings.index_url,
         limits=limits_of(settings),
         environment={name: value for name, value in reached.items() if value},
     )
-
-
-def _existing(path: Path | None) -> Path | None:
-    if path is not None and not path.is_file():
-        raise ConfigError(
-            f"FC_CA_BUNDLE {path} is not a file (example: FC_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt)"
-        )
-    return path
 
 
 def open_engine(settings: Settings) -> ContainerEngine:

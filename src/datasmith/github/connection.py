@@ -32,13 +32,10 @@ def route_to(url: str, settings: Settings, timeout_s: float) -> Route:
     Raises:
         ConfigError: the proxy or the file of certificates cannot be used.
     """
-    if settings.ca_bundle is not None and not settings.ca_bundle.is_file():
-        example = "example: FC_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt"
-        raise ConfigError(f"FC_CA_BUNDLE: there is no file {settings.ca_bundle} ({example})")
     encrypted = url.startswith("https:")
     return Route(
         timeout_s=timeout_s,
-        ca_bundle=str(settings.ca_bundle or ""),
+        ca_bundle=str(settings.certificates or ""),
         proxy=proxy_for(url, settings.https_proxy.get_secret_value(), settings.no_proxy) if encrypted else "",
         encrypted=encrypted,
     )

@@ -176,7 +176,7 @@ def open_clones(settings: "Settings") -> CloneSource:
     return CloneCache(
         clones_directory(settings),
         url=settings.clones_from,
-        ca_bundle=settings.ca_bundle,
+        ca_bundle=settings.certificates,
         proxy=settings.https_proxy.get_secret_value(),
         no_proxy=settings.no_proxy,
     )

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import anyio
 
-from datasmith.errors import ConfigError, ForgeError, ForgeUnavailable
+from datasmith.errors import ForgeError, ForgeUnavailable
 from datasmith.github.etags import ReplyStore, worth_keeping
 from datasmith.github.replies import (
     Broken,
@@ -30,6 +30,7 @@ from datasmith.github.replies import (
     limits_of,
 )
 from datasmith.github.tokens import Lease, TokenPool
+from datasmith.settings import trusting
 
 if TYPE_CHECKING:
     import ssl
@@ -256,13 +257,7 @@ def _trust(route: Route) -> "ssl.SSLContext | bool":
     """The authorities that are trusted: the machine's, or those of one file."""
     if not route.encrypted or not route.ca_bundle:
         return route.encrypted  # making a context takes a while, and plain http (on loopback only) needs none
-    import ssl
-
-    try:
-        return ssl.create_default_context(cafile=route.ca_bundle)
-    except ssl.SSLError as error:
-        example = "example: FC_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt"
-        raise ConfigError(f"FC_CA_BUNDLE: {route.ca_bundle} holds no certificate in PEM form ({example})") from error
+    return trusting(route.ca_bundle)
 
 
 async def _read(response: "httpx2.Response") -> Reply | Broken:

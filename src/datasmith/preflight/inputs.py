@@ -29,7 +29,7 @@ def package_index(facts: Facts) -> Answer:
     if not settings.index_url:
         return Answer("SKIP", "not set; https://pypi.org/simple")
     shown = without_password(settings.index_url)
-    index = SimpleIndex(settings.index_url, ca_bundle=settings.ca_bundle)
+    index = SimpleIndex(settings.index_url, ca_bundle=settings.certificates)
     if index.files(ANY_PROJECT, before=datetime.now(UTC)):
         return Answer("OK", shown)
     return Answer(

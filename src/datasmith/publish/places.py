@@ -13,6 +13,7 @@ from datasmith.docker.images import archive_tag, repository_name
 from datasmith.errors import ConfigError
 from datasmith.github.connection import goes_in_the_clear, route_to
 from datasmith.publish.registry import Login, Pauses, Registry
+from datasmith.settings import trusting
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
@@ -83,14 +84,10 @@ def open_registry(place: Place, settings: "Settings", pauses: Pauses | None = No
     Raises:
         ConfigError: the credentials or the way there cannot be used.
     """
-    import ssl
-
     import httpx2
 
     route = route_to(place.url, settings, TIMEOUT_S)
-    trust: ssl.SSLContext | bool = True
-    if route.encrypted and route.ca_bundle:
-        trust = ssl.create_default_context(cafile=route.ca_bundle)
+    trust = trusting(route.ca_bundle) if route.encrypted and route.ca_bundle else True
     http = httpx2.Client(
         verify=trust, proxy=route.proxy or None, trust_env=False, timeout=route.timeout_s, follow_redirects=False
     )

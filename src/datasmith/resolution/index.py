@@ -1,7 +1,6 @@
 """Read a package index directly: which files a project has, and what is in one. Files are data, never run."""
 
 import hashlib
-import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from datasmith.errors import IndexUnavailable
 from datasmith.redact import has_credentials
 from datasmith.resolution.index_page import ACCEPT, IndexFile, read_page
+from datasmith.settings import trusting
 
 if TYPE_CHECKING:
     import httpx2
@@ -81,7 +81,7 @@ class SimpleIndex:
     def _client(self) -> Iterator["httpx2.Client"]:
         import httpx2
 
-        trust = ssl.create_default_context(cafile=str(self._ca_bundle)) if self._ca_bundle else True
+        trust = trusting(self._ca_bundle) if self._ca_bundle else True
         with httpx2.Client(
             verify=trust, timeout=TIMEOUT_S, follow_redirects=True, max_redirects=3, trust_env=False
         ) as client:

@@ -78,5 +78,5 @@ def test_docker_is_told_where_its_daemon_is(programs: Path, monkeypatch: pytest.
 
 def test_a_missing_ca_bundle_is_a_mistake_of_the_user(programs: Path) -> None:
     """The variable is named with an example."""
-    with pytest.raises(ConfigError, match=r"FC_CA_BUNDLE .*example"):
+    with pytest.raises(ConfigError, match=r"FC_CA_BUNDLE: .*example"):
         open_engine(Settings(engine="docker", FC_CA_BUNDLE=programs / "no.pem"))

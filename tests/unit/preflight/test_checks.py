@@ -90,6 +90,22 @@ def test_the_table_names_every_thing_that_somebody_must_provide() -> None:
     assert all(any(stage in entry.stages for entry in CHECKS) for stage in STAGES)
 
 
+@pytest.mark.parametrize(("text", "why"), [(None, "there is no file"), ("no PEM", "holds no certificate in PEM form")])
+def test_certificates_that_cannot_be_used_fail_the_checks_that_need_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | None, why: str
+) -> None:
+    """With the variable's name, on their own lines; the others are there."""
+    bundle = tmp_path / "ca.pem"
+    if text:
+        bundle.write_text(text)
+    monkeypatch.setenv("FC_CA_BUNDLE", str(bundle))
+    monkeypatch.setenv("FC_INDEX_URL", "https://127.0.0.1:1/simple")
+    found = look(stages=(4,))
+    assert len(found.lines) == len(CHECKS)
+    (index,) = [line.answer for line in found.lines if line.name == "FC_INDEX_URL"]
+    assert index.state == "FAIL" and index.detail.startswith("FC_CA_BUNDLE: ") and why in index.detail
+
+
 def test_settings_that_cannot_be_read_are_the_only_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the variable's name."""
     monkeypatch.setenv("FC_MEMORY_MB", "lots")

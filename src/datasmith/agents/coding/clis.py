@@ -235,7 +235,7 @@ def _upstream(api: _Api, key: SecretStr, url: str, settings: "Settings", ask: As
     secret = key.get_secret_value()
     if not secret:
         return Lack(f"its model's key {api.key} is not set", f"{api.key}={api.key_example}, in tokens.env")
-    upstream = Upstream(url, api.header, secret, ask.more, settings.ca_bundle, models)
+    upstream = Upstream(url, api.header, secret, ask.more, settings.certificates, models)
     try:
         Destination.of_url(url)
     except ValueError as error:

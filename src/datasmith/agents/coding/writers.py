@@ -57,7 +57,7 @@ def terms_of(settings: "Settings") -> Terms:
 
     index = index_destinations(settings.index_url)
     shown = settings.index_url if not has_credentials(settings.index_url) else ""
-    bundle = settings.ca_bundle or Path(CERTIFICATES)
+    bundle = settings.certificates or Path(CERTIFICATES)
     return Terms(
         timeout_s=settings.agent_timeout_s,
         limits=limits_of(settings),
