@@ -1,7 +1,7 @@
 """The agent that is any executable: it is copied into the sandbox and works there, with a shell and nothing else."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -39,13 +39,14 @@ class CommandAgent:
 
     def __init__(self, options: AgentOptions) -> None:
         read = _parse(options)
-        self._files = {_inside(target): _host_file(options, name) for target, name in read.files.items()}
+        given = [(_inside(target), _host_file(options, name)) for target, name in read.files.items()]
+        self._command = read.command or ()
         if read.path is not None:
             program = _host_file(options, read.path)
-            self._files[_inside(program.name)] = program
-            self._command: tuple[str, ...] = (_inside(program.name),)
-        else:
-            self._command = read.command or ()
+            given.append((_inside(program.name), program))
+            self._command = (given[-1][0],)
+        self._files = dict(given)
+        _refuse_overlaps([INSTRUCTION, *(target for target, _ in given)])
 
     @property
     def name(self) -> str:
@@ -84,14 +85,29 @@ def _parse(options: AgentOptions) -> CommandOptions:
         raise ConfigError(f"agent_kwargs of {options.name!r}: {where}: {first['msg']} {EXAMPLE}") from error
     if (read.path is None) == (read.command is None):
         raise ConfigError(f"agent_kwargs of {options.name!r}: give either path or command {EXAMPLE}")
+    if read.command and (not read.command[0] or "\0" in "".join(read.command)):
+        words = list(read.command)
+        raise ConfigError(f"agent_kwargs of {options.name!r}: command: {words!r} starts no program {EXAMPLE}")
     return read
 
 
 def _inside(target: str) -> str:
     clean = target.removeprefix(f"{PLACE}/")
-    if clean.startswith("/") or ".." in clean.split("/"):
+    parts = clean.split("/")
+    if clean.startswith("/") or ".." in parts:
         raise ConfigError(f"agent_kwargs: files: {target!r} lies outside {PLACE} {EXAMPLE}")
+    if "" in parts or "." in parts or "\0" in clean:
+        raise ConfigError(f"agent_kwargs: files: {target!r} is not the plain path of a file below {PLACE} {EXAMPLE}")
     return f"{PLACE}/{clean}"
+
+
+def _refuse_overlaps(targets: Sequence[str]) -> None:
+    """Each file has a place of its own: none is another one's, a directory of another one, or the instruction's."""
+    taken: set[str] = set()
+    for target in targets:
+        if any(other == target or other.startswith(f"{target}/") or target.startswith(f"{other}/") for other in taken):
+            raise ConfigError(f"agent_kwargs: files: {target} is where another file or the instruction lies {EXAMPLE}")
+        taken.add(target)
 
 
 def _host_file(options: AgentOptions, name: str) -> Path:

@@ -115,6 +115,17 @@ def test_a_file_that_went_away_is_the_agents_failure(box: Container, tmp_path: P
         ({"command": ["x"], "files": {"../x": "here"}}, "outside"),
         ({"command": ["x"], "files": {"/etc/x": "here"}}, "outside"),
         ({"command": ["x"], "file": {}}, "file"),
+        ({"command": ["x"], "files": {"": "here"}}, "files: '' is not the plain path"),
+        ({"command": ["x"], "files": {".": "here"}}, "files: '.' is not the plain path"),
+        ({"command": ["x"], "files": {"a//b": "here"}}, "files: 'a//b' is not the plain path"),
+        ({"command": ["x"], "files": {"a/": "here"}}, "files: 'a/' is not the plain path"),
+        ({"command": ["x"], "files": {"a\0b": "here"}}, "is not the plain path"),
+        ({"command": ["x"], "files": {"instruction.md": "here"}}, "instruction.md is where another file or the"),
+        ({"command": ["x"], "files": {"a/b": "here", "a": "here"}}, "/a is where another file"),
+        ({"command": ["x"], "files": {"a": "here", "/workspace/agent/a": "here"}}, "/a is where another file"),
+        ({"path": "here", "files": {"here": "here"}}, "/here is where another file"),
+        ({"command": [""]}, "command: .* starts no program"),
+        ({"command": ["x", "a\0b"]}, "command: .* starts no program"),
     ],
 )
 def test_wrong_options_are_named(tmp_path: Path, kwargs: Mapping[str, JsonValue], says: str) -> None:
