@@ -21,10 +21,11 @@ from datasmith.evaluation.suite import show_suite
 from datasmith.executors.cores import core_sets, usable_cores
 from datasmith.metrics.compat import shaped_reward
 from datasmith.settings import Settings, load_settings
+from datasmith.stats.multiple import rounds_needed
 from datasmith.tasks.environment import Options, Shape
 from datasmith.tasks.folder import read_task
 from datasmith.tasks.task import Task
-from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
 _SHAPES: Mapping[Shape, tuple[Callable[[float, float], float], float]] = {
     "speedup": (lambda ratio, _expert: ratio, 0.0),
@@ -223,8 +224,10 @@ def _opened(
         BuildFailed: its image does not build here.
     """
     one_of("shape", shape, tuple(_SHAPES), "shaped")
-    if max_rounds is not None:
-        MeasurePlan().at_most(max(2, max_rounds)).check(1)
+    fewest = rounds_needed(1, FALSE_DISCOVERY_RATE)
+    if max_rounds is not None and max_rounds < fewest:
+        why = f"no effect could be told from chance in less than {fewest} rounds"
+        raise ConfigError(f"max_rounds {max_rounds}: {why} (example: max_rounds={fewest})")
     strange = sorted(set(cores or ()) - set(usable_cores()))
     if strange:
         raise ConfigError(f"cores: {strange[0]} cannot be used here (example: cores=({usable_cores()[-1]},))")
