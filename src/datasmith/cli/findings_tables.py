@@ -92,6 +92,8 @@ def _notes(found: Findings) -> list[str]:
     ]
     if missing.cutoffs:
         notes.append(f"no knowledge cutoff known (give --cutoffs FILE): {', '.join(missing.cutoffs)}")
+    if missing.unmatched:
+        notes.append(f"no model of these runs is meant by these entries of --cutoffs: {', '.join(missing.unmatched)}")
     if not found.gathered.one_machine:
         notes.append("warning: not all was measured on one machine")
     return [*notes, *_mixed(found.gathered.unlike, found.gathered.differing)]

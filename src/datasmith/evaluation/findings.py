@@ -49,6 +49,8 @@ class Missing:
     merged_at: int
     cutoffs: tuple[str, ...]
     """Configurations whose model has no known cutoff."""
+    unmatched: tuple[str, ...]
+    """Entries of one's own file of cutoffs that none of the models is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ def analyse(gathered: Gathered, *, stars: Mapping[str, int], cutoffs: Cutoffs) -
             stars=len(board.tasks) - len(counts),
             merged_at=len(board.tasks) - len(dates),
             cutoffs=unknown,
+            unmatched=cutoffs.unmatched({entry.model for entry in gathered.entries.values()}),
         ),
     )
 

@@ -48,6 +48,7 @@ def findings_as_json(found: Findings) -> dict[str, JsonValue]:
             "stars": missing.stars,
             "merged_at": missing.merged_at,
             "cutoffs": list(missing.cutoffs),
+            "unmatched_cutoffs": list(missing.unmatched),
         },
         "one_machine": found.gathered.one_machine,
         "left_out": list(found.gathered.unlike),

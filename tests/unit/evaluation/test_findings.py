@@ -1,5 +1,6 @@
 """Several runs together: the analyses, comparisons, and what is missing from them."""
 
+import io
 import json
 import math
 import random
@@ -8,7 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
+from datasmith.cli.findings_tables import print_findings
 from datasmith.errors import ConfigError
 from datasmith.evaluation.compare import compare_sides
 from datasmith.evaluation.config import RunConfig
@@ -266,6 +269,41 @@ def test_cutoffs_of_a_file_come_first(tmp_path: Path) -> None:
     assert cutoffs.of("anthropic/claude-sonnet-4") == datetime(2025, 4, 1, tzinfo=UTC)
     assert cutoffs.of("claude-sonnet-4-5") is None
     assert "published" in cutoffs.source
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "year"),
+    [
+        ('{"openai/gpt-5": "2030-01-01"}', "openai/gpt-5", 2030),
+        ('{"openai/gpt-5": "2030-01-01"}', "gpt-5", 2030),
+        ('{"GPT-5": "2030-01-01"}', "openai/gpt-5", 2030),
+        ('{"gpt-*": "2030-01-01"}', "openai/GPT-5", 2030),
+        ('{"openai/*": "2030-01-01"}', "openai/gpt-5", 2030),
+        ('{"openai/*": "2030-01-01"}', "gpt-5", 2024),
+        ('{"*": "2031-01-01", "gpt-5": "2030-01-01"}', "gpt-5", 2030),
+        ('{"gpt-5": "2031-01-01", "openai/gpt-5": "2030-01-01"}', "openai/gpt-5", 2030),
+        ('{"gpt-5": "2031-01-01", "openai/gpt-5": "2030-01-01"}', "gpt-5", 2031),
+        ('{"gpt-5-mini": "2030-01-01"}', "gpt-5", 2024),
+    ],
+)
+def test_an_entry_of_ones_own_goes_before_what_ships(tmp_path: Path, text: str, model: str, year: int) -> None:
+    """Whatever the case, the provider or the glob; nearer names first; and one that means another model does not."""
+    path = tmp_path / "cutoffs.json"
+    path.write_text(text)
+    date = Cutoffs(path).of(model)
+    assert date is not None and date.year == year
+    assert Cutoffs(path).unmatched({model}) == (tuple(json.loads(text)) if year == 2024 else ())
+
+
+def test_an_entry_that_means_no_model_is_told(runs: list[RunFolder], tmp_path: Path) -> None:
+    """In the document and below the tables."""
+    path = tmp_path / "cutoffs.json"
+    path.write_text('{"gtp-5": "2030-01-01", "house-*": "2030-01-01"}')
+    found = analyse(gather(runs, "floor"), stars={}, cutoffs=Cutoffs(path))
+    assert json.loads(json.dumps(findings_as_json(found)))["missing"]["unmatched_cutoffs"] == ["gtp-5"]
+    out = io.StringIO()
+    print_findings(found, Console(file=out, width=200))
+    assert "no model of these runs is meant by these entries of --cutoffs: gtp-5" in out.getvalue()
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"gpt-5": "soon"}', '{"a/b": -1}', '{"a/b": "many"}'])
