@@ -70,6 +70,12 @@ def open_tar(archive: Path | io.IOBase | IO[bytes], *, mode: Literal["r", "r|"] 
     return _Tar.open(None, mode, fileobj=cast("IO[bytes]", archive), tarinfo=_Member)
 
 
+def what_is_wrong(error: Exception) -> str:
+    """What one of DAMAGE says, as a line for people; of what is no tar, tarfile lists what each of its readers said."""
+    text = str(error) or type(error).__name__
+    return "it is no tar archive" if text.startswith("file could not be opened successfully") else text
+
+
 def members(tar: tarfile.TarFile, most: int) -> Iterator[tarfile.TarInfo]:
     """The members in their order, none before it is known that all up to it fit into `most` bytes.
 

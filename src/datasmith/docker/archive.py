@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from datasmith.errors import ContainerError
-from datasmith.tar_members import DAMAGE, members, open_tar
+from datasmith.tar_members import DAMAGE, members, open_tar, what_is_wrong
 
 MOST_BYTES = 5_000_000_000
 """An archive that unpacks to more than this is a bomb."""
@@ -28,7 +28,7 @@ def unpack(
         with open_tar(archive) as tar:
             _unpack(tar, target, wanted, links)
     except DAMAGE as error:
-        raise ContainerError(f"{archive}: damaged: {error}") from error
+        raise ContainerError(f"{archive}: damaged: {what_is_wrong(error)}") from error
 
 
 def _unpack(tar: tarfile.TarFile, target: Path, wanted: Callable[[str], bool], links: bool) -> None:

@@ -206,7 +206,7 @@ def _unpacked(file: Path) -> Iterator[Path]:
         try:
             unpack(file, root, links=False)
         except (ContainerError, OSError) as error:
-            raise TrialError(f"{file}: no submission: {error}") from error
+            raise TrialError(f"{file}: no submission: {str(error).removeprefix(f'{file}: ')}") from error
         yield root
 
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from datasmith.docker.archive import MOST_BYTES
 from datasmith.errors import ConfigError, ContainerError
-from datasmith.tar_members import DAMAGE, members, open_tar
+from datasmith.tar_members import DAMAGE, members, open_tar, what_is_wrong
 from datasmith.tasks.folder import is_test_path, source_archive
 from datasmith.tasks.task import Task
 
@@ -46,7 +46,7 @@ class Tree:
         try:
             texts = _texts(archive)
         except DAMAGE as error:
-            raise ContainerError(f"{archive}: damaged: {error}") from error
+            raise ContainerError(f"{archive}: damaged: {what_is_wrong(error)}") from error
         return cls.of_texts(texts, task)
 
     @classmethod
