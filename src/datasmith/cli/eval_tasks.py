@@ -55,9 +55,11 @@ def list_tasks(
 
 @tasks.command("show")
 def show_task(
-    task: Annotated[str, typer.Argument(metavar="ID", help="Id or glob of tasks, in any spelling.")],
+    task: Annotated[
+        str, typer.Argument(metavar="ID", help="A task folder; with --dataset an id or glob of tasks, in any spelling.")
+    ],
     *,
-    dataset: DatasetOption,
+    dataset: DatasetOption = "",
     registry: RegistryOption = REGISTRY,
     json_output: Json = False,
 ) -> None:
@@ -66,8 +68,9 @@ def show_task(
     from datasmith.tasks.certificates import read_certificates
     from datasmith.tasks.dataset import Places, load_dataset
 
-    opened = load_dataset(dataset, Places.of(load_settings(), registry))
-    found = [(one, read_certificates(opened.folders[one.task_id])) for one in opened.select([task], said="ID")]
+    opened = load_dataset(dataset or _task_folder(task, "ID"), Places.of(load_settings(), registry))
+    chosen = opened.select([task] if dataset else (), said="ID")
+    found = [(one, read_certificates(opened.folders[one.task_id])) for one in chosen]
     if json_output:
         hidden = {"expert_patch", "build", "suite_patch"}
         rows = [
@@ -81,6 +84,15 @@ def show_task(
         return
     for one, certificates in found:
         print("\n".join(_card(one, certificates)))
+
+
+def _task_folder(word: str, said: str) -> str:
+    """The word, where it is a task folder: without --dataset it has to be one."""
+    if not Path(word, "task.toml").is_file():
+        raise ConfigError(
+            f"{said} {word!r}: no task folder, and no --dataset is named (example: --dataset work/dataset/tasks)"
+        )
+    return word
 
 
 def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
@@ -156,14 +168,24 @@ def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
 
 
 @tasks.command("check")
-def check_tasks(dataset: DatasetOption, registry: RegistryOption = REGISTRY, json_output: Json = False) -> None:
+def check_tasks(
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A task folder, instead of --dataset.")] = "",
+    *,
+    dataset: DatasetOption = "",
+    registry: RegistryOption = REGISTRY,
+    json_output: Json = False,
+) -> None:
     """Check task folders without running them; the exit code is that of an invalid task where one is."""
     from datasmith.errors import InvalidTask
     from datasmith.settings import load_settings
     from datasmith.tasks.dataset import Places, load_dataset
     from datasmith.tasks.folder import check_task
 
-    folders = load_dataset(dataset, Places.of(load_settings(), registry)).folders
+    if bool(task) == bool(dataset):
+        raise ConfigError(
+            "tasks check: give a TASK folder or --dataset (example: fc-eval tasks check --dataset work/dataset/tasks)"
+        )
+    folders = load_dataset(dataset or _task_folder(task, "TASK"), Places.of(load_settings(), registry)).folders
     problems = {name: check_task(folder) for name, folder in folders.items()}
     bare = [name for name, folder in folders.items() if not (folder / "certificate.json").exists()]
     if json_output:

@@ -61,6 +61,9 @@ def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.Captur
     code, found, err = said(capsys, "tasks check -d tasks")
     rows = [{"task_id": f"acme_calc_{number}", "problems": [], "certificate": number == 1} for number in (1, 2)]
     assert (code, found, err) == (0, rows, "")
+    assert said(capsys, "tasks check tasks/acme_calc_2") == (0, rows[1:], "")
+    code, found, _ = said(capsys, "tasks show tasks/acme_calc_2")
+    assert (code, [row["task_id"] for row in found]) == (0, ["acme_calc_2"])
     code, found, _ = said(capsys, "tasks pack -d tasks --to release --name mine --release 2026-03")
     assert (code, found["to"], found["release"]) == (0, "release", "2026-03")
     assert [*found["tasks"]] == ["acme_calc_1", "acme_calc_2"]
@@ -76,6 +79,10 @@ def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.Captur
     "words",
     [
         "tasks list -d gone",
+        "tasks check",
+        "tasks check gone",
+        "tasks check tasks/acme_calc_1 -d tasks",
+        "tasks show acme_calc_1",
         "runs status gone",
         "report",
         "compare a",
