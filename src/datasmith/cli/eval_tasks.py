@@ -180,12 +180,16 @@ def check_tasks(
     from datasmith.settings import load_settings
     from datasmith.tasks.dataset import Places, load_dataset
     from datasmith.tasks.folder import check_task
+    from datasmith.tasks.release import ReleasedFolders
 
     if bool(task) == bool(dataset):
         raise ConfigError(
             "tasks check: give a TASK folder or --dataset (example: fc-eval tasks check --dataset work/dataset/tasks)"
         )
     folders = load_dataset(dataset or _task_folder(task, "TASK"), Places.of(load_settings(), registry)).folders
+    if isinstance(folders, ReleasedFolders):
+        for name in folders:
+            folders.archive(name)  # a folder that was unpacked before says nothing of what the release holds now
     problems = {name: check_task(folder) for name, folder in folders.items()}
     bare = [name for name, folder in folders.items() if not (folder / "certificate.json").exists()]
     if json_output:

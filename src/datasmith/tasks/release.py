@@ -113,10 +113,20 @@ class ReleasedFolders(Mapping[str, Path]):
         self._checked.add(task_id)
         return target
 
-    def _unpack(self, task_id: str, packed: PackedTask, target: Path) -> None:
+    def archive(self, task_id: str) -> Path:
+        """A task's archive, whether or not its folder is here already.
+
+        Raises:
+            TaskError: it cannot be had, or is not what release.json says.
+        """
+        packed = self._index.tasks[task_id]
         archive = self._source.fetch(archive_name(task_id))
         if archive.stat().st_size != packed.bytes or _sha256(archive) != packed.sha256:
             raise TaskError(f"{archive_name(task_id)}: not the file that {INDEX} names: its sha256 is another one")
+        return archive
+
+    def _unpack(self, task_id: str, packed: PackedTask, target: Path) -> None:
+        archive = self.archive(task_id)
         with replacing(target) as draft:
             draft.mkdir()
             try:

@@ -16,7 +16,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.data import app as fc_data
 from datasmith.cli.entry import INTERRUPTED
 from datasmith.cli.eval import app as fc_eval
-from datasmith.errors import ConfigError, InvalidTask
+from datasmith.errors import ConfigError, InvalidTask, TaskError
 from datasmith.tasks.folder import write_task
 from tests.unit.tasks.samples import certificate, sample_task, source_tar
 
@@ -73,6 +73,21 @@ def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.Captur
     code, found, err = said(capsys, "tasks check -d tasks")
     assert (code, [bool(row["problems"]) for row in found]) == (InvalidTask.exit_code, [False, True])
     assert found[1]["problems"][0] in err and err.count("\n") == 1
+
+
+def test_a_release_without_an_archive_is_not_in_order(
+    capsys: pytest.CaptureFixture[str], tasks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Missing or another one, it is told, though the task was unpacked here before."""
+    monkeypatch.setenv("FC_CACHE_DIR", str(tasks.parent / "cache"))
+    assert said(capsys, "tasks pack -d tasks --to release --name mine --release 2026-03")[0] == 0
+    assert said(capsys, "tasks check -d release")[0] == 0
+    archive = tasks.parent / "release/tasks/acme_calc_2.tar.gz"
+    archive.write_bytes(archive.read_bytes() + b"x")
+    for why in ("acme_calc_2.tar.gz: not the file that release.json names", "acme_calc_2.tar.gz is missing"):
+        code, found, err = said(capsys, "tasks check -d release")
+        assert (code, found["error"]["kind"]) == (TaskError.exit_code, "TaskError") and why in err
+        archive.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize(
