@@ -110,6 +110,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 import anyio
+from datasmith.cli.entry import stop_code, terminable
 from datasmith.executors.ray import RayExecutor
 from tests.faults.ray_children import forever
 
@@ -117,20 +118,24 @@ async def go():
     place = Path(sys.argv[2])
     await RayExecutor(sys.argv[1]).map(forever, [place, place], n_concurrent=2, needs=("docker",))
 
-anyio.run(go)
+with terminable():
+    try:
+        anyio.run(go)
+    finally:
+        sys.exit(stop_code())
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_goes_on_without_its_driver(ray_cluster: RayCluster, tmp_path: Path, how: signal.Signals) -> None:
-    """Ctrl-C ends the calls before the driver ends; where it is killed, their processes are gone a moment later."""
+    """Ctrl-C and SIGTERM end the calls before the driver; where it is killed, their processes are gone soon."""
     words = [sys.executable, "-c", DRIVER, ray_cluster.address, str(tmp_path)]
     env = {**os.environ, **ray_cluster.variables, "PYTHONPATH": str(ROOT)}
     driver = subprocess.Popen(words, env=env, stderr=subprocess.DEVNULL)
     wait_until(lambda: len(list(tmp_path.glob("*.on"))) == 2)
     started = time.monotonic()
     driver.send_signal(how)
-    assert driver.wait(timeout=60) != 0
+    assert driver.wait(timeout=60) == (-how if how == signal.SIGKILL else 128 + how)
     stopped_s = time.monotonic() - started
     told = len(list(tmp_path.glob("*.off")))
     workers = [Path(f"/proc/{file.stem}") for file in tmp_path.glob("*.on")]

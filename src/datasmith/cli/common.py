@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from datasmith import process
-from datasmith.cli.entry import INTERRUPTED
+from datasmith.cli.entry import INTERRUPTED, stop_code, terminable
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.usage import explained
 from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
@@ -37,7 +37,13 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 
     With --json standard output gets one document: what the command printed or, where it printed nothing, its error.
     A failure that is not of our own error family is a defect: its traceback goes to a file that the line names.
+    SIGTERM ends it as Ctrl-C does, with another exit code.
     """
+    with terminable():
+        return _run(app, argv)
+
+
+def _run(app: typer.Typer, argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding lacks, as on stderr
@@ -66,7 +72,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 def _stopped(command: str | None) -> Failure:
     process.kill_descendants()
     how = "with --resume, the same command" if command == "fc-data" else "the same command"
-    return Failure("Interrupted", f"stopped; {how} goes on where this one ended", INTERRUPTED)
+    return Failure("Interrupted", f"stopped; {how} goes on where this one ended", stop_code())
 
 
 def _surprise(error: Exception) -> Failure:

@@ -1,13 +1,17 @@
-"""Where the two commands begin: Ctrl-C ends them in one line from the first moment on, while they are loaded too."""
+"""Where the two commands begin, and how they are stopped: by Ctrl-C, while they are loaded too, and by SIGTERM."""
 
 import os
 import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells expect it."""
+TERMINATED = 143
+"""Exit code after SIGTERM (kill, timeout, a cluster's scheduler), as shells expect it."""
 
 
 def fc_data() -> None:
@@ -39,3 +43,36 @@ def _leave_at_once() -> Callable[[int, FrameType | None], object] | int | None:
 def _leave(_number: int, _frame: FrameType | None) -> None:
     os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"error: stopped before anything was begun\n")
     os._exit(INTERRUPTED)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """During the body SIGTERM takes the way of Ctrl-C; where it is ignored, or somebody else's affair, it stays so.
+
+    By itself it would end this process alone, and what it has started would go on. Once it came, a later one does
+    nothing, after the body neither: the process is on its way to its end.
+    """
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, _as_ctrl_c)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is _as_ctrl_c:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def stop_code() -> int:
+    """The exit code of a command that is being stopped, inside `terminable`."""
+    return TERMINATED if signal.getsignal(signal.SIGTERM) is _once_more else INTERRUPTED
+
+
+def _as_ctrl_c(_number: int, frame: FrameType | None) -> None:
+    """What Ctrl-C does now: it is the event loop's, or raises; and raises where it is ignored, as in the background."""
+    signal.signal(signal.SIGTERM, _once_more)
+    stop = signal.getsignal(signal.SIGINT)
+    (stop if callable(stop) else signal.default_int_handler)(signal.SIGINT, frame)
+
+
+def _once_more(_number: int, _frame: FrameType | None) -> None:
+    """Nothing: timeout(1) sends it twice, and the end is under way."""

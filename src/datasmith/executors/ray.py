@@ -60,10 +60,14 @@ class RayExecutor:
             self._connect(address)
 
     def _connect(self, address: str) -> None:
+        before = signal.getsignal(signal.SIGTERM)
         try:
             self._ray.init(address=address, log_to_driver=False, logging_level=logging.CRITICAL)
         except (OSError, ValueError, RuntimeError, self._ray.exceptions.RayError) as error:
             raise _unusable(address, str(error) or _NOT_LET_IN) from error
+        finally:
+            if before is not None and signal.getsignal(signal.SIGTERM) is not before:  # Ray takes it over
+                signal.signal(signal.SIGTERM, before)
 
     async def map(
         self,

@@ -84,9 +84,9 @@ def test_three_processes_share_one_postgresql(clone: Clone, tmp_path: Path) -> N
     assert set(attempts.values()) == {1}
 
 
-@pytest.mark.parametrize("times", [1, 2])
-def test_ctrl_c_stops_and_resume_goes_on(clone: Clone, tmp_path: Path, times: int) -> None:
-    """Once or twice: exit code 130, one line that says how to go on, and a later run ends everything once."""
+@pytest.mark.parametrize(("how", "times"), [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 1)])
+def test_ctrl_c_stops_and_resume_goes_on(clone: Clone, tmp_path: Path, how: signal.Signals, times: int) -> None:
+    """Once or twice: its exit code, one line that says how to go on, and a later run ends everything once."""
     env = environment(tmp_path)
     words = (*PROGRAM, *FEBRUARY, "--repo", str(clone.path), "--resume", *FIRST_THREE)
     child = subprocess.Popen(words, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
@@ -95,10 +95,10 @@ def test_ctrl_c_stops_and_resume_goes_on(clone: Clone, tmp_path: Path, times: in
     while not path.exists() and child.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
     for _ in range(times):
-        child.send_signal(signal.SIGINT)
+        child.send_signal(how)
         time.sleep(0.05)
     _, told = child.communicate(timeout=60)
-    allowed = {INTERRUPTED} if times == 1 else {INTERRUPTED, -signal.SIGINT}  # the second may end it at once
+    allowed = {128 + how} if times == 1 else {INTERRUPTED, -signal.SIGINT}  # the second may end it at once
     assert child.returncode in allowed
     assert times == 2 or told.decode().splitlines()[-1] == (
         "error: stopped; with --resume, the same command goes on where this one ended"

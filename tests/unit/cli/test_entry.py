@@ -1,4 +1,4 @@
-"""Ctrl-C at the very beginning, while a command still loads its libraries."""
+"""Ctrl-C at the very beginning, while a command still loads its libraries; and SIGTERM, which is Ctrl-C."""
 
 import os
 import signal
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.cli.entry import INTERRUPTED
+from datasmith.cli.entry import INTERRUPTED, TERMINATED
+from tests.unit.test_process import gone
 
 SLOW = """import os, pathlib, time
 pathlib.Path(os.environ["LOADING"]).touch()
@@ -18,6 +19,27 @@ try:
 except KeyboardInterrupt:
     pass  # as some libraries do
 """
+
+STOPPED = """
+import signal, sys, threading
+import anyio, anyio.to_thread, typer
+from datasmith.cli.common import run_app
+from datasmith.process import run
+app = typer.Typer()
+
+@app.command()
+def work(ignore_ctrl_c: bool = False, in_a_loop: bool = False) -> None:
+    if ignore_ctrl_c:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    child = ["sh", "-c", "echo $$ >> pids; sleep 60; true"]
+    threading.Thread(target=run, args=(child,)).start()
+    if in_a_loop:
+        anyio.run(lambda: anyio.to_thread.run_sync(run, child, abandon_on_cancel=True))
+    run(child)
+
+sys.exit(run_app(app))
+"""
+"""A command that works with two programs, each in a thread of its own."""
 
 
 @pytest.mark.parametrize("name", ["fc-data", "fc-eval"])
@@ -59,3 +81,37 @@ def test_an_ignored_ctrl_c_stays_ignored() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "True True\n"
+
+
+@pytest.mark.parametrize("words", [[], ["--ignore-ctrl-c"], ["--in-a-loop"], ["--in-a-loop", "--ignore-ctrl-c"]])
+@pytest.mark.parametrize("times", [1, 2])
+def test_sigterm_ends_what_the_command_began(tmp_path: Path, words: list[str], times: int) -> None:
+    """One line, exit code 143, no program left; where Ctrl-C is ignored, too, and where it is sent twice."""
+    note = tmp_path / "pids"
+    command = [sys.executable, "-c", STOPPED, *words]
+    child = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    give_up = time.monotonic() + 60
+    while not (note.exists() and note.read_text().count("\n") == 2) and time.monotonic() < give_up:
+        time.sleep(0.01)
+    for _ in range(times):
+        child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(timeout=50)
+    assert (child.returncode, out) == (TERMINATED, "")
+    assert err == "error: stopped; the same command goes on where this one ended\n"
+    assert all(gone(int(pid)) for pid in note.read_text().split())
+
+
+def test_sigterm_is_left_as_it_was() -> None:
+    """After a command; and while it works where it was ignored, or another thread than the main one runs it."""
+    program = (
+        "import signal, sys, threading, typer; from datasmith.cli.common import run_app\n"
+        "app = typer.Typer()\n"
+        "@app.command()\ndef show() -> None: print(signal.getsignal(signal.SIGTERM).__class__.__name__)\n"
+        "run_app(app, [])\n"
+        "print(signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)\n"
+        "other = threading.Thread(target=run_app, args=(app, [])); other.start(); other.join()\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN); run_app(app, [])\n"
+        "print(signal.getsignal(signal.SIGTERM) is signal.SIG_IGN)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["function", "True", "Handlers", "Handlers", "True"], done.stderr
