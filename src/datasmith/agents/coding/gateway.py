@@ -35,6 +35,8 @@ MOST_CONNECTIONS = 64
 """Connections that are open at the same time, most of them idle; others are closed."""
 CONNECT_TIMEOUT_S = 30.0
 ANSWER_TIMEOUT_S = 900.0
+LISTEN_TIMEOUT_S = 30.0
+"""An agent that takes a part of an answer no sooner has hung up: its model, kept waiting, would break off instead."""
 _CHUNK = 65_536
 _SIDE_PATHS = re.compile(r"(/v1)?/messages/count_tokens|(/v1(alpha|beta)?)?/models(/[\w.-]+:countTokens)?", re.ASCII)
 """What may be asked beside the model's answers, from the path's beginning to its end."""
@@ -294,12 +296,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _chunk(self, part: bytes, *, last: bool = False) -> bool:
         """Send a part of an answer; whether the agent still listens."""
+        self.connection.settimeout(LISTEN_TIMEOUT_S)
         try:
             if part or last:
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
                 self.wfile.flush()
         except OSError:
             return False
+        self.connection.settimeout(self.timeout)
         return True
 
     def _body(self) -> bytes | None:

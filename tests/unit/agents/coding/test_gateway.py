@@ -304,8 +304,10 @@ def test_a_question_in_chunks_is_read() -> None:
             assert connection.getresponse().status == 413
 
 
-def test_an_answer_is_booked_though_the_agent_hangs_up() -> None:
-    """It was given and paid for: a step and its tokens, and no outage of the model."""
+@pytest.mark.parametrize("hangs_up", [True, False])
+def test_an_answer_is_booked_though_the_agent_does_not_listen(hangs_up: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was given and paid for: a step and its tokens, and no outage of the model; hung up, or not read at all."""
+    monkeypatch.setattr("datasmith.agents.coding.gateway.LISTEN_TIMEOUT_S", 0.5)
     listener, gone = socket.create_server(("127.0.0.1", 0)), threading.Event()
     usage = b'{"object": "response", "output": [], "usage": {"input_tokens": 11, "output_tokens": 7}}'
 
@@ -324,8 +326,9 @@ def test_an_answer_is_booked_though_the_agent_hangs_up() -> None:
         connection = Over(to.directory / SOCKET)
         connection.request("POST", "/v1/responses", json.dumps(QUESTION))
         assert connection.getresponse().status == 200
-        connection.sock.close()
-        connection.close()
+        if hangs_up:
+            connection.sock.close()
+            connection.close()
         gone.set()
         assert to.ledger.settle(20)
         (exchange,) = to.ledger.exchanges
