@@ -66,7 +66,8 @@ class RayExecutor:
         except (OSError, ValueError, RuntimeError, self._ray.exceptions.RayError) as error:
             raise _unusable(address, str(error) or _NOT_LET_IN) from error
         finally:
-            if before is not None and signal.getsignal(signal.SIGTERM) is not before:  # Ray takes it over
+            now = signal.getsignal(signal.SIGTERM)
+            if before is not None and getattr(now, "__module__", "").startswith("ray."):  # it takes it over
                 signal.signal(signal.SIGTERM, before)
 
     async def map(

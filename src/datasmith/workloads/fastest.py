@@ -18,10 +18,14 @@ from datasmith.workloads.base import BASE, EXPERT, Measurement, Workload
 from datasmith.workloads.calibrate import CALIBRATING, short_samples
 from datasmith.workloads.launch import Order, launch
 from datasmith.workloads.measure import WARM_UP_ROUND
-from datasmith.workloads.summary import FEWEST_ROUNDS, LEAST_FLOOR, generator
+from datasmith.workloads.summary import LEAST_FLOOR, generator
 
 SECONDS = 20.0
 """Wall time that the rounds of one workload may take; the last one is ended."""
+FEWEST_ROUNDS = 20
+"""With fewer, the fastest launch alone rules the quantile, and its interval is too narrow where launches differ; rounds
+go on beyond the seconds for them, as long as MOST_SECONDS."""
+MOST_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,8 @@ def fastest(
     if isinstance(found, str):
         return Fastest(workload.id, reason=found)
     if len(found) < FEWEST_ROUNDS:
-        return Fastest(workload.id, rounds=len(found), reason=f"{len(found)} undisturbed rounds are too few")
+        why = f"{len(found)} undisturbed rounds are fewer than {FEWEST_ROUNDS}"
+        return Fastest(workload.id, rounds=len(found), reason=why)
     samples = [[np.array(one[name].samples) for one in found] for name in arms]
     fewest = min(sum(map(len, rounds)) for rounds in samples)
     if fewest * SHARE < FEWEST_BELOW:
@@ -87,7 +92,7 @@ def _rounds(
     size, order = short_samples(pace), generator(seed, workload.id, "order of arms")
     found: list[dict[str, Measurement]] = []
     number = 0
-    while number < FEWEST_ROUNDS or time.monotonic() - began < seconds:
+    while (spent := time.monotonic() - began) < seconds or (len(found) < FEWEST_ROUNDS and spent < MOST_SECONDS):
         made: dict[str, Measurement] = {}
         for name in order.permutation(list(arms)):
             made[name] = launch(arms[name], workload, size, Order(benchmark_dir, name, number, cpu)).measurement

@@ -26,7 +26,7 @@ def contended(call_s: float, seed: int) -> Callable[[Request], float]:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second passes each time somebody looks, which is after the fifth round and each later one."""
+    """A second passes each time somebody looks: at the beginning and before each round."""
     seconds = count()
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
 
@@ -40,7 +40,7 @@ def test_a_small_change_is_found_where_launches_run_at_two_speeds() -> None:
     base, arm = SimulatedContainer(contended(1e-4, 1)), SimulatedContainer(contended(1.02e-4, 2))
     found = told(base, arm)
     assert found.ratio == pytest.approx(1 / 1.02, abs=0.002)
-    assert found.changed and found.rounds == 24
+    assert found.changed and found.rounds == 20
     again = told(base, SimulatedContainer(contended(1e-4, 3)))
     assert not again.changed and again.low is not None and again.low <= 1 <= (again.high or 0)
 
@@ -85,10 +85,17 @@ def test_what_fails_or_has_too_few_samples_has_a_reason() -> None:
         (bad, good, "base: failed: no"),
         (good, bad, "expert: failed: no"),
         (good, later, "expert: failed: later"),
-        (slow, slow, "15 samples are too few: its calls are too long"),
+        (slow, slow, "60 samples are too few: its calls are too long"),
     ):
         found = told(base, arm, seconds=0.0)
         assert (found.ratio, found.low, found.changed, found.reason) == (None, None, False, reason)
+
+
+def test_rounds_go_on_until_there_are_enough() -> None:
+    """Beyond the seconds where they are slow or disturbed, but no longer than a minute."""
+    same = SimulatedContainer(lambda _: 1e-4)
+    assert told(same, same, seconds=3.0).rounds == 20
+    assert told(same, same, seconds=30.0).rounds == 29
 
 
 def test_disturbed_rounds_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,4 +103,4 @@ def test_disturbed_rounds_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("datasmith.workloads.launch.disturbance", lambda *_: "busy")
     same = SimulatedContainer(lambda _: 1e-4)
     found = told(same, same)
-    assert (found.ratio, found.reason) == (None, "0 undisturbed rounds are too few")
+    assert (found.ratio, found.reason) == (None, "0 undisturbed rounds are fewer than 20")
