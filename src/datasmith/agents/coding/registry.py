@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable
+from traceback import extract_tb
 from typing import cast
 
 from datasmith.agents.coding.base import Agent
@@ -52,5 +53,12 @@ def load_agent(address: str, options: AgentOptions) -> Agent:
     except _BROKEN as error:
         if address in AGENTS.values():
             raise  # a defect of ours
-        what = f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {error}{_where(error)}"
         raise ConfigError(f"agent_import_path {address!r}: {what} {_EXAMPLE}") from error
+
+
+def _where(error: BaseException) -> str:
+    """The innermost line of somebody else's file that it came from, as ` (FILE, line N)`; empty where there is none."""
+    frames = [one for one in extract_tb(error.__traceback__) if one.filename != __file__ and one.filename[0] != "<"]
+    frames = [one for one in frames if one.filename != importlib.__file__]
+    return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""

@@ -33,7 +33,7 @@ def test_an_address_that_leads_nowhere_is_a_configuration_error(address: str) ->
     ("text", "cause"),
     [
         ("x = (", "SyntaxError: .* was never closed"),
-        ("raise RuntimeError('no key')", "RuntimeError: no key"),
+        ("raise RuntimeError('no key')", r"RuntimeError: no key \(.*own_agent_.*\.py, line 1\)"),
         ("import math; math.sqrt('x')", "TypeError: must be real number"),
         ("class Own:\n    def __init__(self): pass", "TypeError: .* takes 1 positional argument but 2 were given"),
         ("class Own:\n    def __init__(self, options): options.kwargs['speed']", "KeyError: 'speed'"),
