@@ -1,18 +1,31 @@
 """What an agent may ask its model: so many questions, for so much money, and nothing that reaches the network."""
 
+import json
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from datasmith.agents.coding.dialects import CHAT, Json, Reply, Said, Tokens, dialect_of, fault_in, read_answer
+from datasmith.agents.coding.dialects import (
+    CHAT,
+    Json,
+    Reply,
+    Said,
+    Tokens,
+    dialect_of,
+    fault_in,
+    most_output,
+    read_answer,
+)
 from datasmith.agents.coding.prices import Price, Prices, price_of
 from datasmith.agents.coding.questions import reaching_out
 from datasmith.agents.coding.trajectory import Exchange
 
 FIXED = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
 """What model_kwargs must not say: it is the agent's."""
+MOST_OUTPUT = 128_000
+"""Output tokens of one answer that nobody has bound otherwise: models that coding agents ask write no more at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +50,8 @@ class Ledger:
     """Which requests passed, what they brought and cost, and what stopped the agent. Used by several threads.
 
     A step is one request that its model answered, began to, or is about to. The budget of dollars is looked at before
-    each request: the one that exceeds it is the last, and so is one whose cost nobody knows.
+    each request: the one that exceeds it is the last, and so is one of a model without a price. Tokens that an answer
+    does not tell count as `at_most` says.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -53,8 +67,6 @@ class Ledger:
         self.stopped_by: str | None = None
         self.stopped = threading.Event()
         """Set once `stopped_by` is."""
-        self.lost_by: str | None = None
-        """What was wrong with the model, where that made a cost unknown and so stopped the agent."""
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -104,7 +116,7 @@ class Ledger:
             self._asked -= 1
             self._end(Exchange(model, status, trouble))
 
-    def answered(self, path: str, body: Json, model: str, status: int, answer: bytes, *, trouble: str = "") -> None:
+    def answered(self, path: str, question: Json, model: str, status: int, answer: bytes, *, trouble: str = "") -> None:
         """A question that was admitted got this answer, or as much of it as came before `trouble`."""
         dialect = dialect_of(path)
         events = read_answer(answer)
@@ -112,21 +124,31 @@ class Ledger:
         trouble = trouble or fault_in(events)
         with self._lock:
             results: list[Said] = []
-            for key, result in dialect.results(body) if dialect else ():
+            for key, result in dialect.results(question) if dialect else ():
                 if key not in self._seen:
                     self._seen.add(key)
                     results.append(result)
-            self._pay(model, reply.tokens, trouble)
+            self._pay(model, at_most(reply.tokens, path, question))
             self._end(Exchange(model, status, trouble, tuple(results), reply))
 
-    def _pay(self, model: str, tokens: Tokens, trouble: str) -> None:
+    def _pay(self, model: str, tokens: Tokens) -> None:
         price = self._budget.price(model)
         cost = price.of(tokens) if price else None
         self._spent += cost or 0.0
         limit = self._budget.max_cost_usd
         if cost is None and limit is not None and not self._budget.keeps_dollars and self.stopped_by is None:
-            self.lost_by = (trouble or None) if price else None
             self._stop(f"max_cost_usd={limit:g} (nobody knows what an answer of {model or 'the model'} cost)")
+
+
+def at_most(tokens: Tokens, path: str, question: Json) -> Tokens:
+    """The tokens that an answer took at most, where it broke off before it had told them, or does not tell.
+
+    No token of a question is shorter than a byte, and no answer is longer than its question lets it be.
+    """
+    read = len(json.dumps(question)) if tokens.input is None else tokens.input
+    bound = most_output(path, question)
+    most = MOST_OUTPUT if bound is None else min(bound, MOST_OUTPUT)
+    return replace(tokens, input=read, output=most if tokens.output is None else tokens.output)
 
 
 def told_to_count(path: str, question: Json) -> Json:

@@ -55,12 +55,14 @@ class Reply:
 class Dialect:
     """One API: where it is asked (the whole path), what a question holds of tools' results, what an answer says.
 
-    `results` gives (a key that stays the same in later questions, the result).
+    `results` gives (a key that stays the same in later questions, the result); `bounds` are the parameters that bound
+    an answer's tokens.
     """
 
     path: re.Pattern[str]
     results: Callable[[Json], Iterator[tuple[str, Said]]]
     reply: Callable[[Sequence[Json]], Reply]
+    bounds: tuple[str, ...]
 
 
 def dialect_of(path: str) -> Dialect | None:
@@ -69,6 +71,14 @@ def dialect_of(path: str) -> Dialect | None:
     if not QUERY.fullmatch(query):
         return None
     return next((each for each in DIALECTS if each.path.fullmatch(plain)), None)
+
+
+def most_output(path: str, question: Json) -> int | None:
+    """The most tokens that a question lets its answer have; None where it does not say."""
+    dialect = dialect_of(path)
+    chosen = _dict(question.get("generationConfig")) if dialect is GEMINI else question
+    bounds = [bound for name in (dialect.bounds if dialect else ()) if (bound := _count(chosen.get(name)))]
+    return max(bounds, default=None)
 
 
 def read_json(data: bytes) -> Json:
@@ -291,15 +301,18 @@ def _gemini_reply(events: Sequence[Json]) -> Reply:
     return Reply((*words, *calls), Tokens(_count(usage.get("promptTokenCount")), written if ended else None, cached))
 
 
-CHAT = Dialect(re.compile("(/v1)?/chat/completions"), _chat_results, _chat_reply)
+CHAT = Dialect(
+    re.compile("(/v1)?/chat/completions"), _chat_results, _chat_reply, ("max_tokens", "max_completion_tokens")
+)
 GEMINI = Dialect(
     re.compile(r"(/v1(alpha|beta)?)?/models/[\w.-]+:(g|streamG)enerateContent", re.ASCII),
     _gemini_results,
     _gemini_reply,
+    ("maxOutputTokens",),
 )
 DIALECTS = (
-    Dialect(re.compile("(/v1)?/messages"), _anthropic_results, _anthropic_reply),
-    Dialect(re.compile("(/v1)?/responses"), _responses_results, _responses_reply),
+    Dialect(re.compile("(/v1)?/messages"), _anthropic_results, _anthropic_reply, ("max_tokens",)),
+    Dialect(re.compile("(/v1)?/responses"), _responses_results, _responses_reply, ("max_output_tokens",)),
     CHAT,
     GEMINI,
 )

@@ -209,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
             if status is None or status >= 300:
                 ledger.failed(model, status, trouble)
             else:
-                ledger.answered(self.path, body, model, status, heard, trouble=trouble)
+                ledger.answered(self.path, question, model, status, heard, trouble=trouble)
 
         self._forward(json.dumps(question).encode(), over)
 

@@ -190,7 +190,7 @@ class Workplace:
             steps=steps_of(exchanges, self._budget.price, clean),
             requests=sum(exchange.answered for exchange in exchanges),
             stopped_by=stopped_by,
-            outage=self._ledger.lost_by or (None if stopped_by else outage(exchanges)),
+            outage=None if stopped_by else outage(exchanges),
         )
 
     def _usage(self, exchanges: Sequence[Exchange], told: Told) -> Usage:

@@ -17,6 +17,7 @@ from datasmith import process
 from datasmith.agents.coding.budget import Budget, Ledger
 from datasmith.agents.coding.gateway import MOST_AT_ONCE, MOST_CONNECTIONS, SOCKET, Gateway, Upstream
 from datasmith.agents.coding.inside.launch import STOP_PATH
+from datasmith.agents.coding.prices import Price
 from datasmith.agents.coding.questions import Models
 from datasmith.agents.coding.trajectory import outage
 from tests.loopback.model_server import Model, Run, playing
@@ -284,10 +285,15 @@ def test_an_answer_that_breaks_off_is_none() -> None:
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{")
 
     threading.Thread(target=broken, daemon=True).start()
-    with listener, gateway(f"http://127.0.0.1:{listener.getsockname()[1]}", Budget(max_steps=1)) as to:
+    budget = Budget(max_steps=2, max_cost_usd=1, fallback=Price(input=0, output=1000))
+    with (
+        listener,
+        gateway(f"http://127.0.0.1:{listener.getsockname()[1]}", budget, max_output_tokens=100) as to,
+    ):
         with pytest.raises(http.client.IncompleteRead):
             ask(to)
-        assert ask(to)[0] == 403
+        assert to.ledger.admit({}) == "", "no more was allowed than what the run's own parameters bind it to"
+        assert ask(to)[0] == 403 and to.ledger.stopped_by == "max_steps=2"
         assert "broke off" in to.ledger.exchanges[0].trouble and not to.ledger.exchanges[0].answered
 
 

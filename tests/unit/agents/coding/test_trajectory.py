@@ -1,5 +1,6 @@
 """Steps, sums, dollars and outages, out of what passed between an agent and its model."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -112,7 +113,7 @@ def test_an_answer_that_broke_off_was_begun(answer: bytes, trouble: str) -> None
     for _ in range(2):
         assert not ledger.admit({})
         ledger.answered("/messages", {}, "gpt", 200, answer, trouble=trouble)
-    assert "max_steps=2" in ledger.admit({}) and ledger.lost_by is None
+    assert "max_steps=2" in ledger.admit({})
     exchanges = ledger.exchanges
     assert total(exchanges) == Tokens(1_200_000, None) and dollars(exchanges, Budget(prices=PRICES).price) is None
     steps = steps_of(exchanges, Budget(prices=PRICES).price, str)
@@ -123,24 +124,43 @@ def test_an_answer_that_broke_off_was_begun(answer: bytes, trouble: str) -> None
     assert outage(exchanges) and not any(exchange.answered for exchange in exchanges)
 
 
-def test_a_cost_that_an_outage_hides_ends_the_work_as_an_outage() -> None:
-    """A budget cannot be kept then, and the agent did not spend it. A fault that tells what it took stops nobody."""
-    ledger = Ledger(Budget(max_cost_usd=2, prices=PRICES))
-    assert not ledger.admit({})
-    ledger.answered("/messages", {}, "gpt", 200, BROKEN, trouble="the answer broke off")
-    assert "nobody knows what an answer of gpt cost" in ledger.admit({}) and ledger.stopped.is_set()
-    assert ledger.lost_by == "the answer broke off"
-    ledger = Ledger(Budget(max_cost_usd=2, prices=PRICES))
-    assert not ledger.admit({})
-    ledger.answered("/messages", {}, "nobody's", 200, BROKEN, trouble="the answer broke off")
-    assert ledger.stopped_by and ledger.lost_by is None, "its cost would not be known either if it had not broken off"
+QUESTION: Json = {"model": "gpt", "max_tokens": 40_000}
+SHORT = len(json.dumps(QUESTION)) / 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "heard", "dollars_each"),
+    [
+        ("/messages", {}, BROKEN, 1.0), ("/messages", {}, b"", 0.4 + SHORT), ("/responses", {}, BROKEN, 1.28 + SHORT),
+        ("/responses", {"generationConfig": {"max_output_tokens": 1}}, BROKEN, 1.28),
+        ("/messages", {"max_tokens": 10**400}, BROKEN, 1.88), ("/messages", {"max_tokens": -1}, BROKEN, 1.88),
+        ("/responses", {"max_output_tokens": 10_000}, b"", 0.1 + SHORT),
+        ("/chat/completions", {"max_completion_tokens": 50_000}, b"", 0.5 + SHORT),
+        ("/models/gpt:generateContent", {"generationConfig": {"maxOutputTokens": 20_000}}, b"", 0.2 + SHORT),
+    ],
+)  # fmt: skip
+def test_an_answer_that_broke_off_is_charged_with_its_most(
+    path: str, more: Json, heard: bytes, dollars_each: float
+) -> None:
+    """What was heard of the input, else the question's bytes; and the output that it allows: the rest can be asked."""
+    for limit, refused in ((dollars_each * 0.99, True), (dollars_each * 1.01 + 0.0001, False)):
+        ledger = Ledger(Budget(max_cost_usd=limit, prices=PRICES))
+        assert not ledger.admit({})
+        ledger.answered(path, QUESTION | more, "gpt", 200, heard, trouble="the answer broke off")
+        assert not ledger.stopped.is_set() and bool(ledger.admit({})) == refused
+        assert ledger.stopped_by == (f"max_cost_usd={limit:g}" if refused else None)
+        assert dollars(ledger.exchanges, Budget(prices=PRICES).price) is None, "the bound is no cost"
+
+
+def test_a_fault_that_tells_what_it_took_costs_that() -> None:
+    """And no more."""
     failed = b'data: {"type": "response.failed", "response": {"error": "e", "usage": '
     failed += b'{"input_tokens": 1000000, "output_tokens": 0}}}\n\n'
     ledger = Ledger(Budget(max_cost_usd=2, prices=PRICES))
     for _ in range(2):
         assert not ledger.admit({})
         ledger.answered("/responses", {}, "gpt", 200, failed)
-    assert ledger.admit({}) and ledger.stopped_by == "max_cost_usd=2" and ledger.lost_by is None
+    assert ledger.admit({}) and ledger.stopped_by == "max_cost_usd=2"
 
 
 @given(limit=st.integers(1, 5), failing=st.lists(st.booleans(), max_size=12))
@@ -168,14 +188,12 @@ def test_the_request_that_exceeds_the_dollars_is_the_last() -> None:
         assert "max_cost_usd=1.5" in ledger.admit({}) and ledger.stopped.is_set()
 
 
-@pytest.mark.parametrize("answer", [ANSWER, b'{"object": "response", "output": []}'])
-def test_an_answer_of_unknown_cost_is_the_last(answer: bytes) -> None:
-    """Whether the price or the tokens are missing: unknown is no zero. An agent that keeps its dollars goes on."""
-    prices = {} if answer is ANSWER else PRICES
+def test_an_answer_of_a_model_without_a_price_is_the_last() -> None:
+    """Unknown is no zero. An agent that keeps its dollars goes on."""
     for keeps in (False, True):
-        ledger = Ledger(Budget(max_cost_usd=1.5, prices=prices, keeps_dollars=keeps))
+        ledger = Ledger(Budget(max_cost_usd=1.5, keeps_dollars=keeps))
         assert not ledger.admit({})
-        ledger.answered("/responses", {}, "gpt", 200, answer)
+        ledger.answered("/responses", {}, "gpt", 200, ANSWER)
         assert bool(ledger.admit({})) != keeps
         assert keeps or "max_cost_usd=1.5 (nobody knows what an answer of gpt cost)" in (ledger.stopped_by or "")
 

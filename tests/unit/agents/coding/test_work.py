@@ -127,12 +127,13 @@ def test_what_an_answer_took_that_broke_off_nobody_knows() -> None:
         assert found.stopped_by is None and found.outage is None
 
 
-def test_a_cost_that_an_outage_hides_is_an_outage() -> None:
-    """The work has ended, and not for what the agent did; the reason names both."""
-    found = turn(ANSWER, BROKEN, budget=Budget(max_cost_usd=5, fallback=PRICE))
-    assert (found.stopped_by or "").startswith("max_cost_usd=5 (nobody knows") and "broke off" in (found.outage or "")
-    spent = turn(ANSWER, ANSWER, budget=Budget(max_cost_usd=1, fallback=PRICE))
-    assert spent.stopped_by == "max_cost_usd=1" and spent.outage is None
+def test_after_an_answer_that_broke_off_the_program_may_try_again() -> None:
+    """Within its dollars, whose sum nobody knows then; where all may be gone by it, they are spent."""
+    again = turn(BROKEN, ANSWER, budget=Budget(max_cost_usd=5, fallback=PRICE))
+    assert again.steps[-1].request == 2 and again.requests == 1 and again.usage.cost_usd is None
+    assert again.outage is None
+    spent = turn(BROKEN, ANSWER, budget=Budget(max_cost_usd=0.1, fallback=PRICE))
+    assert spent.stopped_by == "max_cost_usd=0.1" and spent.outage is None and spent.requests == 0
 
 
 def test_a_budget_that_nobody_set_ends_nothing() -> None:
