@@ -17,6 +17,7 @@ from datasmith.agents.coding.dialects import (
     fault_in,
     most_output,
     read_answer,
+    refused_in,
 )
 from datasmith.agents.coding.prices import Price, Prices, price_of
 from datasmith.agents.coding.questions import reaching_out
@@ -129,7 +130,7 @@ class Ledger:
                     self._seen.add(key)
                     results.append(result)
             self._pay(model, at_most(reply.tokens, path, question))
-            self._end(Exchange(model, status, trouble, tuple(results), reply))
+            self._end(Exchange(model, status, trouble, tuple(results), reply, refused_in(events)))
 
     def _pay(self, model: str, tokens: Tokens) -> None:
         price = self._budget.price(model)

@@ -16,6 +16,10 @@ QUERY = re.compile(r'[!"$-:<->@-\[\]-~]*')
 reader would take for its end or another one: # ; ? and the backslash."""
 MOST_DEPTH = 200
 """Levels of lists and objects in each other that are read; nobody's questions and answers are so deep."""
+_OF_THE_QUESTION = re.compile("invalid_.*|context_length_exceeded|content_filter|request_too_large", re.IGNORECASE)
+"""Types and codes of errors that the question caused: outside an answer, HTTP 4xx says so."""
+_PASSING = frozenset({408, 409, 429})
+"""Codes below 500 that the same question may not get again."""
 MOST_TEXT = 8_000
 """Characters kept of one thing that was said."""
 
@@ -98,11 +102,25 @@ def read_answer(data: bytes) -> list[Json]:
 
 def fault_in(events: Sequence[Json]) -> str:
     """What an answer that began well says went wrong on the way; empty where nothing did."""
+    return as_utf8(_text(_error_in(events))[:300])
+
+
+def refused_in(events: Sequence[Json]) -> bool:
+    """Whether the question caused what went wrong on the way: a number below 500 says so, else a word."""
+    error = _dict(_error_in(events))
+    words = [str(error[name]) for name in ("code", "type", "status") if error.get(name)]
+    numbers = [int(word) for word in words if re.fullmatch("[1-5][0-9][0-9]", word)]
+    if numbers:
+        return all(400 <= number < 500 and number not in _PASSING for number in numbers)
+    return any(_OF_THE_QUESTION.fullmatch(word) for word in words)
+
+
+def _error_in(events: Sequence[Json]) -> JsonValue | None:
     for event in events:
         error = event.get("error") or _dict(event.get("response")).get("error")
         if event.get("type") in {"error", "response.failed"} or (error and "candidates" not in event):
-            return as_utf8(_text(error or event)[:300])
-    return ""
+            return error or event
+    return None
 
 
 def _loaded(data: bytes) -> JsonValue:

@@ -39,7 +39,8 @@ class TrajectoryStep(BaseModel):
 class Exchange:
     """One request to a model and what came back: its HTTP status, or None and what was in the way.
 
-    `results` are those of tools that no earlier request had brought.
+    `results` are those of tools that no earlier request had brought. `refused` says that the question caused the
+    trouble, though the status does not.
     """
 
     model: str
@@ -47,6 +48,7 @@ class Exchange:
     trouble: str = ""
     results: tuple[Said, ...] = ()
     reply: Reply = field(default_factory=Reply)
+    refused: bool = False
 
     @property
     def begun(self) -> bool:
@@ -122,12 +124,13 @@ def outage(exchanges: Sequence[Exchange]) -> str | None:
     """What was wrong with the model, where its silence and not the agent ended the work; None where nothing was.
 
     A model that never answered has said nothing, whatever it gave as a reason; one that did was lost where it gave no
-    answer in the end: overloaded (429), broken (5xx) or out of reach.
+    answer in the end: overloaded (429), broken (5xx) or out of reach. One that refused what it was asked was there.
     """
     if not exchanges or exchanges[-1].answered:
         return None
     last = exchanges[-1]
     lost = last.status is None or last.status == 429 or last.status >= 500 or bool(last.trouble)
+    lost = lost and not last.refused
     if not lost and any(exchange.answered for exchange in exchanges):
         return None
     failed = sum(not exchange.answered for exchange in exchanges)

@@ -99,6 +99,37 @@ def test_an_answer_that_broke_off_is_an_outage() -> None:
     assert "broke off" in (outage([answered(CALL), Exchange("gpt", 200, "the answer broke off")]) or "")
 
 
+@pytest.mark.parametrize(
+    ("path", "event", "out"),
+    [
+        ("/responses", {"type": "response.failed", "response": {"error": {"code": "context_length_exceeded"}}}, False),
+        ("/responses", {"type": "response.failed", "response": {"error": {"code": "server_error"}}}, True),
+        ("/responses", {"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded"}}}, True),
+        ("/responses", {"type": "error", "code": "invalid_prompt", "message": "m"}, False),
+        ("/responses", {"type": "response.failed"}, True),
+        ("/messages", {"type": "error", "error": {"type": "invalid_request_error"}}, False),
+        ("/messages", {"type": "error", "error": {"type": "overloaded_error"}}, True),
+        ("/chat/completions", {"error": {"type": "invalid_request_error", "code": "content_filter"}}, False),
+        ("/chat/completions", {"error": {"code": 400, "message": "m"}}, False),
+        ("/chat/completions", {"error": {"type": "invalid_request_error", "code": "429"}}, True),
+        ("/chat/completions", {"error": {"code": 408}}, True), ("/chat/completions", {"error": {"code": 502}}, True),
+        ("/chat/completions", {"error": "context_length_exceeded was not said by its code"}, True),
+        ("/models/gpt:generateContent", {"error": {"code": 400, "status": "INVALID_ARGUMENT"}}, False),
+        ("/models/gpt:generateContent", {"error": {"code": 503, "status": "UNAVAILABLE"}}, True),
+    ],
+)  # fmt: skip
+def test_what_the_question_caused_is_no_outage(path: str, event: Json, out: bool) -> None:
+    """As HTTP 400 is none of a model that had answered; one that never did has said nothing, here as there."""
+    said = b"data: " + json.dumps(event).encode() + b"\n\n"
+    for before in (0, 1):
+        ledger = Ledger(Budget())
+        for answer in [ANSWER] * before + [said]:
+            assert not ledger.admit({})
+            ledger.answered(path if answer is said else "/responses", {}, "gpt", 200, answer)
+        assert not ledger.exchanges[-1].answered and ledger.exchanges[-1].trouble
+        assert (outage(ledger.exchanges) is not None) == (out or not before)
+
+
 ANSWER = b'{"object": "response", "output": [], "usage": {"input_tokens": 1000000, "output_tokens": 0}}'
 
 
