@@ -25,6 +25,7 @@ from datasmith.docker.egress import Destination
 from datasmith.docker.engine import WORKDIR
 from datasmith.docker.environment import HOME
 from datasmith.errors import ConfigError
+from datasmith.settings import trusting
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
@@ -240,6 +241,8 @@ def _upstream(api: _Api, key: SecretStr, url: str, settings: "Settings", ask: As
         Destination.of_url(url)
     except ValueError as error:
         raise ConfigError(f"{api.url}={url} is no address of an API (example: https://api.example.org/v1)") from error
+    if upstream.encrypted and upstream.ca_bundle:
+        trusting(upstream.ca_bundle)  # what is no bundle is told now, and not as an outage of each question
     return upstream
 
 

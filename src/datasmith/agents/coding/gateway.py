@@ -78,10 +78,15 @@ class Upstream:
         """
         return Destination.of_url(self.url)
 
+    @property
+    def encrypted(self) -> bool:
+        """Whether it is asked over TLS."""
+        return urlsplit(self.url).scheme == "https"
+
     def open(self) -> http.client.HTTPConnection:
         """A connection for one question; nothing is sent yet."""
         place = self.place
-        if urlsplit(self.url).scheme == "https":
+        if self.encrypted:
             context = ssl.create_default_context(cafile=str(self.ca_bundle) if self.ca_bundle else None)
             return http.client.HTTPSConnection(place.host, place.port, timeout=CONNECT_TIMEOUT_S, context=context)
         return http.client.HTTPConnection(place.host, place.port, timeout=CONNECT_TIMEOUT_S)

@@ -110,6 +110,18 @@ def test_an_index_with_a_password_is_reached_but_not_told() -> None:
     assert plain.environment["UV_DEFAULT_INDEX"].endswith("/simple") and not secret.environment
 
 
+def test_a_bundle_without_certificates_is_told_before_a_model_is_asked(tmp_path: Path) -> None:
+    """Else each question would fail as an outage of the model; where nothing is encrypted none is needed."""
+    install(tmp_path / "agents")
+    bundle = tmp_path / "notes.pem"
+    bundle.write_text("no certificate")
+    wrong = given(tmp_path / "agents", FC_CA_BUNDLE=str(bundle), **KEYS)
+    with pytest.raises(ConfigError, match=r"^FC_CA_BUNDLE: .*notes\.pem holds no certificate.*example"):
+        find_cli("codex", wrong)
+    plain = given(tmp_path / "agents", FC_CA_BUNDLE=str(bundle), OPENAI_BASE_URL="http://127.0.0.1:1/v1", **KEYS)
+    assert find_cli("codex", plain) is not None
+
+
 def test_what_the_agents_say_they_spent() -> None:
     """Claude says dollars, and two of them that a budget of theirs ended their work; what is not said is unknown."""
     found = _told_by_claude('a warning\n{"type": "result", "subtype": "success", "total_cost_usd": 0.25, "usage": {}}')
