@@ -7,6 +7,7 @@ import socket
 import socketserver
 import ssl
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
@@ -36,7 +37,8 @@ MOST_CONNECTIONS = 64
 CONNECT_TIMEOUT_S = 30.0
 ANSWER_TIMEOUT_S = 900.0
 LISTEN_TIMEOUT_S = 30.0
-"""An agent that takes a part of an answer no sooner has hung up: its model, kept waiting, would break off instead."""
+"""How long an answer may wait for its agent in all, over its parts: then that has hung up. Its model, kept waiting,
+would break off instead."""
 _CHUNK = 65_536
 _SIDE_PATHS = re.compile(r"(/v1)?/messages/count_tokens|(/v1(alpha|beta)?)?/models(/[\w.-]+:countTokens)?", re.ASCII)
 """What may be asked beside the model's answers, from the path's beginning to its end."""
@@ -162,6 +164,8 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = ANSWER_TIMEOUT_S
     gateway: Gateway
+    _patience: float
+    """Seconds that the answer under way may still wait for the agent."""
 
     def address_string(self) -> str:
         """A socket has no address."""
@@ -268,6 +272,7 @@ class _Handler(BaseHTTPRequestHandler):
         It has been paid for, so it is heard to its end where the agent hangs up, too.
         """
         bare = self.command == "HEAD" or answer.status in {204, 304}
+        self._patience = LISTEN_TIMEOUT_S
         listens = self._begin(answer, bare=bare)
         heard, waiting, trouble = bytearray(), b"", ""
         try:
@@ -293,21 +298,24 @@ class _Handler(BaseHTTPRequestHandler):
             if name.lower() not in _NOT_RETURNED:
                 self.send_header(name, value)
         self.send_header(*(("Content-Length", "0") if bare else ("Transfer-Encoding", "chunked")))
-        try:
-            self.end_headers()
-        except OSError:
-            return False
-        return True
+        return self._within(self.end_headers)
 
     def _chunk(self, part: bytes, *, last: bool = False) -> bool:
         """Send a part of an answer; whether the agent still listens."""
-        self.connection.settimeout(LISTEN_TIMEOUT_S)
+        chunk = b"%x\r\n%s\r\n" % (len(part), part)
+        return self._within(lambda: self.wfile.write(chunk)) if part or last else True
+
+    def _within(self, write: Callable[[], object]) -> bool:
+        """Write to the agent, in what is left of its time; whether it still listens."""
+        if self._patience <= 0:
+            return False
+        self.connection.settimeout(self._patience)
+        begun = time.monotonic()
         try:
-            if part or last:
-                self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
-                self.wfile.flush()
+            write()
         except OSError:
             return False
+        self._patience -= time.monotonic() - begun
         self.connection.settimeout(self.timeout)
         return True
 

@@ -341,6 +341,36 @@ def test_an_answer_is_booked_though_the_agent_does_not_listen(hangs_up: bool, mo
         assert exchange.answered and exchange.reply.tokens.output == 7
 
 
+def test_an_agent_that_takes_each_part_late_has_hung_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time is that of the whole answer: part by part it could hold its model back until that breaks off."""
+    monkeypatch.setattr("datasmith.agents.coding.gateway.LISTEN_TIMEOUT_S", 1.0)
+    usage = b'{"object": "response", "output": [], "usage": {"input_tokens": 11, "output_tokens": 7}}'
+    answer = b" " * 3_000_000 + usage
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def model() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            heard = b""
+            while not heard.endswith(b"}"):
+                heard += connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(answer) + answer)
+
+    threading.Thread(target=model, daemon=True).start()
+    with listener, gateway(f"http://127.0.0.1:{listener.getsockname()[1]}") as to:
+        connection = Over(to.directory / SOCKET)
+        connection.request("POST", "/v1/responses", json.dumps(QUESTION), {"Connection": "close"})
+        taken = 0
+        while part := connection.sock.recv(65536):
+            taken += len(part)
+            time.sleep(0.1)
+        assert taken < len(answer), "each part was taken in a tenth of the time"
+        connection.close()
+        assert to.ledger.settle(20)
+        (exchange,) = to.ledger.exchanges
+        assert exchange.answered and exchange.reply.tokens.output == 7
+
+
 def test_so_many_questions_are_open_at_once_and_no_more() -> None:
     """The others wait for their turn and are answered then; none is lost."""
     listener, all_there, go_on = socket.create_server(("127.0.0.1", 0)), threading.Event(), threading.Event()
