@@ -142,15 +142,9 @@ class Grader:
         session = self._store(measured, timed)
         ratios = {submission.key: measured.summaries[submission.arm] for submission in timed}
         for submission in timed:
-            ending = self._compared(submission, measured)
+            ending = after_outputs(OutputFacts(workloads=measured.outputs[submission.arm]))
             endings[submission.key] = ending or after_timing(ratios[submission.key], session.expert, session.control)
         return Graded(session, endings, ratios)
-
-    def _compared(self, submission: Submission, measured: Measured) -> Ending | None:
-        facts = OutputFacts(workloads=measured.outputs[submission.arm])
-        self._check()
-        write_record(self._folder.trial(submission.key) / "outputs.json", facts)
-        return after_outputs(facts)
 
     def _before_timing(self, submission: Submission) -> Ending | None:
         verdict = self._guard(submission.patch, TaskFacts.of(self._task))
@@ -244,13 +238,19 @@ class Grader:
         return self._limits.cpus[0] if self._limits.cpus else None
 
     def _store(self, measured: Measured, timed: Sequence[Submission]) -> SessionRecord:
-        """Write the raw launches, each arm's beside its trial and the shared ones beside the session."""
+        """Write the raw launches and outputs, each arm's beside its trial and the shared ones beside the session.
+
+        All of it lies in the session's folder until session.json is there: who is stopped before that leaves nothing
+        beside a trial.
+        """
         self._check()
         task_id = self._task.task_id
         number = self._folder.next_session(task_id)
         for submission in timed:
             mine = [launch for launch in measured.measurements if launch.arm == submission.arm]
-            write_measurements(self._folder.trial(submission.key) / "measurements.jsonl", mine)
+            where = self._folder.timed(submission.key, number)
+            write_measurements(where / "measurements.jsonl", mine)
+            write_record(where / "outputs.json", OutputFacts(workloads=measured.outputs[submission.arm]))
         shared = [launch for launch in measured.measurements if launch.arm in SHARED_ARMS]
         record = SessionRecord(
             session=number,
@@ -270,6 +270,7 @@ class Grader:
         )
         write_measurements(self._folder.session(task_id, number) / "measurements.jsonl", shared)
         write_record(self._folder.session(task_id, number) / "session.json", record)
+        self._folder.put_in_place([submission.key for submission in timed])
         return record
 
 

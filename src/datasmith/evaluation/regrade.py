@@ -19,15 +19,13 @@ from datasmith.evaluation.outcome import (
 )
 from datasmith.evaluation.records import SessionRecord, TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.rows import pairs_of
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, read_record, write_record
+from datasmith.evaluation.run_folder import TIMED, RunFolder, TrialKey, read_measurements, read_record, write_record
 from datasmith.metrics.score import score
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, agent_arm
 from datasmith.workloads.summary import summarise
 
 Summaries = dict[str, ArmSummary]
-TIMED = ("measurements.jsonl", "outputs.json")
-"""Files that lie beside a trial only where a session has timed it."""
 
 
 def regrade_run(folder: RunFolder) -> tuple[str, ...]:
@@ -45,7 +43,7 @@ def regrade_run(folder: RunFolder) -> tuple[str, ...]:
     drafts: list[tuple[Path, BaseModel]] = []
     changed = []
     for task_id, records in tasks.items():
-        task = _TaskFiles(folder, task_id, records)
+        task = TaskFiles(folder, task_id, [TrialKey.of(record) for record in records])
         for record in records:
             again = task.trial(record)
             if again != record:
@@ -69,13 +67,16 @@ def _change(record: TrialRecord, again: TrialRecord) -> str:
     return f"{record.outcome}, another {', '.join(names)}"
 
 
-class _TaskFiles:
-    """What lies there of one task: its sessions, and in which of them each of its trials was timed."""
+class TaskFiles:
+    """What lies there of one task: its sessions, and in which of them each of its trials (`keys`) was timed.
 
-    def __init__(self, folder: RunFolder, task_id: str, records: Sequence[TrialRecord]) -> None:
+    A run asks it, too, where no session of its own decides: so a regrade of it finds what was written.
+    """
+
+    def __init__(self, folder: RunFolder, task_id: str, keys: Sequence[TrialKey]) -> None:
         self._folder = folder
         self._task_id = task_id
-        self._records = records
+        self._keys = keys
         self._sessions = folder.sessions(task_id)
         self._summaries: dict[int, Summaries] = {}
 
@@ -91,10 +92,18 @@ class _TaskFiles:
         ending = _untimed(self._folder, key)
         if ending is None:
             return self._timed(record, facts)
-        session = record.session
-        if session is None and ending.outcome not in EXCLUDED:
-            session = max((number for number, each in self._sessions.items() if each.expert.valid), default=None)
+        session = self._compared_within(record.session, ending)
         return _ended(record, with_budget(ending, facts), session, self._of(session))
+
+    def _compared_within(self, session: int | None, ending: Ending) -> int | None:
+        """The session that a trial is compared within which was not timed.
+
+        That of its try, else the last one that has an expert to compare with. What says nothing about the agent is
+        compared with nothing.
+        """
+        if session is not None or ending.outcome in EXCLUDED:
+            return session
+        return max((number for number, each in self._sessions.items() if each.expert.valid), default=None)
 
     def _timed(self, record: TrialRecord, facts: AgentFacts | None) -> TrialRecord:
         """A record whose patch passed its tests: as the last session that timed it gives it.
@@ -102,12 +111,14 @@ class _TaskFiles:
         Where a later try of it could not be measured at all, it stays what that made of it, unless that session had
         something to say.
         """
-        key, number = TrialKey.of(record), self._timed_in(record)
+        key = TrialKey.of(record)
+        number = self._timed_in(key)
         if number is None:
             kept = [name for name in TIMED if (self._folder.trial(key) / name).exists()]
             if kept:
                 raise TrialError(
                     f"{self._folder.trial(key)}: {kept[0]} lies there, and no session says that it timed it"
+                    " (delete its trial.json, and fc-eval runs resume RUN grades it again)"
                 )
         else:
             summaries = self._of(number)
@@ -119,9 +130,9 @@ class _TaskFiles:
         untimed = Ending("invalid_measurement", "the patch passed its tests and was not timed: run it again")
         return _ended(record, with_budget(untimed, facts), record.session, {})
 
-    def _timed_in(self, record: TrialRecord) -> int | None:
+    def _timed_in(self, key: TrialKey) -> int | None:
         """The session whose launches lie beside a trial: the last one that timed its arm."""
-        arm = agent_arm(TrialKey.of(record).label)
+        arm = agent_arm(key.label)
         return max((number for number, session in self._sessions.items() if arm in session.agents), default=None)
 
     def _compared(self, key: TrialKey, summaries: Summaries) -> Ending:
@@ -136,8 +147,8 @@ class _TaskFiles:
         if number is None:
             return {}
         if number not in self._summaries:
-            records = [record for record in self._records if self._timed_in(record) == number]
-            self._summaries[number] = _summaries(self._folder, self._sessions[number], records)
+            keys = [key for key in self._keys if self._timed_in(key) == number]
+            self._summaries[number] = _summaries(self._folder, self._sessions[number], keys)
         return self._summaries[number]
 
     def changed_sessions(self) -> list[tuple[Path, SessionRecord]]:
@@ -151,17 +162,17 @@ class _TaskFiles:
         return found
 
 
-def _summaries(folder: RunFolder, session: SessionRecord, records: Sequence[TrialRecord]) -> Summaries:
-    """Summarise a session's launches: the shared arms' and those of the trials (`records`) that were timed in it."""
+def _summaries(folder: RunFolder, session: SessionRecord, keys: Sequence[TrialKey]) -> Summaries:
+    """Summarise a session's launches: the shared arms' and those of the trials (`keys`) that were timed in it."""
     where = folder.session(session.task_id, session.session)
     launches: list[Measurement] = list(read_measurements(where / "measurements.jsonl"))
-    for key in map(TrialKey.of, records):
+    for key in keys:
         if not (folder.trial(key) / "measurements.jsonl").is_file():
             raise TrialError(f"{folder.trial(key)}: measurements.jsonl is missing")
         launches += read_measurements(folder.trial(key) / "measurements.jsonl")
     if BASE not in {launch.arm for launch in launches}:
         raise TrialError(f"{where}: measurements.jsonl lacks {BASE}")
-    _refuse_gaps(folder, session, launches, {agent_arm(TrialKey.of(record).label) for record in records})
+    _refuse_gaps(folder, session, launches, {agent_arm(key.label) for key in keys})
     return summarise(launches, seed=session.seed, arms=(*SHARED_ARMS, *session.agents))
 
 

@@ -16,13 +16,15 @@ from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
 from datasmith.tasks.drafts import alone
-from datasmith.workloads.base import Measurement
+from datasmith.workloads.base import Measurement, agent_arm
 
 Record = TypeVar("Record", bound=BaseModel)
 ARMS = "_arms"
 """Beside the agents' folders: the measurements that all agents of a task share. No agent's name starts with `_`."""
 FIRST_RUN = "fc-eval run begins one (example: fc-eval run -d work/dataset/tasks -a nop)"
 """Where runs come from, for who has none."""
+TIMED = ("measurements.jsonl", "outputs.json")
+"""Files that lie beside a trial only where a session has timed it."""
 _MEASUREMENT = TypeAdapter(Measurement)
 _ADVICE = {
     "trial.json": " (delete it, and fc-eval runs resume RUN makes it anew)",
@@ -69,6 +71,28 @@ class RunFolder:
     def session(self, task_id: str, number: int) -> Path:
         """The folder of one measurement session of a task."""
         return self.root / "trials" / task_id / ARMS / str(number)
+
+    def timed(self, key: TrialKey, number: int) -> Path:
+        """Where a session keeps what it timed of a trial until `put_in_place`."""
+        return self.session(key.task_id, number) / key.label
+
+    def put_in_place(self, trials: Sequence[TrialKey]) -> None:
+        """Move what sessions timed of these trials to them: all that is done after session.json was written.
+
+        Who goes on does it for who was stopped in between. What lies beside a trial without an end is deleted where no
+        session says that it timed it.
+
+        Raises:
+            TrialError: a session cannot be read, or a file cannot be moved.
+        """
+        sessions = {task_id: self.sessions(task_id) for task_id in {key.task_id for key in trials}}
+        for key in trials:
+            ours = [n for n, session in sessions[key.task_id].items() if agent_arm(key.label) in session.agents]
+            for name in TIMED:
+                for number in ours:
+                    _move(self.timed(key, number) / name, self.trial(key) / name)
+                if not ours and not self.is_complete(key):
+                    (self.trial(key) / name).unlink(missing_ok=True)
 
     def task_facts(self, task_id: str) -> Path:
         """task.json, beside the task's sessions."""
@@ -248,6 +272,19 @@ def write_bytes(path: Path, data: bytes) -> None:
         draft.replace(path)
     except OSError as error:
         raise TrialError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move a file; the folder that it leaves goes with the last one. Nothing where it was moved before."""
+    if not source.is_file():
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.replace(target)
+        if not any(source.parent.iterdir()):
+            source.parent.rmdir()
+    except OSError as error:
+        raise TrialError(f"cannot write {target}: {error.strerror}") from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -16,8 +16,9 @@ from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.grading import Graded, Grader, Submission
 from datasmith.evaluation.images import sealed_image
-from datasmith.evaluation.outcome import AgentFacts, Ending, with_budget
+from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Ending, with_budget
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
+from datasmith.evaluation.regrade import TaskFiles
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, write_record, write_text
 from datasmith.evaluation.suite import show_suite
 from datasmith.executors.cores import CoreSet
@@ -101,9 +102,8 @@ class TaskRun:
 
     def run(self) -> None:
         """Solve, grade, measure, write; an outage is tried again once and then recorded as `infra_error`."""
-        config = self._around.config
-        everything = keys([self._task.task_id], config.labels, config.n_attempts)
-        pending = [key for key in everything if not self._folder.is_complete(key)]
+        pending = [key for key in self._everything() if not self._folder.is_complete(key)]
+        self._folder.put_in_place(pending)
         for tries_left in reversed(range(TRIES)):
             pending = [key for key in pending if self._may_begin(key)]
             if not pending:
@@ -124,6 +124,10 @@ class TaskRun:
             if pending:
                 first = graded.endings[pending[0]]
                 self._say(f"again, after: {first.reason or first.outcome}")
+
+    def _everything(self) -> tuple[TrialKey, ...]:
+        config = self._around.config
+        return keys([self._task.task_id], config.labels, config.n_attempts)
 
     def _may_begin(self, key: TrialKey) -> bool:
         """False where the agent's work has not begun, and there is no money for it."""
@@ -193,6 +197,8 @@ class TaskRun:
             return worker.solve(self._task, container, timeout_s=around.config.timeout_s)
 
     def _complete(self, done: list[TrialKey], graded: Graded) -> None:
+        ended = [key for key in self._everything() if key in done or self._folder.read_trial(key)]
+        files = TaskFiles(self._folder, self._task.task_id, ended)
         for key in done:
             facts = self._folder.read_facts(key)
             ending = with_budget(graded.endings[key], facts)
@@ -210,9 +216,18 @@ class TaskRun:
                 ratios=ratios,
                 score=graded.score(key),
             )
+            record = record if graded.session else files.trial(record)
             self._write(self._folder.trial(key) / "trial.json", record)
             self._around.observer.ended(record)
+        if graded.session:
+            self._compare_earlier(files)
         self._around.observer.complete(len(done))
+
+    def _compare_earlier(self, files: TaskFiles) -> None:
+        """Give those that failed where no session had an expert to compare with the one that there is now."""
+        for record in filter(None, map(self._folder.read_trial, self._everything())):
+            if record.session is None and record.outcome not in EXCLUDED:
+                self._write(self._folder.trial(TrialKey.of(record)) / "trial.json", files.trial(record))
 
     def _write(self, path: Path, record: BaseModel) -> None:
         self._around.stop.check()

@@ -1,19 +1,26 @@
 """A task's trials where the place to work in is gone: nothing is an answer, and nothing is lost."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+import pytest
+
 from datasmith.docker.engine import ContainerEngine, ImageRef
 from datasmith.errors import EngineUnavailable
 from datasmith.evaluation.budget import CostLimit
-from datasmith.evaluation.outcome import AgentFacts
-from datasmith.evaluation.records import RunLock, TrialRecord
+from datasmith.evaluation.grading import Graded, Submission
+from datasmith.evaluation.outcome import AgentFacts, Ending
+from datasmith.evaluation.records import RunLock, SessionRecord, TaskFacts, TrialRecord
+from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record, write_text
 from datasmith.evaluation.trial import StopToken, Surroundings, TaskRun
 from datasmith.settings import Settings
-from tests.unit.evaluation.sample_run import config_of
+from datasmith.workloads.base import agent_arm
+from tests.unit.evaluation.sample_run import SampleRun, config_of
 from tests.unit.tasks.samples import sample_task
+from tests.unit.workloads.simulated import IMAGE
 
 TASK = sample_task(certificate=None)
 WORKED, NOT_BEGUN = (TrialKey(TASK.task_id, f"command-{name}", 1) for name in ("worked", "waits"))
@@ -43,6 +50,121 @@ class Seen:
 
     def ended(self, trial: TrialRecord) -> None:
         self.ends.append(trial)
+
+
+class Ready:
+    """An engine that has the image; nothing is started in it."""
+
+    name = "ready"
+
+    def inspect(self, digest: str) -> ImageRef | None:
+        return IMAGE
+
+
+SPEEDS = {"bench.time_calc": 2.0}
+NOTHING = Ending("no_patch", "nothing was changed")
+NOISE = Ending("invalid_measurement", "noise")
+
+
+def timed(run: SampleRun, key: TrialKey) -> SessionRecord:
+    """One session, in which the trial was timed; what stands beside the trial is that of a run."""
+    session = run.session(key.task_id, SPEEDS).model_copy(update={"agents": (agent_arm(key.label),)})
+    write_record(run.folder.session(key.task_id, 1) / "session.json", session)
+    write_record(run.folder.task_facts(key.task_id), TaskFacts.of(TASK))
+    run.trial(session, key.agent, "measured", SPEEDS)
+    regrade_run(run.folder)
+    return session
+
+
+def handed_in(folder: RunFolder, key: TrialKey) -> None:
+    """The agent's work is over, and it has changed nothing."""
+    write_text(folder.trial(key) / "patch.diff", "")
+    write_record(folder.trial(key) / "trajectory.json", AgentFacts(wall_s=3.0))
+
+
+def gone_on(run: SampleRun, monkeypatch: pytest.MonkeyPatch, grade: Callable[[Sequence[Submission]], Graded]) -> None:
+    """The task's run with a grader that finds this, whatever it is given."""
+
+    class Scripted:
+        def __init__(self, *_given: object, **_named: object) -> None:
+            self.grade = grade
+
+    monkeypatch.setattr("datasmith.evaluation.trial.Grader", Scripted)
+    around = Surroundings(
+        folder=run.folder,
+        config=run.config,
+        agents={},
+        engine=cast("ContainerEngine", Ready()),
+        settings=Settings(data_dir=run.folder.root),
+        observer=Seen(),
+        stop=StopToken(),
+        cost=CostLimit(None, run.folder, ()),
+    )
+    TaskRun(around, TASK, run.folder.root, (0,)).run()
+
+
+def test_a_failure_beside_a_failed_measurement_has_the_last_session_with_an_expert(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Policies score it against that expert, and a regrade of the run changes nothing."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked", "waits"])
+    timed(run, WORKED)
+    handed_in(run.folder, NOT_BEGUN)
+    gone_on(run, monkeypatch, lambda given: Graded(None, {each.key: NOTHING for each in given}))
+    record = run.folder.read_trial(NOT_BEGUN)
+    assert record is not None
+    assert (record.outcome, record.session) == ("no_patch", 1)
+    assert regrade_run(run.folder) == ()
+
+
+def test_a_failure_before_the_first_session_has_the_one_that_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was complete when another agent's trial was tried again, and that was measured."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked", "waits"])
+    handed_in(run.folder, NOT_BEGUN)
+    write_record(run.folder.trial(WORKED) / "trajectory.json", AgentFacts(wall_s=3.0, failure="x"))
+    write_text(run.folder.trial(WORKED) / "patch.diff", "")
+    away = {WORKED: Ending("infra_error", "outage"), NOT_BEGUN: NOTHING}
+    gone_on(run, monkeypatch, lambda given: Graded(None, {each.key: away[each.key] for each in given}))
+    before = run.folder.read_trial(NOT_BEGUN)
+    assert before is not None
+    assert before.session is None
+
+    def measured(given: Sequence[Submission]) -> Graded:
+        session = run.session(TASK.task_id, SPEEDS)
+        return Graded(session, {each.key: Ending("agent_error", "x") for each in given})
+
+    gone_on(run, monkeypatch, measured)
+    after = run.folder.read_trial(NOT_BEGUN)
+    assert after == before.model_copy(update={"session": 1})
+    assert regrade_run(run.folder) == ()
+
+
+def test_what_a_session_has_timed_stands_where_a_later_try_measures_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run was stopped between session.json and trial.json; grading again from the files gives the same."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked"])
+    timed(run, WORKED)
+    before = run.folder.read_trial(WORKED)
+    (run.folder.trial(WORKED) / "trial.json").unlink()
+    gone_on(run, monkeypatch, lambda given: Graded(None, {each.key: NOISE for each in given}))
+    assert run.folder.read_trial(WORKED) == before
+    assert regrade_run(run.folder) == ()
+
+
+def test_leftovers_of_no_session_are_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Launches beside a trial without an end, of a session that was not written: they say nothing of it."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked"])
+    timed(run, WORKED)
+    (run.folder.session(TASK.task_id, 1) / "session.json").unlink()
+    (run.folder.trial(WORKED) / "trial.json").unlink()
+    gone_on(run, monkeypatch, lambda given: Graded(None, {each.key: NOISE for each in given}))
+    record = run.folder.read_trial(WORKED)
+    assert record is not None
+    assert (record.outcome, record.reason, record.session) == ("invalid_measurement", "noise", None)
+    assert regrade_run(run.folder) == ()
 
 
 def test_an_engine_that_is_gone_is_an_outage_of_each_trial(tmp_path: Path) -> None:

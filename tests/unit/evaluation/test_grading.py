@@ -1,0 +1,90 @@
+"""What a session has timed lies beside its trials where session.json says so, and nowhere else."""
+
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from datasmith.docker.engine import ContainerEngine, Limits
+from datasmith.evaluation.grading import Grader, Submission
+from datasmith.evaluation.outcome import AgentFacts
+from datasmith.evaluation.regrade import regrade_run
+from datasmith.evaluation.run_folder import TIMED, RunFolder, TrialKey, read_measurements
+from datasmith.evaluation.trial import Stopped
+from datasmith.tasks.certificate import Cost
+from datasmith.workloads.base import CONTROL, EXPERT, agent_arm
+from datasmith.workloads.measure import Measured
+from tests.unit.evaluation.sample_run import SampleRun, launches, summary
+from tests.unit.evaluation.test_trial import SPEEDS, TASK, WORKED, Ready, timed
+from tests.unit.workloads.simulated import IMAGE
+
+
+def stored(run: SampleRun, key: TrialKey) -> None:
+    """A second session of the trial is written, in which it is as fast as base."""
+    arms = {arm: launches(arm, dict.fromkeys(SPEEDS, 1.0), run.rng) for arm in (CONTROL, EXPERT, agent_arm(key.label))}
+    measured = Measured(
+        tuple(launch for mine in (run.base, *arms.values()) for launch in mine),
+        {arm: summary(arm, run.base, mine) for arm, mine in arms.items()},
+        Cost(launches=4 * len(run.base), wall_s=1.0, cpu_s=1.0, timed_s=1.0),
+        {agent_arm(key.label): ()},
+    )
+    grader = Grader(
+        cast("ContainerEngine", Ready()),
+        IMAGE,
+        TASK,
+        folder=run.folder,
+        config=run.config,
+        limits=Limits(),
+        say=lambda *_said: None,
+        check=lambda: None,
+    )
+    grader._store(measured, [Submission(key, AgentFacts(wall_s=1.0), "")])
+
+
+def beside(folder: RunFolder) -> dict[str, bytes]:
+    return {name: (folder.trial(WORKED) / name).read_bytes() for name in TIMED}
+
+
+def test_a_session_that_was_not_written_leaves_what_an_earlier_one_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped at session.json, whose launches would else be taken for those of the first session."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked"])
+    timed(run, WORKED)
+    before = beside(run.folder)
+
+    def stops(path: Path, record: object) -> None:
+        if path.name == "session.json":
+            raise Stopped
+
+    monkeypatch.setattr("datasmith.evaluation.grading.write_record", stops)
+    with pytest.raises(Stopped):
+        stored(run, WORKED)
+    run.folder.put_in_place([WORKED])
+    assert beside(run.folder) == before
+    assert (run.folder.next_session(TASK.task_id), list(run.folder.sessions(TASK.task_id))) == (3, [1])
+    assert regrade_run(run.folder) == ()
+
+
+def test_a_session_that_was_written_is_put_in_place_by_who_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped after session.json: launches and outputs come to the trial, and nothing of it stays with the session."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked"])
+    timed(run, WORKED)
+    before = beside(run.folder)
+
+    def stops(_folder: RunFolder, _trials: object) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patched, pytest.raises(Stopped):
+        patched.setattr(RunFolder, "put_in_place", stops)
+        stored(run, WORKED)
+    assert beside(run.folder) == before
+    run.folder.put_in_place([WORKED])
+    assert {launch.arm for launch in read_measurements(run.folder.trial(WORKED) / "measurements.jsonl")} == {
+        agent_arm(WORKED.label)
+    }
+    assert [name for name, data in beside(run.folder).items() if data == before[name]] == []
+    found = sorted(path.name for path in run.folder.session(TASK.task_id, 2).iterdir())
+    assert found == ["measurements.jsonl", "session.json"]
