@@ -92,7 +92,7 @@ def _a_run_stops_for_its_cost(home: Path, capsys: pytest.CaptureFixture[str]) ->
     assert (state["cost_usd"], state["cost_unknown"]) == (2.5, 1)
     code, _, err = said(capsys, "runs", "resume", "paid", "--json")
     assert code == BudgetSpent.exit_code
-    assert "warning: --max-cost 2 holds, as it was last given for this run\n" in err and "; 1 were not begun" in err
+    assert "warning: --max-cost 2 holds, as it was last given for this run (" in err and "; 1 were not begun" in err
     code, _, err = said(capsys, *words, "--n-attempts", "2")
     assert code == 2 and "n_attempts: 1 -> 2" in err
     code, out, err = said(capsys, "runs", "resume", "paid", "--max-cost", "9", "--json")

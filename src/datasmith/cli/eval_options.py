@@ -51,6 +51,9 @@ MaxCostOption = Annotated[
         help="Begin no trial once those whose cost is known have cost so many dollars.",
     ),
 ]
+NoMaxCostOption = Annotated[
+    bool, typer.Option("--no-max-cost", help="Without the --max-cost that was last given for this run.")
+]
 RUNS = Path("runs")
 
 

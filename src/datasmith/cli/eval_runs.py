@@ -11,6 +11,7 @@ from datasmith.cli.eval_options import (
     AtOnceOption,
     ExecutorOption,
     MaxCostOption,
+    NoMaxCostOption,
     PolicyOption,
     RegistryOption,
     RunArgument,
@@ -19,6 +20,7 @@ from datasmith.cli.eval_options import (
     policy_of,
 )
 from datasmith.cli.options import Json
+from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -94,6 +96,7 @@ def resume(
     n_concurrent: AtOnceOption = None,
     executor: ExecutorOption = "local",
     max_cost: MaxCostOption = None,
+    no_max_cost: NoMaxCostOption = False,
     policy: PolicyOption = "floor",
     registry: RegistryOption = REGISTRY,
     dataset: Annotated[str, typer.Option("--dataset", "-d", help="Where its tasks are now, if elsewhere.")] = "",
@@ -101,7 +104,7 @@ def resume(
 ) -> None:
     """Go on with a run as it was configured: what is complete stays, what is pending is done.
 
-    Without --max-cost the limit that was last given stays.
+    Without --max-cost the limit that was last given stays; --no-max-cost takes it away.
     """
     from dataclasses import replace
 
@@ -110,6 +113,8 @@ def resume(
     from datasmith.evaluation.run_folder import open_run
     from datasmith.settings import load_settings
 
+    if no_max_cost and max_cost is not None:
+        raise ConfigError("--no-max-cost: --max-cost is given, too (example: --no-max-cost)")
     folder = open_run(runs_dir, run)
     request = request_of(folder)
     settings = load_settings(engine=request.engine)
@@ -118,6 +123,7 @@ def resume(
         n_concurrent=n_concurrent,
         executor=executor,
         max_cost_usd=max_cost,
+        keeps_limit=not no_max_cost,
         registry=registry,
         tasks_at=dataset,
     )

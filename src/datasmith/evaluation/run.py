@@ -153,7 +153,7 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     with folder.alone():
         _start(folder, config, dataset, this_machine() if request.executor == "local" else None, request.directory)
         request = _limited(request, folder, observer.note)
-        check_cost(request.max_cost_usd, agents)
+        check_cost(request.max_cost_usd, agents, f"; without a limit: fc-eval runs resume {folder.root} --no-max-cost")
         unbegun = _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents))
     return RunEnd(folder, unbegun)
 
@@ -162,7 +162,7 @@ def _limited(request: RunRequest, folder: RunFolder, note: Callable[[str], None]
     """The request with the limit of its cost that holds, which the folder keeps for who goes on later."""
     kept = folder.read_limit().max_cost_usd
     if request.keeps_limit and request.max_cost_usd is None and kept is not None:
-        note(f"--max-cost {kept:g} holds, as it was last given for this run")
+        note(f"--max-cost {kept:g} holds, as it was last given for this run (--no-max-cost takes it away)")
         return replace(request, max_cost_usd=kept)
     if kept != request.max_cost_usd:
         write_record(folder.root / "limit.json", RunLimit(max_cost_usd=request.max_cost_usd))
@@ -200,13 +200,16 @@ class _Work:
         )
 
 
-def check_cost(limit_usd: float | None, agents: Iterable[Agent]) -> None:
-    """Raises ConfigError where --max-cost cannot be kept, since nobody says what an agent's model costs."""
+def check_cost(limit_usd: float | None, agents: Iterable[Agent], kept: str = "") -> None:
+    """Raises ConfigError where --max-cost cannot be kept, since nobody says what an agent's model costs.
+
+    `kept`: what else helps where the limit was given for the run before.
+    """
     for agent in agents if limit_usd else ():
         if isinstance(agent, Priced) and not agent.tells_cost:
             raise ConfigError(
                 f"--max-cost {limit_usd:g}: nobody says what {agent.name} costs (example: FC_PRICES=prices.json, which "
-                'holds {"its-model": {"input": 1.25, "output": 10}})'
+                f'holds {{"its-model": {{"input": 1.25, "output": 10}}}}{kept})'
             )
 
 

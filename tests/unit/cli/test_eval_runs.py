@@ -9,6 +9,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.outcome import AgentFacts
+from datasmith.evaluation.run import RunRequest
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
 from tests.unit.evaluation.sample_run import sample_run
 
@@ -75,6 +76,20 @@ def test_what_an_outage_of_the_model_ended_is_pending(runs: Path, capsys: pytest
     _, out, _ = said(capsys, "runs", "status", "a", "--runs-dir", str(runs), "--json")
     found = json.loads(out)
     assert (found["counts"]["pending"], "to be graded" in found["counts"], found["cost_usd"]) == (1, False, 0.5)
+
+
+def test_a_limit_that_was_given_can_be_taken_away(
+    runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By a word of its own: without it the limit stays, and beside another limit it is refused."""
+    asked = list[RunRequest]()
+    monkeypatch.setattr("datasmith.cli.eval_run.carry_out", lambda request, *_rest: asked.append(request))
+    words = ("runs", "resume", "a", "--runs-dir", str(runs))
+    assert said(capsys, *words)[0] == said(capsys, *words, "--no-max-cost")[0] == 0
+    assert [(request.keeps_limit, request.max_cost_usd) for request in asked] == [(True, None), (False, None)]
+    code, _, err = said(capsys, *words, "--no-max-cost", "--max-cost", "4")
+    assert (code, len(asked)) == (ConfigError.exit_code, 2)
+    assert "--no-max-cost: --max-cost is given, too (example: --no-max-cost)" in err
 
 
 @pytest.mark.parametrize(

@@ -94,3 +94,5 @@ def test_a_limit_that_nobody_can_keep_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"--max-cost 2: nobody says what mute costs \(example: FC_PRICES=") as caught:
         check_cost(2.0, [Mute(tells_cost=True), Mute(tells_cost=False)])
     assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigError, match=r"FC_PRICES=.*; without: --no-max-cost\)$"):
+        check_cost(2.0, [Mute(tells_cost=False)], "; without: --no-max-cost")

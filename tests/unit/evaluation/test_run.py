@@ -164,7 +164,8 @@ def test_who_goes_on_keeps_the_limit_of_the_cost(tmp_path: Path) -> None:
     assert holds(replace(again, max_cost_usd=2.0)) == holds(again) == 2.0
     assert holds(replace(again, max_cost_usd=9.0)) == holds(again) == 9.0
     assert holds(replace(again, keeps_limit=False)) is holds(again) is None
-    assert notes == [f"--max-cost {limit} holds, as it was last given for this run" for limit in (2, 9)]
+    said = "--max-cost {} holds, as it was last given for this run (--no-max-cost takes it away)"
+    assert notes == [said.format(limit) for limit in (2, 9)]
 
 
 def test_who_measures_waits_for_a_core(tmp_path: Path) -> None:
