@@ -129,7 +129,7 @@ def compare(
 
 def _left_out(found: "Sequence[Comparison]") -> str:
     unlike = {task for each in found for task in each.unlike}
-    return f", and {len(unlike)} whose files are not the same in both" if unlike else ""
+    return f", and {len(unlike)} whose files or measured workloads are not the same in both" if unlike else ""
 
 
 def _side(runs_dir: Path, text: str) -> "tuple[RunFolder, str]":

@@ -101,7 +101,8 @@ def _notes(found: Findings) -> list[str]:
 
 def _mixed(unlike: Sequence[str], differing: Sequence[str]) -> list[str]:
     """What has to be known where runs are not of the same tasks, or not configured alike."""
-    lines = [f"left out: {len(unlike)} tasks whose files are not the same in all runs: {named(unlike)}"]
+    what = "tasks whose files or measured workloads are not the same in all runs"
+    lines = [f"left out: {len(unlike)} {what}: {named(unlike)}"]
     told = [f"warning: the runs are configured differently: {'; '.join(differing)}"]
     return [*(lines if unlike else []), *(told if differing else [])]
 

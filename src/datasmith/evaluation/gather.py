@@ -21,6 +21,7 @@ ALIKE = (
     "benchmark_timeout_s",
     "precise",
     "max_rounds",
+    "select",
     "engine",
 )
 """Settings of a run that are told where they differ between runs: agents had other limits, or were timed otherwise."""
@@ -31,8 +32,8 @@ class Gathered:
     """The runs' trials on one board; `entries` is what each configuration was started with.
 
     names: what each run is called. facts: of each task that has a trial, where a run knows them. machines: where a
-    configuration was measured on a task. unlike: tasks that are left out, as their files are not the same in all runs.
-    differing: settings that are not the same in all runs, with their values.
+    configuration was measured on a task. unlike: tasks that are left out, as their files or the workloads that were
+    measured are not the same in all runs. differing: settings that are not the same in all runs, with their values.
     """
 
     runs: tuple[RunRecord, ...]
@@ -61,7 +62,7 @@ def gather(
     """Read run folders; `apart` makes the same agent of two runs two configurations.
 
     `only` names, for each folder, the agents that are looked at. A task whose files differ between runs is two tasks
-    with one name: it is left out.
+    with one name: it is left out. So is one of which they measured other workloads: their means are of other things.
 
     Raises:
         ConfigError: a folder is given twice, or there is no run.json.
@@ -70,7 +71,7 @@ def gather(
     runs = tuple(_run(folder) for folder in folders)
     names = _run_names(folders, runs)
     called = _configurations(runs, names, apart)
-    unlike = _unlike(folders)
+    unlike = _unlike(folders) | _measured_unlike(folders, runs)
     trials: list[Scored] = []
     used: dict[str, AgentEntry] = {}
     facts: dict[str, TaskFacts] = {}
@@ -133,6 +134,27 @@ def _unlike(folders: Sequence[RunFolder]) -> set[str]:
         for task, digest in folder.read_lock().tasks.items():
             digests.setdefault(task, set()).add(digest)
     return {task for task, found in digests.items() if len(found) > 1}
+
+
+def _measured_unlike(folders: Sequence[RunFolder], runs: Sequence[RunRecord]) -> set[str]:
+    """Tasks of which two runs measured other workloads; only those that chose among them can."""
+    if all(run.config.select == "all" for run in runs):
+        return set()
+    measured: dict[str, set[frozenset[str]]] = {}
+    for folder, run in zip(folders, runs, strict=True):
+        for task in run.config.task_ids:
+            names = _measured(folder, task)
+            if names:
+                measured.setdefault(task, set()).add(names)
+    return {task for task, found in measured.items() if len(found) > 1}
+
+
+def _measured(folder: RunFolder, task: str) -> frozenset[str]:
+    """The workloads of all sessions of a task: those that were selected, else all that the task has."""
+    facts = read_record(folder.task_facts(task), TaskFacts)
+    whole = facts.workloads if facts else ()
+    sessions = folder.sessions(task).values()
+    return frozenset(name for each in sessions for name in (each.selection.selected if each.selection else whole))
 
 
 def _differing(runs: Sequence[RunRecord]) -> tuple[str, ...]:

@@ -92,12 +92,15 @@ def test_what_the_runs_do_not_share_is_told(capsys: pytest.CaptureFixture[str], 
         code, out, _ = said(capsys, command, *names)
         assert code == 0
         assert f"warning: {machines}\n" in out
-        assert "left out: 1 tasks whose files are not the same in all runs: acme_fast_2\n" in out
+        assert "left out: 1 tasks whose files or measured workloads are not the same in all runs: acme_fast_2\n" in out
         assert "warning: the runs are configured differently: timeout_s 3600.0 and 60.0\n" in out
     configured(two, {"acme_fast_1": "sha256:other", "acme_fast_2": "sha256:other"})
     code, _, err = said(capsys, "compare", *names)
     assert code == TrialError.exit_code
-    assert "no task that both were scored at, and 2 whose files are not the same in both: nothing" in err
+    assert (
+        "no task that both were scored at, and 2 whose files or measured workloads are not the same in both: nothing"
+        in err
+    )
 
 
 def test_a_comparison(capsys: pytest.CaptureFixture[str], runs: Path) -> None:

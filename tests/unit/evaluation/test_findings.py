@@ -20,7 +20,7 @@ from datasmith.evaluation.findings_json import comparison_as_json, findings_as_j
 from datasmith.evaluation.gather import gather
 from datasmith.evaluation.intervals import RoundRatios
 from datasmith.evaluation.outside import Cutoffs, read_stars
-from datasmith.evaluation.records import RunLock, TaskFacts, TrialRecord
+from datasmith.evaluation.records import RunLock, SelectionRecord, TaskFacts, TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
 from datasmith.evaluation.task_difference import task_difference
 from datasmith.tasks.certificate import Machine
@@ -233,6 +233,31 @@ def test_a_task_whose_files_differ_is_not_one_task(tmp_path: Path) -> None:
     assert (as_json["left_out"], as_json["differing"]) == ([TASKS[1]], list(told))
     gathered = gather([first, second], "floor")
     assert (gathered.board.tasks, gathered.unlike, gathered.differing) == ((TASKS[0],), (TASKS[1],), told)
+
+
+def selected(folder: RunFolder, number: int, names: list[str]) -> None:
+    """The session of a task measured these workloads only."""
+    session = folder.read_session(TASKS[number], 1)
+    assert session is not None
+    others = {name: "not selected (not impacted)" for name in NAMES if name not in names}
+    chosen = SelectionRecord(selected=dict.fromkeys(names, "touched"), not_selected=others, coverage_s=1.0)
+    write_record(folder.session(TASKS[number], 1) / "session.json", session.model_copy(update={"selection": chosen}))
+
+
+def test_other_workloads_of_a_task_are_not_pooled(tmp_path: Path) -> None:
+    """One run measured all of them, another what patches can touch: that is the same of a task only where it is all."""
+    first, second, third = (run_of(tmp_path / name, {"gpt-5": 1.2}, [0, 1, 2]) for name in ("one", "two", "three"))
+    for folder in (second, third):
+        configured(folder, {}, select="impacted")
+        selected(folder, 0, NAMES)
+        selected(folder, 1, NAMES[:2])
+        selected(folder, 2, NAMES[:1])
+    selected(third, 2, NAMES[1:])
+    told = ('select "all" and "impacted"',)
+    gathered = gather([first, second], "floor")
+    assert (gathered.board.tasks, gathered.unlike, gathered.differing) == ((TASKS[0],), tuple(TASKS[1:3]), told)
+    (found,) = compare_sides((second, ""), (third, ""), "floor")
+    assert ([task.task_id for task in found.tasks], found.unlike, found.differing) == (TASKS[:2], (TASKS[2],), ())
 
 
 def moved(folder: RunFolder, number: int, machine: Machine) -> None:
