@@ -20,8 +20,6 @@ from datasmith.workloads.instructions import FLOOR, Counted, Counter, counted, c
 from datasmith.workloads.summary import LEAST_FLOOR
 from datasmith.workloads.task_arm import scored_workloads, task_arm
 
-Say = Callable[[str, int, int | None], None]
-
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
@@ -51,7 +49,7 @@ class Confirmer:
     engine: ContainerEngine
     settings: Settings
     core: int
-    say: Say
+    say: Callable[[str, int, int | None], None]
 
     def confirm(self, task: Task, folder: Path, *, log: Path, everything: bool) -> Confirmed:
         """Look at the workloads that a task's certificate calls changed (with `everything`: at all that it timed).
@@ -68,13 +66,11 @@ class Confirmer:
             workloads: list[Workload] = []
             for name, patch in {BASE: "", EXPERT: task.expert_patch}.items():
                 self.say(f"prepare {name}", 0, None)
-                writable = task_arm(self.engine, image, task, patch=patch, suite=task.suite_patch, limits=limits)
-                with ExitStack() as unprepared:
-                    unprepared.callback(writable.stop)
-                    found = workloads or scored_workloads(task, writable)
-                    workloads = [workload for workload in found if workload.id in timed]
-                    arms[name] = stack.enter_context(prepare(writable, workloads, task.benchmark_dir))
-                    unprepared.pop_all()
+                arm = task_arm(self.engine, image, task, patch=patch, suite=task.suite_patch, limits=limits)
+                writable = stack.enter_context(arm)
+                found = workloads or scored_workloads(task, writable)
+                workloads = [workload for workload in found if workload.id in timed]
+                arms[name] = stack.enter_context(prepare(writable, workloads, task.benchmark_dir))
             return self._seen(task, arms, workloads, timed)
 
     def _seen(

@@ -1,6 +1,6 @@
 """The trials of a run folder, each with its score under a failure policy and the rounds behind that score."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from datasmith.errors import TrialError
@@ -82,15 +82,15 @@ def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attemp
     key = TrialKey.of(record)
     arms = {pair.workload: agent_arm(key.label) if _is_own(record, pair) else None for pair in valid_pairs(pairs)}
     launches = [*read_measurements(folder.session(record.task_id, session.session) / "measurements.jsonl")]
-    launches += read_measurements(folder.trial(key) / "measurements.jsonl") if any(arms.values()) else ()
+    own = {name for name, arm in arms.items() if arm}
+    launches += read_measurements(folder.trial(key) / "measurements.jsonl") if own else ()
     times = arm_times(launches)
     needed = [(name, each) for name, arm in arms.items() for each in (BASE, EXPERT, arm) if each]
     lost = [f"{name} in {each}" for name, each in needed if name not in times.get(each, {})]
     if lost:
         where = f"{folder.trial(key)} and session {session.session}"
         raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {named(lost)}")
-    fresh = _fresh(record, launches) if any(arms.values()) else {}
-    return round_ratios(times, arms, {name: ratios for name, ratios in fresh.items() if arms.get(name)})
+    return round_ratios(times, arms, _fresh(record, launches, own))
 
 
 def _is_own(record: TrialRecord, pair: ValidPair) -> bool:
@@ -98,8 +98,9 @@ def _is_own(record: TrialRecord, pair: ValidPair) -> bool:
     return record.outcome == "measured" or pair.agent < 1.0
 
 
-def _fresh(record: TrialRecord, launches: Sequence[Measurement]) -> dict[str, list[float]]:
-    """The ln ratios on other inputs, of the workloads in which they are the ones that count."""
-    rows = [row for row in record.ratios.workloads if row.repeated is not None] if record.ratios else []
+def _fresh(record: TrialRecord, launches: Sequence[Measurement], own: Set[str]) -> dict[str, list[float]]:
+    """The ln ratios on other inputs, of those of the agent's own workloads in which they are the ones that count."""
+    found = record.ratios.workloads if record.ratios else ()
+    rows = [row for row in found if row.repeated is not None and row.workload in own]
     arm = record.ratios.arm if record.ratios else ""
     return {row.workload: proven_ratios([one for one in launches if one.workload == row.workload], arm) for row in rows}

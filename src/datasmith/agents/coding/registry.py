@@ -59,6 +59,6 @@ def load_agent(address: str, options: AgentOptions) -> Agent:
 
 def _where(error: BaseException) -> str:
     """The innermost line of somebody else's file that it came from, as ` (FILE, line N)`; empty where there is none."""
-    frames = [one for one in extract_tb(error.__traceback__) if one.filename != __file__ and one.filename[0] != "<"]
-    frames = [one for one in frames if one.filename != importlib.__file__]
+    ours = (__file__, importlib.__file__)
+    frames = [one for one in extract_tb(error.__traceback__) if one.filename not in ours and one.filename[0] != "<"]
     return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
