@@ -1,7 +1,7 @@
 """Work for executors, some of which run it in other processes: what it sees is left in files."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,10 +15,11 @@ from datasmith.errors import RateLimited
 
 @dataclass(frozen=True)
 class Job:
-    """A number, and the directory for its files."""
+    """A number, the directory for its files, and how many have to be under way at once before `counted` ends."""
 
     number: int
     place: Path
+    at_once: int = 1
 
     @contextmanager
     def under_way(self) -> Iterator[int]:
@@ -33,6 +34,14 @@ class Job:
             mine.rename(self.place / f"{self.number}.off")
 
 
+def until(met: Callable[[], bool]) -> None:
+    """Wait for it, for no more than a minute."""
+    deadline = time.monotonic() + 60
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
 async def backwards(job: Job) -> int:
     """The square; the first jobs take longest."""
     await anyio.sleep((8 - job.number) / 100)
@@ -40,8 +49,11 @@ async def backwards(job: Job) -> int:
 
 
 async def counted(job: Job) -> None:
-    """Under way until others had time to be seen."""
+    """Under way until as many as are expected have been seen at once, however long they take to start."""
     with job.under_way():
+        await to_thread.run_sync(
+            until, lambda: max(int(file.read_text() or 0) for file in job.place.glob("*.seen")) >= job.at_once
+        )
         await anyio.sleep(0.05)
 
 
@@ -67,15 +79,8 @@ async def broken(job: Job) -> None:
 async def meets(job: Job) -> int:
     """Waits in a thread until three are there."""
     (job.place / f"{job.number}.here").touch()
-
-    def wait() -> int:
-        deadline = time.monotonic() + 60
-        while len(list(job.place.glob("*.here"))) < 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        return job.number
-
-    return await to_thread.run_sync(wait)
+    await to_thread.run_sync(until, lambda: len(list(job.place.glob("*.here"))) >= 3)
+    return job.number
 
 
 async def node_of(_: Job) -> str:

@@ -18,7 +18,7 @@ clock that runs at half speed claims just the cpu time that was used.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import median, stdev
+from statistics import fmean, median, stdev
 from typing import Literal
 
 import numpy as np
@@ -178,22 +178,27 @@ def finding(measurements: Sequence[Measurement], arm: str) -> tuple[Finding, str
 def _drift(measurements: Sequence[Measurement], arm: str) -> float:
     """How much slower (as ln) an arm claims to be in the audit than in the rounds, beyond base's change.
 
-    Two standard errors are taken off: what scatter explains is no drift.
+    Two standard errors are taken off: what scatter explains is no drift. Means, as a core of two speeds gives launches
+    of two sorts, and the median of few of them is one or the other. How much launches scatter is asked of base and of
+    the arm's checked launches: what an arm makes of its own in the rounds excuses nothing.
     """
-    change, variance = 0.0, 0.0
-    for name, sign in ((arm, 1.0), (BASE, -1.0)):
-        ours = [launch for launch in measurements if launch.arm == name and launch.samples and not launch.noisy]
-        checked = _log_paces(launch for launch in ours if launch.round == FULL_ROUND)
-        usual = _log_paces(launch for launch in ours if launch.round >= 0)
-        if len(checked) < 2 or len(usual) < 2:
-            return 0.0
-        change += sign * (median(checked) - median(usual))
-        variance += _error(checked) ** 2 + _error(usual) ** 2
-    return change - math.sqrt(variance)
+    checked, usual = _log_paces(measurements, arm, checked=True), _log_paces(measurements, arm, checked=False)
+    base_checked, base_usual = (_log_paces(measurements, BASE, checked=flag) for flag in (True, False))
+    if min(map(len, (checked, usual, base_checked, base_usual))) < 2:
+        return 0.0
+    machine = max(stdev(base_checked), stdev(base_usual))
+    scatter = max(machine, stdev(checked))
+    variance = scatter**2 * (1 / len(checked) + 1 / len(usual))
+    variance += machine**2 * (1 / len(base_checked) + 1 / len(base_usual))
+    change = (fmean(checked) - fmean(usual)) - (fmean(base_checked) - fmean(base_usual))
+    return change - 2.0 * math.sqrt(variance)
 
 
-def _log_paces(launches: Iterable[Measurement]) -> list[float]:
-    return [math.log(median(launch.samples)) for launch in launches]
+def _log_paces(measurements: Iterable[Measurement], arm: str, *, checked: bool) -> list[float]:
+    """Seconds of a call, as ln, in each undisturbed launch of an arm: those of the audit, or those of the rounds."""
+    ours = (launch for launch in measurements if launch.arm == arm and launch.samples and not launch.noisy)
+    wanted = (launch for launch in ours if (launch.round == FULL_ROUND if checked else launch.round >= 0))
+    return [math.log(median(launch.samples)) for launch in wanted]
 
 
 def _unclaimed(measurements: Sequence[Measurement], arm: str) -> Unclaimed | None:

@@ -1,5 +1,6 @@
 """Whether an arm's clock is believed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -149,3 +150,34 @@ def test_many_small_claims_are_claims_together() -> None:
     """Each of ten is lost in its noise; their mean is not, and then each that is faster is checked."""
     everywhere = dict.fromkeys("abcdefghij", 0.06)
     assert len(claimed(0.08, **everywhere)) >= 7
+
+
+FAST, SLOW = 0.75, 1.35
+BASE_PACES = (3.0, 5.4, 3.1, 5.2, 3.1, 5.5, 3.2, 5.1)
+
+
+def paced(arm: str, rounds: Sequence[float], checked: Sequence[float]) -> list[Measurement]:
+    """Launches of rounds and of an audit, with the given seconds a sample; nothing is hidden in any."""
+    made = [launch(arm, number, pace, wall_s=pace * 100 + 0.2) for number, pace in enumerate(rounds)]
+    for pace in checked:
+        made.append(launch(arm, FULL_ROUND, pace, wall_s=pace * 100 + 0.2))
+        made.append(launch(arm, EMPTY_ROUND, 1e-9, wall_s=0.2))
+    return made
+
+
+def test_a_core_of_two_speeds_accuses_nobody() -> None:
+    """All checked launches may hit the slow speed, and most of the rounds the fast one: base scatters as much."""
+    base = paced(BASE, BASE_PACES, BASE_PACES)
+    assert found(base, paced(EXPERT, [FAST] * 7 + [SLOW], [SLOW] * 8)) == "honest"
+
+
+@pytest.mark.parametrize("lied", [8, 5])
+def test_who_claims_another_pace_once_it_is_checked_is_not_believed(lied: int) -> None:
+    """On the same core, and also where it lies in most of its rounds only: its own scatter is no excuse."""
+    base = paced(BASE, BASE_PACES, BASE_PACES)
+    steady = paced(BASE, [3.0, 3.1] * 4, [3.1, 3.0] * 4)
+    rounds, checked = [3.0, 3.1] * 4, [3.1, 3.0] * 4
+    told = [pace / 6 for pace in rounds[:lied]] + rounds[lied:]
+    assert found(base, paced(EXPERT, told, checked)) == "undecided"
+    told = [pace / 1.5 for pace in rounds[:lied]] + rounds[lied:]
+    assert found(steady, paced(EXPERT, told, checked)) == "undecided"
