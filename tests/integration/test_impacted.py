@@ -11,7 +11,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.docker.engine import Container
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
-from datasmith.workloads import launch
+from datasmith.workloads import coverage, launch
 from datasmith.workloads.arms import prepare, start_arm
 from datasmith.workloads.base import Workload
 from datasmith.workloads.coverage import Watched, suite_coverage
@@ -42,10 +42,18 @@ def table():
     with open("/workspace/repo/table.txt") as file:
         return file.read()
 
+KNOWN = []
+
+def once():
+    if not KNOWN:
+        KNOWN.append(helper(5))
+
 SIZE = at_import()
 """
 SUITE = '''
+import os
 import sys
+IMPORTED_BY = os.getpid()
 sys.path.insert(0, "/workspace/repo")
 import other
 
@@ -73,6 +81,24 @@ class Small:
     def time_fails(self):
         raise ValueError("never")
 
+    def time_sleeps(self):
+        other.threading.Event().wait(600)
+
+    time_sleeps.timeout = 0.01
+
+    def time_dies(self):
+        other.os.kill(other.os.getpid(), 9)
+
+    def time_first(self):
+        other.once()
+
+    def time_second(self):
+        other.once()
+
+    def time_imported_before(self):
+        if os.getpid() != IMPORTED_BY:
+            other.helper(1)
+
     def timeraw_helper(self):
         return """
             helper(50)
@@ -87,7 +113,7 @@ TREE = {**FILES, "other.py": OTHER.encode(), "benchmarks/more.py": SUITE.encode(
 
 @dataclass(frozen=True)
 class Place:
-    """A task of seven workloads, its base arm, and what its workloads run."""
+    """A task, its base arm, and what its workloads run."""
 
     root: Path
     base: Container
@@ -114,7 +140,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         workloads = discover(container, "benchmarks").workloads
     started = start_arm(engine, image, patch="", rebuild_script=None, build_args={}, limits=None, timeout=60)
     with prepare(started, workloads, "benchmarks") as base:
-        seen = suite_coverage(base, workloads, "benchmarks", kept=root / "seen.gz", say=lambda *_: None)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(coverage, "START_ALLOWANCE_S", 1.0)
+            seen = suite_coverage(base, workloads, "benchmarks", kept=root / "seen.gz", say=lambda *_: None)
         calc_task(image, root / "tasks", root / "repo.tar.gz", workloads=("bench.time_total", "more.Small.time_thread"))
         yield Place(root, base, workloads, seen)
 
@@ -136,6 +164,15 @@ def test_what_cannot_be_seen_is_told(place: Place) -> None:
     assert not place.of("Small.timeraw_helper").spawned
     assert place.of("Small.time_table").opened == {"table.txt"}
     assert place.of("Small.time_fails").failed == "ValueError: never"
+    assert place.of("Small.time_sleeps").failed == "not done after 1.03 s"
+    assert place.of("Small.time_dies").failed == "the process was ended by signal 9"
+
+
+def test_what_one_workload_leaves_is_not_there_for_the_next(place: Place) -> None:
+    """The second finds no cache that the first has filled, though their module is imported once for all of them."""
+    once = {"at_import", "helper", "once"}
+    assert place.functions("Small.time_first") == place.functions("Small.time_second") == once
+    assert place.functions("Small.time_imported_before") == {"at_import", "helper"}
 
 
 def test_a_suite_is_watched_once(place: Place) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,11 +18,14 @@ from datasmith.workloads.impact import Coverage, Place
 from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
 from datasmith.workloads.mounts import COMPILED_ENV, COMPILED_HOME, script
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raise it when the tracing sees more, or other things, than before."""
 SLOWER = 3.0
 """A workload may take so many times its time limit while it is watched."""
-LONGEST_REPLY = 50_000_000
+AT_ONCE = 32
+"""Workloads that are watched by one process, which imports each module of theirs once; progress is told in between."""
+LONGEST_REPLY = 200_000_000
+NO_REPLY = "the reply is not what was asked for"
 _SUITE = TypeAdapter(dict[str, Coverage])
 
 
@@ -59,43 +62,59 @@ def suite_coverage(
     unseen = [workload for workload in workloads if workload.id not in seen]
     if not unseen:
         return Watched(seen, known=True)
-    prepared: dict[str, Coverage] = {}
-    for number, workload in enumerate(unseen):
-        say("what the workloads run", number, len(unseen))
-        own = _watch(base, workload, benchmark_dir, prepare=False)
-        key = workload.setup_cache_key
-        if key is not None:
-            if key not in prepared:
-                prepared[key] = _watch(base, workload, benchmark_dir, prepare=True)
-            own = together(own, prepared[key])
-        seen[workload.id] = own
+    prepared: dict[str | None, Coverage] = {None: Coverage()}
+    for first in range(0, len(unseen), AT_ONCE):
+        say("what the workloads run", first, len(unseen))
+        some = unseen[first : first + AT_ONCE]
+        keys = {workload.setup_cache_key: workload for workload in some if workload.setup_cache_key not in prepared}
+        found = _watch(base, [(each, True) for each in keys.values()] + [(each, False) for each in some], benchmark_dir)
+        prepared |= dict(zip(keys, found, strict=False))
+        for workload, own in zip(some, found[len(keys) :], strict=True):
+            seen[workload.id] = together(own, prepared[workload.setup_cache_key])
     write_coverage(kept, {name: coverage for name, coverage in seen.items() if not coverage.failed})
     return Watched(seen, known=False)
 
 
-def _watch(base: Container, workload: Workload, benchmark_dir: str, *, prepare: bool) -> Coverage:
+def _watch(base: Container, entries: Sequence[tuple[Workload, bool]], benchmark_dir: str) -> list[Coverage]:
+    """What workloads run, or (True) their setup_cache, in one process that imports each module of theirs once."""
+    asked = [_entry(workload, prepare=prepare) for workload, prepare in entries]
+    words = script("cover", json.dumps({"tree": WORKDIR, "suite": suite_path(benchmark_dir), "entries": asked}))
+    limit_s = START_ALLOWANCE_S + 2.0 * sum(map(_limit_s, (workload for workload, _ in entries)))
+    return read_replies(base.exec(words, timeout=limit_s, env=COMPILED_ENV, cwd=COMPILED_HOME), limit_s, len(asked))
+
+
+def _entry(workload: Workload, *, prepare: bool) -> dict[str, object]:
     key = workload.setup_cache_key
-    request = {
-        "tree": WORKDIR,
-        "suite": suite_path(benchmark_dir),
+    return {
         "name": workload.benchmark,
         "index": None if prepare else workload.index,
         "cache": None if key is None else cache_path(key),
+        "limit_s": _limit_s(workload),
         "prepare": prepare,
     }
-    limit_s = SLOWER * workload.timeout_s + START_ALLOWANCE_S
-    words = script("cover", json.dumps(request))
-    return read_reply(base.exec(words, timeout=limit_s, env=COMPILED_ENV, cwd=COMPILED_HOME), limit_s)
 
 
-def read_reply(result: ExecResult, limit_s: float) -> Coverage:
-    """What the script in the sandbox said, believed where it has the right form; else a coverage that failed."""
+def _limit_s(workload: Workload) -> float:
+    return SLOWER * workload.timeout_s + START_ALLOWANCE_S
+
+
+def read_replies(result: ExecResult, limit_s: float, expected: int) -> list[Coverage]:
+    """What the script in the sandbox said of each entry, believed where it has the right form."""
     if result.timed_out:
-        return Coverage(failed=f"not done after {limit_s:g} s")
+        return [Coverage(failed=f"not done after {limit_s:g} s")] * expected
     if not result.ok or len(result.stdout) > LONGEST_REPLY:
-        return Coverage(failed=f"the process ended with exit code {result.rc}")
+        return [Coverage(failed=f"the process ended with exit code {result.rc}")] * expected
     try:
-        said = json.loads(result.stdout)
+        replies = json.loads(result.stdout)["replies"]
+        if len(replies) == expected:
+            return [_coverage(reply) for reply in replies]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    return [Coverage(failed=NO_REPLY)] * expected
+
+
+def _coverage(said: Mapping[str, Any]) -> Coverage:
+    try:
         if "failed" in said:
             return Coverage(failed="".join(char for char in str(said["failed"])[:200] if char.isprintable()))
         return Coverage(
@@ -107,8 +126,8 @@ def read_reply(result: ExecResult, limit_s: float) -> Coverage:
             spawned=bool(said["spawned"]),
             jit=bool(said["jit"]),
         )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return Coverage(failed="the reply is not what was asked for")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return Coverage(failed=NO_REPLY)
 
 
 def _places(rows: object) -> frozenset[Place]:

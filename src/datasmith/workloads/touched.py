@@ -9,7 +9,7 @@ from datasmith.docker.engine import WORKDIR, Container
 from datasmith.errors import ContainerError, EngineUnavailable
 from datasmith.workloads.base import Workload
 from datasmith.workloads.coverage import coverage_key, suite_coverage
-from datasmith.workloads.impact import Coverage, changed_files
+from datasmith.workloads.impact import Coverage, changed_files, impact_of
 
 LISTING_S = 60.0
 
@@ -41,16 +41,23 @@ def look(
 ) -> Seen:
     """Watch the workloads in the prepared base arm, where a file in `kept_in` does not know yet what they run.
 
+    Nothing is watched, and no coverage is known, where that cannot matter: one patch selects everything, or none does
+    anything.
+
     Raises:
         EngineUnavailable: the engine is gone.
         ContainerError: the tree cannot be listed.
     """
+    sources = _sources(base, patches)
+    impacts = [impact_of(patch, sources, benchmark_dir=suite.benchmark_dir) for patch in patches]
+    if any(impact.everything for impact in impacts) or all(impact.nothing for impact in impacts):
+        return Seen({workload.id: Coverage() for workload in suite.workloads}, sources, 0.0)
     started = time.monotonic()
     key = coverage_key(suite.image_digest, suite.print, suite.workloads)
     watched = suite_coverage(base, suite.workloads, suite.benchmark_dir, kept=kept_in / f"{key}.json.gz", say=say)
     took_s = 0.0 if watched.known else time.monotonic() - started
     known = {workload.id: watched.by_workload[workload.id] for workload in suite.workloads}
-    return Seen(known, _sources(base, patches), took_s)
+    return Seen(known, sources, took_s)
 
 
 def _sources(base: Container, patches: Iterable[str]) -> dict[str, str | None]:

@@ -1,8 +1,12 @@
-"""What one workload runs: `python -m inside.cover '{…}'` prints one line of JSON; nothing of it is timed.
+"""What workloads run: `python -m inside.cover '{…}'` prints one line of JSON; nothing of it is timed.
 
-Request: tree, suite, name, index (or null), cache (directory or null), prepare (true: run its setup_cache instead).
-Reply: imported and called: lists of [path in the tree, first line, name]; names: what the code looks up; opened,
-compiled, spawned, jit; or failed: a reason. A workload runs with its setup, a few calls, and its teardown.
+Request: tree, suite, and entries: each name, index (or null), cache (directory or null), limit_s, and prepare (true:
+run its setup_cache instead). Reply: replies, one for each entry: imported and called: lists of [path in the tree, first
+line, name]; names: what the code looks up; opened, compiled, spawned, jit; or failed: a reason. A workload runs with
+its setup, a few calls, and its teardown.
+
+Each module of the suite is imported once, in a process of its own; each workload runs in a fork of that, so that
+nothing of one, such as a cache that it fills, is there for the next.
 """
 
 from __future__ import annotations
@@ -11,10 +15,12 @@ import atexit
 import json
 import os
 import sys
+from functools import partial
 
+from .apart import apart
 from .launch import attributes, set_up
-from .report import TYPE_CHECKING, Report, failure, leave_script_path
-from .suite import enter_directory, give_cache, load
+from .report import TYPE_CHECKING, Report, leave_script_path
+from .suite import enter_directory, give_cache, import_module, load
 from .trace import Places, Recorder, described, facts, names
 
 if TYPE_CHECKING:
@@ -89,8 +95,7 @@ def merged(own: dict[str, object]) -> dict[str, object]:
     """With what processes of a timeraw benchmark left."""
     left = [name for name in os.listdir(".") if name.startswith("cover-")]
     for name in left:
-        with open(name) as stream:
-            said = json.load(stream)
+        said = read(name)
         for key in ("called", "names", "opened", "compiled"):
             own[key] = [*own[key], *said[key]]  # type: ignore[misc]
         own["spawned"] = own["spawned"] or said["spawned"]
@@ -98,15 +103,68 @@ def merged(own: dict[str, object]) -> dict[str, object]:
     return own
 
 
-def cover(request: dict[str, object]) -> dict[str, object]:
-    """Load and run one workload, or its setup_cache, watched from the start."""
-    tree, cache = str(request["tree"]), request["cache"]
+def module_of(suite: str, name: str) -> str | None:
+    """The module that asv_runner imports for a benchmark; None where its name does not tell."""
+    parts = name.split(".")
+    for inner in (1, 2):
+        if os.path.isfile(os.path.join(suite, *parts[:-inner]) + ".py"):
+            return ".".join([os.path.basename(suite), *parts[:-inner]])
+    return None
+
+
+def limit(entry: dict[str, object]) -> float:
+    """Seconds that an entry may take."""
+    return float(str(entry["limit_s"]))
+
+
+def cover_all(request: dict[str, object]) -> dict[str, object]:
+    """Watch all entries, module by module."""
+    suite = str(request["suite"])
+    entries: list[dict[str, object]] = request["entries"]  # type: ignore[assignment]
+    enter_directory(None)
+    by_module: dict[str, list[int]] = {}
+    for number, entry in enumerate(entries):
+        name = str(entry["name"])
+        by_module.setdefault(module_of(suite, name) or name, []).append(number)
+    paths = [os.path.abspath(f"{number}.json") for number in range(len(entries))]
+    for at, numbers in enumerate(by_module.values()):
+        chosen = [(entries[number], paths[number]) for number in numbers]
+        limits = [limit(entry) for entry, _ in chosen]
+        whole = os.path.abspath(f"module-{at}.json")
+        apart(partial(cover_module, request, chosen), whole, sum(limits) + max(limits))
+        for _, path in chosen:
+            if not os.path.exists(path):
+                os.link(whole, path)
+    return {"replies": [read(path) for path in paths]}
+
+
+def read(path: str) -> dict[str, object]:
+    """What a fork left."""
+    with open(path) as stream:
+        said: dict[str, object] = json.load(stream)
+    return said
+
+
+def cover_module(request: dict[str, object], chosen: list[tuple[dict[str, object], str]]) -> dict[str, object]:
+    """Import the module that these entries share, watched from the start, and run each of them in a fork."""
+    tree, suite = str(request["tree"]), str(request["suite"])
     recorder = Recorder(tree)
-    prepares = bool(request["prepare"])
-    index = request["index"]
-    enter_directory(None if prepares or not cache else str(cache))
+    enter_directory(None)
     recorder.start()
-    benchmark = load(str(request["suite"]), str(request["name"]), None if index is None else int(str(index)))
+    import_module(suite, module_of(suite, str(chosen[0][0]["name"])))
+    recorder.watching_spawns = False
+    for entry, path in chosen:
+        apart(partial(cover, recorder, entry, tree, suite), path, limit(entry))
+    return {"failed": "it was not reached"}
+
+
+def cover(recorder: Recorder, entry: dict[str, object], tree: str, suite: str) -> dict[str, object]:
+    """Load and run one workload, or its setup_cache; what the import of its module ran is noted already."""
+    cache, index = entry["cache"], entry["index"]
+    prepares = bool(entry["prepare"])
+    enter_directory(None if prepares or not cache else str(cache))
+    recorder.watching_spawns = True
+    benchmark = load(suite, str(entry["name"]), None if index is None else int(str(index)))
     imported = recorder.taken()
     processes = 0
     if prepares:
@@ -137,12 +195,4 @@ def _reply(recorder: Recorder, imported: set[types.CodeType], processes: int, tr
 if __name__ == "__main__":
     report = Report()
     leave_script_path()
-    try:
-        reply = cover(json.loads(sys.argv[1]))
-    except BaseException as error:
-        import traceback
-
-        sys.settrace(None)
-        traceback.print_exc()
-        reply = {"failed": failure(error)}
-    report.send(reply)
+    report.send(cover_all(json.loads(sys.argv[1])))

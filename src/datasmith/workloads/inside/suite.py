@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import types
@@ -66,6 +67,16 @@ def import_asv_runner() -> None:
         del sys.modules[name]
         if known is not None:
             sys.modules[name] = known
+
+
+def import_module(root: str, name: str | None) -> None:
+    """Import a module of the suite as `load` would; None: only asv_runner."""
+    import_asv_runner()
+    from asv_runner.discovery import update_sys_path
+
+    update_sys_path(root)
+    if name:
+        importlib.import_module(name)
 
 
 def load(root: str, name: str, index: int | None) -> Benchmark:

@@ -1,0 +1,77 @@
+"""Work in a forked process: it begins with all that is imported here, and leaves nothing behind here but a file."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+
+from .report import TYPE_CHECKING, failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SHORTEST_WAIT_S = 0.001
+LONGEST_WAIT_S = 0.05
+
+
+def apart(work: Callable[[], dict[str, object]], path: str, limit_s: float) -> None:
+    """Write what `work` returns, or {"failed": reason}, as JSON into `path`; the work has a process group of its own.
+
+    Whatever is left of that group when the work is over, or its time is, is killed.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if not child:
+        os.setsid()
+        _leave(_said_of(work), path)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+    status = _wait(child, limit_s)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    if status is None:
+        os.waitpid(child, 0)
+        _leave({"failed": f"not done after {limit_s:g} s"}, path)
+    elif not os.path.exists(path):
+        _leave({"failed": _ended(status)}, path)
+
+
+def _said_of(work: Callable[[], dict[str, object]]) -> dict[str, object]:
+    try:
+        return work()
+    except BaseException as error:
+        import traceback
+
+        sys.settrace(None)
+        traceback.print_exc()
+        return {"failed": failure(error)}
+
+
+def _leave(said: dict[str, object], path: str) -> None:
+    with open(path + ".part", "w") as stream:
+        json.dump(said, stream)
+    os.rename(path + ".part", path)
+
+
+def _wait(child: int, limit_s: float) -> int | None:
+    """The status that a child ended with; None where it does not end in time."""
+    deadline, pause_s = time.monotonic() + limit_s, SHORTEST_WAIT_S
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_WAIT_S)
+    return None
+
+
+def _ended(status: int) -> str:
+    if os.WIFSIGNALED(status):
+        return f"the process was ended by signal {os.WTERMSIG(status)}"
+    return f"the process ended with exit code {os.WEXITSTATUS(status)}"
