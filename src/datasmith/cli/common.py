@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import json
-import os
 import sys
 import tempfile
 import traceback
@@ -62,7 +61,7 @@ def _run(app: typer.Typer, argv: Sequence[str] | None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return _tell(_stopped(app.info.name), held)
     except BrokenPipeError:
-        _leave_the_pipe()
+        process.leave_the_pipe()
         return 0
     except Exception as error:
         return _tell(_surprise(error), held)
@@ -95,14 +94,9 @@ def _tell(failure: Failure, held: StringIO | None) -> int:
         try:
             print(held.getvalue() or f"{document}\n", end="", flush=True)
         except OSError:  # a reader that left, a full disk: the line and the code still tell
-            _leave_the_pipe()
+            process.leave_the_pipe()
     print(f"error: {line}", file=sys.stderr)
     return failure.exit_code
-
-
-def _leave_the_pipe() -> None:
-    """Nobody reads what we print: the interpreter would say so again when it flushes at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def one_line(text: str) -> str:

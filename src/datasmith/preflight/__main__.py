@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
+from datasmith import process
 from datasmith.errors import DatasmithError
 from datasmith.preflight.checks import look
 from datasmith.redact import Redactor
@@ -27,7 +28,11 @@ def main(words: Sequence[str] | None = None) -> int:
     except DatasmithError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    print(json.dumps({"ok": not found.failed, "checks": found.rows(clean)}) if asked.json else found.text(clean))
+    said = json.dumps({"ok": not found.failed, "checks": found.rows(clean)}) if asked.json else found.text(clean)
+    try:
+        print(said, flush=True)
+    except BrokenPipeError:
+        process.leave_the_pipe()
     return found.rc
 
 

@@ -164,3 +164,11 @@ def test_a_terminal_that_lacks_a_character_gets_the_report(tmp_path: Path) -> No
     done = process.run(words, cwd=tmp_path, env=env, timeout=120)
     assert (done.rc, done.error_text) == (0, "")
     assert "[SKIP] GH_TOKENS \\u2014 not needed by stage 6" in done.text and "All checks passed!" in done.text
+
+
+def test_a_reader_that_goes_is_no_error(tmp_path: Path) -> None:
+    """`| head -1` ends the report, and nothing is said of it."""
+    words = ["bash", "-c", '"$0" -m datasmith.preflight --stage 6 | true; echo "${PIPESTATUS[0]}"', sys.executable]
+    done = process.run(words, cwd=tmp_path, timeout=60)
+    assert done.stdout.decode().strip() in {"0", "1"}
+    assert done.stderr == b""

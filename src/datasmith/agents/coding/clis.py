@@ -1,6 +1,7 @@
 """The four coding agents: how each is called, and what it is told of its model."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -261,9 +262,8 @@ def _told_by_claude(text: str) -> Told:
     for found in _objects(text):
         cost = found.get("total_cost_usd")
         if found.get("type") == "result":
-            return Told(
-                float(cost) if isinstance(cost, int | float) else None, found.get("subtype") == "error_max_budget_usd"
-            )
+            known = float(cost) if isinstance(cost, int | float) and 0.0 <= cost < math.inf else None
+            return Told(known, found.get("subtype") == "error_max_budget_usd")
     return Told()
 
 

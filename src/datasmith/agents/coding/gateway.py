@@ -42,12 +42,17 @@ would break off instead."""
 _CHUNK = 65_536
 _SIDE_PATHS = re.compile(r"(/v1)?/messages/count_tokens|(/v1(alpha|beta)?)?/models(/[\w.-]+:countTokens)?", re.ASCII)
 """What may be asked beside the model's answers, from the path's beginning to its end."""
-_KEYS = frozenset({"authorization", "x-api-key", "x-goog-api-key", "api-key", "cookie"})
+_PASSED_ON = re.compile(
+    r"accept|user-agent|version|originator|(session|conversation)[_-]id|x-(client-request-id|app|goog-api-client)"
+    r"|anthropic-(version|beta|dangerous-direct-browser-access)|openai-beta|x-(stainless|codex)-[\w-]+",
+    re.ASCII | re.IGNORECASE,
+)
+"""Headers that the agents' own clients send and a model's API knows. A proxy before it may know others, such as how
+soon it is to give up: by those a sandbox could make an outage."""
 _OF_ONE_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"}
     | {"upgrade", "host", "content-length", "content-encoding", "accept-encoding", "expect"}
 )
-_NOT_PASSED_ON = _KEYS | _OF_ONE_HOP | {"content-type"}
 _NOT_RETURNED = _OF_ONE_HOP | {"set-cookie", "date", "server"}
 _HEADER = re.compile(r"[\w!#$%&'*+.^`|~-]+:[\t -~\x80-\xff]*", re.ASCII)
 """A header that a request can be built of."""
@@ -234,11 +239,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _unsendable(self) -> str:
         """Why no request can be built of this one, which is the sandbox's doing and no outage; else an empty text."""
-        wrong = next((name for name, value in self._passed_on() if not _HEADER.fullmatch(f"{name}:{value}")), None)
+        wrong = next((name for name, value in self.headers.items() if not _HEADER.fullmatch(f"{name}:{value}")), None)
         return "" if wrong is None else f"no request can hold this header: {wrong[:200]}"
-
-    def _passed_on(self) -> list[tuple[str, str]]:
-        return [(name, value) for name, value in self.headers.items() if name.lower() not in _NOT_PASSED_ON]
 
     def _forward(self, data: bytes, over: Over) -> None:
         upstream = self.gateway.upstream
@@ -255,7 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, connection: http.client.HTTPConnection, data: bytes) -> http.client.HTTPResponse:
         upstream = self.gateway.upstream
-        headers = dict(self._passed_on())
+        headers = {name: value for name, value in self.headers.items() if _PASSED_ON.fullmatch(name)}
         headers |= {upstream.header: upstream.value, "Accept-Encoding": "identity", "Connection": "close"}
         headers |= {"Content-Type": "application/json"} if data else {}
         path, _, query = self.path.partition("?")

@@ -130,7 +130,7 @@ def test_what_is_not_read_is_not_asked(path: str, data: bytes) -> None:
 
 @pytest.mark.parametrize("path", ["/v1/messages/count_tokens", "/v1/messages"])
 def test_what_was_read_is_what_is_asked(path: str) -> None:
-    """In our own words: no reader finds more in them, whatever they were called."""
+    """In our own words: no reader finds more in them, whatever they were called; of headers those that are known."""
     twice = b'{"model": "m", "messages": [], "system": "https://example.org", "system": "\xc3\xa9"}'
     listener = socket.create_server(("127.0.0.1", 0))
     heard: list[bytes] = []
@@ -145,13 +145,16 @@ def test_what_was_read_is_what_is_asked(path: str) -> None:
     threading.Thread(target=model, daemon=True).start()
     with listener, gateway(f"http://127.0.0.1:{listener.getsockname()[1]}") as to:
         connection = Over(to.directory / SOCKET)
-        odd = {"Content-Encoding": "identity", "Content-Type": "text/plain; charset=utf-7"}
+        odd = {"Content-Encoding": "identity", "Content-Type": "text/plain; charset=utf-7", "Anthropic-Beta": "a-1"}
+        odd |= {"X-Envoy-Upstream-Rq-Timeout-Ms": "1", "X-Stainless-Retry-Count": "0", "X-Api-Key": "mine"}
         connection.request("POST", path, twice, odd)
         assert connection.getresponse().status == 200
     head, _, body = b"".join(heard).partition(b"\r\n\r\n")
     assert json.loads(body) == {"model": "m", "messages": [], "system": "\xe9"} and b"example.org" not in body
     assert b"content-encoding" not in head.lower() and b"utf-7" not in head
     assert b"\r\nContent-Type: application/json" in head
+    assert b"\r\nAnthropic-Beta: a-1" in head and b"\r\nX-Stainless-Retry-Count: 0" in head
+    assert b"x-envoy" not in head.lower() and b"x-api-key" not in head.lower(), "a proxy would do as they say"
 
 
 @pytest.mark.parametrize(
