@@ -176,7 +176,7 @@ def seconds(value: float | None) -> str:
     for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if value >= size * (2 if unit in ("h", "min") else 1):
             return f"{value / size:.3g} {unit}"
-    return f"{value / 1e-9:.3g} ns"
+    return f"{value / 1e-9:.3g} ns" if value else "0 s"
 
 
 def outcome(value: str) -> str:

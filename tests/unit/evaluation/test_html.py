@@ -84,6 +84,7 @@ def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
     ("value", "text"),
     [
         (None, "–"),
+        (0.0, "0 s"),
         (3e-9, "3 ns"),
         (2.5e-6, "2.5 µs"),
         (0.0123, "12.3 ms"),
