@@ -108,7 +108,31 @@ class Small:
             from other import helper
         """
 '''
-TREE = {**FILES, "other.py": OTHER.encode(), "benchmarks/more.py": SUITE.encode(), "table.txt": b"1 2 3\n"}
+POOLED = """
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+sys.path.insert(0, "/workspace/repo")
+import other
+
+POOL = ThreadPoolExecutor(1)
+POOL.submit(int).result()
+
+def time_pool():
+    POOL.submit(other.helper, 3).result()
+
+def time_forks():
+    if not os.fork():
+        raise SystemExit(0)
+    os.wait()
+"""
+TREE = {
+    **FILES,
+    "benchmarks/pooled.py": POOLED.encode(),
+    "other.py": OTHER.encode(),
+    "benchmarks/more.py": SUITE.encode(),
+    "table.txt": b"1 2 3\n",
+}
 
 
 @dataclass(frozen=True)
@@ -173,6 +197,15 @@ def test_what_one_workload_leaves_is_not_there_for_the_next(place: Place) -> Non
     once = {"at_import", "helper", "once"}
     assert place.functions("Small.time_first") == place.functions("Small.time_second") == once
     assert place.functions("Small.time_imported_before") == {"at_import", "helper"}
+
+
+def test_threads_of_a_module_are_there_for_its_workloads(place: Place) -> None:
+    """A pool that the module started would wait for ever in a fork of it; a child that comes back says nothing."""
+    seen = place.seen.by_workload["pooled.time_pool"]
+    helper = OTHER.splitlines().index("def helper(n):") + 1
+    assert seen.failed is None and ("other.py", helper) in seen.called
+    forks = place.seen.by_workload["pooled.time_forks"]
+    assert forks.failed is None and forks.spawned
 
 
 def test_a_suite_is_watched_once(place: Place) -> None:

@@ -68,6 +68,8 @@ BELIEVED = 0.15
 """An arm that certainly leaves less than this share, and TOLERANCE_S, is believed; in between nothing is known."""
 DRIFT = math.log(1.15)
 """An arm that is slower than this in the audit, against what it claims in the rounds, knows which of them it is in."""
+STEADY = 0.05
+"""Standard deviation of base's launches, as ln, up to which they are of one sort."""
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
 
@@ -179,19 +181,24 @@ def _drift(measurements: Sequence[Measurement], arm: str) -> float:
     """How much slower (as ln) an arm claims to be in the audit than in the rounds, beyond base's change.
 
     Two standard errors are taken off: what scatter explains is no drift. Means, as a core of two speeds gives launches
-    of two sorts, and the median of few of them is one or the other. How much launches scatter is asked of base and of
-    the arm's checked launches: what an arm makes of its own in the rounds excuses nothing.
+    of two sorts, and the median of few of them is one or the other; where base is steady medians, too, as they are what
+    is scored. How much launches scatter is asked of base: scatter of the arm's own excuses only as far as it is there
+    in the rounds and in the audit.
     """
     checked, usual = _log_paces(measurements, arm, checked=True), _log_paces(measurements, arm, checked=False)
     base_checked, base_usual = (_log_paces(measurements, BASE, checked=flag) for flag in (True, False))
     if min(map(len, (checked, usual, base_checked, base_usual))) < 2:
         return 0.0
     machine = max(stdev(base_checked), stdev(base_usual))
-    scatter = max(machine, stdev(checked))
+    scatter = max(machine, min(stdev(checked), stdev(usual)))
     variance = scatter**2 * (1 / len(checked) + 1 / len(usual))
     variance += machine**2 * (1 / len(base_checked) + 1 / len(base_usual))
-    change = (fmean(checked) - fmean(usual)) - (fmean(base_checked) - fmean(base_usual))
-    return change - 2.0 * math.sqrt(variance)
+    error = math.sqrt(variance)
+    means = (fmean(checked) - fmean(usual)) - (fmean(base_checked) - fmean(base_usual)) - 2.0 * error
+    if machine > STEADY:
+        return means
+    medians = (median(checked) - median(usual)) - (median(base_checked) - median(base_usual)) - MEDIAN_ERROR * error
+    return max(means, medians)
 
 
 def _log_paces(measurements: Iterable[Measurement], arm: str, *, checked: bool) -> list[float]:

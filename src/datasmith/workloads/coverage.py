@@ -117,6 +117,7 @@ def _coverage(said: Mapping[str, Any]) -> Coverage:
     try:
         if "failed" in said:
             return Coverage(failed="".join(char for char in str(said["failed"])[:200] if char.isprintable()))
+        json.dumps(said, ensure_ascii=False).encode()  # names that are no text cannot be kept
         return Coverage(
             imported=_places(said["imported"]),
             called=_places(said["called"]),
@@ -126,7 +127,7 @@ def _coverage(said: Mapping[str, Any]) -> Coverage:
             spawned=bool(said["spawned"]),
             jit=bool(said["jit"]),
         )
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return Coverage(failed=NO_REPLY)
 
 

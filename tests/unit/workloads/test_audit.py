@@ -179,5 +179,14 @@ def test_who_claims_another_pace_once_it_is_checked_is_not_believed(lied: int) -
     rounds, checked = [3.0, 3.1] * 4, [3.1, 3.0] * 4
     told = [pace / 6 for pace in rounds[:lied]] + rounds[lied:]
     assert found(base, paced(EXPERT, told, checked)) == "undecided"
-    told = [pace / 1.5 for pace in rounds[:lied]] + rounds[lied:]
-    assert found(steady, paced(EXPERT, told, checked)) == "undecided"
+    for lie in (1.5, 1.3):
+        told = [pace / lie for pace in rounds[:lied]] + rounds[lied:]
+        assert found(steady, paced(EXPERT, told, checked)) == "undecided"
+
+
+@pytest.mark.parametrize("slowed", [1, 2])
+def test_slow_launches_that_are_checked_excuse_no_lie(slowed: int) -> None:
+    """Who slows some of them openly hides no time, and makes a scatter that the rounds do not have."""
+    steady = paced(BASE, [3.0, 3.1] * 6, [3.1, 3.0] * 2)
+    checked = [21.0] * slowed + [3.0, 3.1, 3.0][slowed - 1 :]
+    assert found(steady, paced(EXPERT, [1.5, 1.55] * 6, checked)) == "undecided"

@@ -247,12 +247,16 @@ def _upstream(api: _Api, key: SecretStr, url: str, settings: "Settings", ask: As
     return upstream
 
 
+MOST_TOLD_USD = 1e6
+"""A cost above this, in dollars, is nothing that an agent spent."""
+
+
 def _objects(text: str) -> Iterator[Mapping[str, object]]:
     """The JSON objects in an output: the whole of it, or those that fill lines."""
     for part in (text[text.find("{") :], *text.splitlines()):
         try:
             found = json.loads(part)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(found, dict):
             yield found
@@ -262,8 +266,9 @@ def _told_by_claude(text: str) -> Told:
     for found in _objects(text):
         cost = found.get("total_cost_usd")
         if found.get("type") == "result":
-            known = float(cost) if isinstance(cost, int | float) and 0.0 <= cost < math.inf else None
-            return Told(known, found.get("subtype") == "error_max_budget_usd")
+            told = cost if isinstance(cost, int | float) and not isinstance(cost, bool) else math.nan
+            usd = float(told) if 0 <= told <= MOST_TOLD_USD else None
+            return Told(usd, found.get("subtype") == "error_max_budget_usd")
     return Told()
 
 

@@ -48,7 +48,7 @@ _PASSED_ON = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 """Headers that the agents' own clients send and a model's API knows. A proxy before it may know others, such as how
-soon it is to give up: by those a sandbox could make an outage."""
+soon it is to give up: a sandbox could make an outage of those."""
 _OF_ONE_HOP = frozenset(
     {"connection", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding"}
     | {"upgrade", "host", "content-length", "content-encoding", "accept-encoding", "expect"}

@@ -13,6 +13,7 @@ from .report import TYPE_CHECKING, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import NoReturn
 
 SHORTEST_WAIT_S = 0.001
 LONGEST_WAIT_S = 0.05
@@ -21,17 +22,14 @@ LONGEST_WAIT_S = 0.05
 def apart(work: Callable[[], dict[str, object]], path: str, limit_s: float) -> None:
     """Write what `work` returns, or {"failed": reason}, as JSON into `path`; the work has a process group of its own.
 
-    Whatever is left of that group when the work is over, or its time is, is killed.
+    Whatever is left of that group when the work is over, or its time is, is killed; groups that it made are left to the
+    end of the sandbox's command.
     """
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()
     if not child:
-        os.setsid()
-        _leave(_said_of(work), path)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+        _do(work, path)
     status = _wait(child, limit_s)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
@@ -40,6 +38,20 @@ def apart(work: Callable[[], dict[str, object]], path: str, limit_s: float) -> N
         _leave({"failed": f"not done after {limit_s:g} s"}, path)
     elif not os.path.exists(path):
         _leave({"failed": _ended(status)}, path)
+
+
+def _do(work: Callable[[], dict[str, object]], path: str) -> NoReturn:
+    """Never returns, whatever happens: neither here nor in a process that the work forks and that comes back."""
+    try:
+        os.setsid()
+        ours = os.getpid()
+        said = _said_of(work)
+        if os.getpid() == ours:
+            _leave(said, path)
+            sys.stdout.flush()
+            sys.stderr.flush()
+    finally:
+        os._exit(0)
 
 
 def _said_of(work: Callable[[], dict[str, object]]) -> dict[str, object]:

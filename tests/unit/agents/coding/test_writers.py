@@ -127,8 +127,9 @@ def test_what_the_agents_say_they_spent() -> None:
     found = _told_by_claude('a warning\n{"type": "result", "subtype": "success", "total_cost_usd": 0.25, "usage": {}}')
     assert (found.cost_usd, found.over_budget) == (0.25, False)
     assert _told_by_claude('{"type": "result", "subtype": "error_max_budget_usd", "total_cost_usd": 2}').over_budget
-    for odd in ("NaN", "-1", "Infinity", '"0.1"', "1e400"):
+    for odd in ("NaN", "-1", "Infinity", '"0.1"', "1e400", "1" + "0" * 400, "true"):
         assert _told_by_claude(f'{{"type": "result", "total_cost_usd": {odd}}}').cost_usd is None
+    assert _told_by_claude('{"a":' * 200_000).cost_usd is None
     assert _told_by_claude("Killed\n{not json").cost_usd is None and _told_by_claude("").cost_usd is None
     assert _told_by_mini('{"info": {"exit_status": "LimitsExceeded"}, "messages": []}').over_budget
     for other in (
