@@ -152,32 +152,34 @@ def read(path: str) -> dict[str, object]:
 
 
 def cover_module(request: dict[str, object], chosen: list[tuple[dict[str, object], str]]) -> dict[str, object]:
-    """Import the module that these entries share, watched from the start, and run each of them in a fork."""
-    tree, suite = str(request["tree"]), str(request["suite"])
-    recorder = Recorder(tree)
-    enter_directory(None)
-    recorder.start()
-    import_module(suite, module_of(suite, str(chosen[0][0]["name"])))
+    """Import the module that these entries share, and run each of them in a fork."""
+    recorder = watched_import(request, chosen[0][0])
     if threading.active_count() > 1:  # they would not be there after a fork, and a pool of them waits for ever
         return {"threads": True}
     recorder.watching_spawns = False
     for entry, path in chosen:
-        apart(partial(cover, recorder, entry, tree, suite), path, limit(entry))
+        apart(partial(cover, recorder, request, entry), path, limit(entry))
     return {"failed": "it was not reached"}
 
 
 def cover_alone(request: dict[str, object], entry: dict[str, object]) -> dict[str, object]:
     """Import what one entry needs, and run it in the same process."""
-    tree, suite = str(request["tree"]), str(request["suite"])
-    recorder = Recorder(tree)
+    return cover(watched_import(request, entry), request, entry)
+
+
+def watched_import(request: dict[str, object], entry: dict[str, object]) -> Recorder:
+    """Import an entry's module, watched from the start; returns who goes on watching."""
+    suite = str(request["suite"])
+    recorder = Recorder(str(request["tree"]))
     enter_directory(None)
     recorder.start()
     import_module(suite, module_of(suite, str(entry["name"])))
-    return cover(recorder, entry, tree, suite)
+    return recorder
 
 
-def cover(recorder: Recorder, entry: dict[str, object], tree: str, suite: str) -> dict[str, object]:
+def cover(recorder: Recorder, request: dict[str, object], entry: dict[str, object]) -> dict[str, object]:
     """Load and run one workload, or its setup_cache; what the import of its module ran is noted already."""
+    tree, suite = str(request["tree"]), str(request["suite"])
     cache, index = entry["cache"], entry["index"]
     prepares = bool(entry["prepare"])
     enter_directory(None if prepares or not cache else str(cache))
