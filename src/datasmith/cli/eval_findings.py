@@ -28,7 +28,7 @@ _Second = Annotated[
     typer.Argument(
         metavar="RUN2[:AGENT]",
         help="What the first is set against, named likewise: differences are the first less this one. Where no agent "
-        "is named, each that both runs have is set against itself.",
+        "is named, each that both runs have is set against itself; of one run, each against each other.",
     ),
 ]
 

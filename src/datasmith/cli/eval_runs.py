@@ -39,7 +39,7 @@ def _runs(context: typer.Context) -> None:
 @runs.command("list")
 def list_runs(runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
     """List the runs below --runs-dir, the oldest first."""
-    from datasmith.cli.sheet import Column, Sheet, output
+    from datasmith.cli.sheet import NOTHING, Column, Sheet, output
     from datasmith.errors import TrialError
     from datasmith.evaluation.overview import all_runs
     from datasmith.evaluation.run_folder import FIRST_RUN
@@ -47,17 +47,19 @@ def list_runs(runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
     found, problems = all_runs(runs_dir)
     if json_output:
         print(json.dumps([_as_json(state) for state in found], indent=1))
-    elif found:
+    elif found or problems:
         columns = [Column(name) for name in ("run", "dataset", "begun", "agents", "state")]
         numbers = [Column(name, right=True) for name in ("trials", "cost")]
         sheet = Sheet(f"runs in {runs_dir}", (*columns[:3], Column("agents", wraps=True), *numbers, columns[4]))
         for state in found:
             sheet.add(*_row(state))
+        for name in problems:
+            sheet.add(name, *[NOTHING] * 5, "cannot be read")
         sheet.show(output())
-    elif not problems:
+    else:
         print(f"no runs in {runs_dir}: {FIRST_RUN}")
     if problems:
-        raise TrialError("; ".join(problems))
+        raise TrialError("; ".join(problems.values()))
 
 
 @runs.command("status")
@@ -125,7 +127,7 @@ def resume(
         max_cost_usd=max_cost,
         keeps_limit=not no_max_cost,
         registry=registry,
-        tasks_at=dataset,
+        tasks_at=dataset or request.tasks_at,
     )
     carry_out(wanted, settings, policy_of(policy), json_output)
 

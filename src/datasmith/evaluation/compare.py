@@ -1,5 +1,6 @@
 """Two configurations on the tasks that both have: differences task by task, their mean, and who wins how often."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -121,14 +122,13 @@ Side = tuple[RunFolder, str]
 
 
 def compare_sides(first: Side, second: Side, policy: FailurePolicy) -> tuple[Comparison, ...]:
-    """Compare two agents; or, of two runs, each agent that both have with itself.
+    """Compare two agents; or, of two runs, each agent that both have with itself; of one run, each with each other.
 
     Raises:
         ConfigError: a side names no agent and cannot do without, or one that its run does not have.
         TrialError: no trial of a side has ended.
     """
-    runs = [_labels(side) for side in (first, second)]
-    pairs = _pairs(first, second, runs)
+    pairs = _pairs(first, second, [_labels(side) for side in (first, second)])
     if first[0].root.resolve() == second[0].root.resolve():
         gathered = gather([first[0]], policy, only=[sorted({label for pair in pairs for label in pair})])
         return tuple(compare(gathered, *pair) for pair in pairs)
@@ -139,7 +139,7 @@ def compare_sides(first: Side, second: Side, policy: FailurePolicy) -> tuple[Com
     return tuple(found)
 
 
-def _labels(side: Side) -> tuple[str, tuple[str, ...]]:
+def _labels(side: Side) -> tuple[str, ...]:
     folder, agent = side
     run = folder.read_run()
     if run is None:
@@ -148,25 +148,26 @@ def _labels(side: Side) -> tuple[str, tuple[str, ...]]:
     if agent and agent not in labels:
         raise ConfigError(
             f"compare: {run.run_id} has no agent {agent!r}; it has {', '.join(labels)} "
-            f"(example: {run.run_id}:{labels[0]})"
+            f"(example: {folder.root}:{labels[0]})"
         )
-    return run.run_id, labels
+    return labels
 
 
-def _pairs(first: Side, second: Side, runs: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, str]]:
+def _pairs(first: Side, second: Side, labels: Sequence[tuple[str, ...]]) -> list[tuple[str, str]]:
     """Which agents are compared."""
-    (_, mine), (_, others) = runs
-    if first[1] and second[1]:
+    mine, others = labels
+    if first[0].root.resolve() == second[0].root.resolve():
+        asked = [((first[1],) if first[1] else mine), ((second[1],) if second[1] else others)]
+        pairs = [(a, b) for a, b in itertools.product(*asked) if a != b]
+        pairs = [pair for number, pair in enumerate(pairs) if pair[::-1] not in pairs[:number]]
+    elif first[1] and second[1]:
         pairs = [(first[1], second[1])]
-    elif first[1] or second[1]:
-        label = first[1] or second[1]
-        pairs = [(label, label)] if label in mine and label in others else []
     else:
-        pairs = [(label, label) for label in mine if label in others]
-    same_run = first[0].root.resolve() == second[0].root.resolve()
-    if not pairs or (same_run and any(a == b for a, b in pairs)):
+        named = first[1] or second[1]
+        pairs = [(label, label) for label in mine if label in others and named in ("", label)]
+    if not pairs:
         raise ConfigError(
             f"compare: name two agents, of {', '.join(mine)} and of {', '.join(others)} "
-            f"(example: {runs[0][0]}:{mine[0]} {runs[1][0]}:{others[-1]})"
+            f"(example: {first[0].root}:{mine[0]} {second[0].root}:{others[-1]})"
         )
     return pairs

@@ -89,8 +89,8 @@ def in_use(folder: RunFolder) -> bool:
     return False
 
 
-def all_runs(runs_dir: Path) -> tuple[list[RunState], list[str]]:
-    """The runs below a directory, oldest first, and what is wrong with folders that cannot be read.
+def all_runs(runs_dir: Path) -> tuple[list[RunState], dict[str, str]]:
+    """The runs below a directory, oldest first, and what is wrong with folders that cannot be read, by their names.
 
     Raises:
         ConfigError: there is no such directory.
@@ -98,10 +98,10 @@ def all_runs(runs_dir: Path) -> tuple[list[RunState], list[str]]:
     if not runs_dir.is_dir():
         raise ConfigError(f"--runs-dir {runs_dir}: no such directory, so there is no run: {FIRST_RUN}")
     found: list[RunState] = []
-    problems: list[str] = []
+    problems: dict[str, str] = {}
     for path in sorted(runs_dir.glob("*/run.json")):
         try:
             found.append(run_state(RunFolder(path.parent)))
         except TrialError as error:
-            problems.append(str(error))
+            problems[path.parent.name] = str(error)
     return sorted(found, key=lambda state: state.run.created_at), problems

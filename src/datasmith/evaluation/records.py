@@ -19,7 +19,11 @@ class _Frozen(BaseModel):
 
 
 class RunRecord(_Frozen):
-    """run.json: written once, when the run starts; `directory` is where relative paths of its agents begin."""
+    """run.json: written once, when the run starts.
+
+    `directory` is where relative paths of its agents begin; `tasks_at` is the directory that its dataset was, empty
+    where it was a name.
+    """
 
     run_id: str
     config: RunConfig
@@ -27,6 +31,7 @@ class RunRecord(_Frozen):
     machine: Machine
     created_at: datetime
     directory: str = ""
+    tasks_at: str = ""
 
 
 class RunLock(_Frozen):

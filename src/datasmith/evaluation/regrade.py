@@ -37,6 +37,7 @@ def regrade_run(folder: RunFolder) -> tuple[str, ...]:
     Raises:
         TrialError: a file of the run is missing or cannot be read; nothing was written.
     """
+    folder.read_run()  # where it is damaged, that is said before anything else
     tasks: dict[str, list[TrialRecord]] = {}
     for record in folder.trials():
         tasks.setdefault(record.task_id, []).append(record)

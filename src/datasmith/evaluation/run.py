@@ -1,7 +1,8 @@
 """A run: every agent's attempts at every task, resumable trial by trial."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -22,6 +23,7 @@ from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewher
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
 from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
+from datasmith.executors.base import Executor
 from datasmith.executors.cores import core_sets, usable_cores
 from datasmith.executors.executors import check_executor, open_executor
 from datasmith.settings import Settings
@@ -124,6 +126,7 @@ def request_of(folder: RunFolder) -> RunRequest:
         benchmark_timeout_s=config.benchmark_timeout_s,
         keeps_limit=True,
         engine=config.engine,
+        tasks_at=run.tasks_at if Path(run.tasks_at).is_dir() else "",
     )
 
 
@@ -138,6 +141,13 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     agents = load_agents(request.entries, request.source, request.directory, settings)
     check_cost(request.max_cost_usd, agents)
     _check_slots(request, settings)
+    with _elsewhere(request, settings) as executor:
+        return _evaluate(request, settings, observer, agents, executor)
+
+
+def _evaluate(
+    request: RunRequest, settings: Settings, observer: RunObserver, agents: Sequence[Agent], executor: Executor | None
+) -> RunEnd:
     dataset = _dataset(request, settings)
     for note in dataset.notes:
         observer.note(note)
@@ -151,11 +161,27 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     config = _config(request, dataset, tasks, engine)
     folder = RunFolder(request.runs_dir / _run_id(request, config))
     with folder.alone():
-        _start(folder, config, dataset, this_machine() if request.executor == "local" else None, request.directory)
+        _start(folder, config, dataset, None if executor else this_machine(), request)
         request = _limited(request, folder, observer.note)
         check_cost(request.max_cost_usd, agents, f"; without a limit: fc-eval runs resume {folder.root} --no-max-cost")
-        unbegun = _carry_out(request, settings, observer, _Work(folder, config, engine, dataset, tasks, agents))
+        work = _Work(folder, config, engine, dataset, tasks, agents)
+        unbegun = _carry_out(request, settings, observer, work, executor)
     return RunEnd(folder, unbegun)
+
+
+@contextmanager
+def _elsewhere(request: RunRequest, settings: Settings) -> Iterator[Executor | None]:
+    """What places tasks on other machines, open for the body; None where they are worked on here.
+
+    Raises:
+        ConfigError: it cannot be used here.
+    """
+    executor = None if request.executor == "local" else open_executor(request.executor, settings)
+    try:
+        yield executor
+    finally:
+        if executor is not None:
+            executor.close()
 
 
 def _limited(request: RunRequest, folder: RunFolder, note: Callable[[str], None]) -> RunRequest:
@@ -247,9 +273,7 @@ def _run_id(request: RunRequest, config: RunConfig) -> str:
     return request.run_id
 
 
-def _start(
-    folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine | None, directory: Path = Path()
-) -> None:
+def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine | None, request: RunRequest) -> None:
     """Write run.json and run.lock, or see that those that are there agree.
 
     `here` is None where tasks are worked on elsewhere: each session says on what machine it was measured.
@@ -260,13 +284,15 @@ def _start(
     digests = {task_id: task_digest(dataset.folders[task_id]) for task_id in config.task_ids}
     earlier = folder.read_run()
     if earlier is None:
+        tasks_at = Path(request.tasks_at or request.dataset)
         run = RunRecord(
             run_id=folder.root.name,
             config=config,
             tool_version=__version__,
             machine=here or this_machine(),
             created_at=datetime.now(UTC),
-            directory=str(directory.absolute()),
+            directory=str(request.directory.absolute()),
+            tasks_at=str(tasks_at.absolute()) if tasks_at.is_dir() else "",
         )
         write_record(folder.root / "run.lock", RunLock(tasks=digests))
         write_record(folder.root / "run.json", run)
@@ -286,21 +312,19 @@ def _start(
         )
 
 
-def _carry_out(request: RunRequest, settings: Settings, observer: RunObserver, work: _Work) -> str:
+def _carry_out(
+    request: RunRequest, settings: Settings, observer: RunObserver, work: _Work, executor: Executor | None
+) -> str:
     """Returns why not all trials were begun."""
     everything = keys(work.config.task_ids, work.config.labels, work.config.n_attempts)
     done = sum(work.folder.is_complete(key) for key in everything)
     observer.start(len(everything), done)
     cost = CostLimit(request.max_cost_usd, work.folder, everything)
-    if request.executor == "local":
+    if executor is None:
         _here(request, settings, observer, work, cost)
-        return _told(cost, observer)
-    executor = open_executor(request.executor, settings)
-    try:
+    else:
         jobs = [work.job(task, request) for task in work.tasks]
         anyio.run(partial(elsewhere, jobs, executor, folder=work.folder, observer=observer, most=request.n_concurrent))
-    finally:
-        executor.close()
     return _told(cost, observer)
 
 

@@ -77,6 +77,8 @@ def test_the_published_command_line_is_understood(
         (("-a", "nop", "-t", "acme_x*"), "--task-id 'acme_x*' matches no task"),
         (("-a", "nop", "--exclude", "acme_*"), "--exclude: no task of"),
         (("-a", "nop", "--executor", "slurm"), "--executor slurm"),
+        (("-a", "nop", "--executor", "ray"), "--executor ray needs FC_RAY_ADDRESS (example: "),
+        (("-a", "claude"), "'claude' cannot work with model 'none' (example: -m claude-sonnet-4)"),
         (("-a", "nop", "--engine", "lxc"), "--engine 'lxc'"),
         (("-a", "nop", "--max-cost", "-1"), "--max-cost"),
     ],

@@ -71,12 +71,31 @@ def test_what_cannot_be_compared_is_an_error(capsys: pytest.CaptureFixture[str],
     """No shared task is no table of dashes; an agent that is not there is told with one that is."""
     code, out, err = said(capsys, "compare", "r:nobody", "s", "--runs-dir", str(runs))
     assert (code, out) == (ConfigError.exit_code, "")
-    assert err.startswith("error: compare: r has no agent 'nobody'; it has ") and "(example: r:command-" in err
+    assert (
+        err.startswith("error: compare: r has no agent 'nobody'; it has ") and f"(example: {runs / 'r'}:command-" in err
+    )
     for name, tasks in (("none", []), ("other", [5])):
         run_of(tmp_path / name, {"gpt-5": 1.2}, tasks)
         code, out, err = said(capsys, "compare", str(runs / "s:command-gpt-5"), str(tmp_path / f"{name}:command-gpt-5"))
         assert (code, out) == (TrialError.exit_code, "")
         assert "no task that both were scored at" in err and "fc-eval runs status" in err
+
+
+def test_a_run_compared_with_itself_sets_each_agent_against_each_other(
+    capsys: pytest.CaptureFixture[str], runs: Path
+) -> None:
+    """Once each; one that is named against all others; one alone with itself is told with the run as it was typed."""
+    run = str(runs / "s")
+    for words, pairs in (
+        ((run, run), [("command-gpt-5", "command-claude-sonnet-4")]),
+        ((f"{run}:command-claude-sonnet-4", run), [("command-claude-sonnet-4", "command-gpt-5")]),
+    ):
+        code, out, _ = said(capsys, "compare", *words, "--json")
+        assert code == 0
+        assert [(each["first"], each["second"]) for each in json.loads(out)] == pairs
+    code, _, err = said(capsys, "compare", f"{run}:command-gpt-5", f"{run}:command-gpt-5")
+    assert code == ConfigError.exit_code
+    assert f"(example: {run}:command-gpt-5 {run}:command-claude-sonnet-4)" in err
 
 
 def test_what_the_runs_do_not_share_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -122,7 +141,6 @@ def test_a_comparison(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
         ("findings", "--published", "no-such-directory"),
         ("findings", "no-such-run"),
         ("findings", "r", "--stars", "no-such-file"),
-        ("compare", "r", "r"),
         ("compare", "r:nobody", "r:command-good"),
         ("compare", "r"),
     ],

@@ -265,3 +265,11 @@ def _add(path: Path, seconds: Mapping[str, float]) -> None:
     for arm, each in seconds.items():
         launches += [replace(some, arm=arm, samples=(each * (1 + 1e-4 * number),)) for number in range(6)]
     write_measurements(path, launches)
+
+
+def test_a_damaged_run_is_told_before_anything_else(tmp_path: Path) -> None:
+    """Whoever reads that nothing changed would take it for a run in order."""
+    folder = sample_run(tmp_path / "r").folder
+    (folder.root / "run.json").write_text("[")
+    with pytest.raises(TrialError, match=r"run\.json"):
+        regrade_run(folder)

@@ -115,7 +115,8 @@ def started(place: Path, dataset: Dataset, *names: str) -> None:
     entry = AgentEntry(agent="nop", model="none")
     config = RunConfig(dataset="tasks", release="local", task_ids=names, agents=(entry,), engine="docker")
     place.mkdir(exist_ok=True)
-    _start(RunFolder(place), config, dataset, MACHINE)
+    request = RunRequest(str(place.parent / "tasks"), (), (), directory=Path(), runs_dir=place.parent)
+    _start(RunFolder(place), config, dataset, MACHINE, request)
 
 
 def test_other_tasks_are_another_configuration(tmp_path: Path, dataset: Dataset) -> None:
@@ -135,6 +136,15 @@ def test_changed_files_are_told_by_their_task(tmp_path: Path, dataset: Dataset) 
     (dataset.folders["a_b_2"] / "task.toml").write_text("other")
     with pytest.raises(ConfigError, match=r"configuration: task a_b_2: its files changed \("):
         started(tmp_path / "r", dataset, "a_b_1", "a_b_2")
+
+
+def test_a_run_goes_on_from_anywhere(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It knows the directory of its tasks; where that is gone, the dataset's name has to do."""
+    started(tmp_path / "r", dataset, "a_b_1")
+    monkeypatch.chdir(tmp_path / "r")
+    assert request_of(RunFolder(tmp_path / "r")).tasks_at == str(tmp_path / "tasks")
+    (tmp_path / "tasks").rename(tmp_path / "elsewhere")
+    assert request_of(RunFolder(tmp_path / "r")).tasks_at == ""
 
 
 def test_a_resumed_run_is_asked_for_all_that_it_was_configured_with(tmp_path: Path) -> None:

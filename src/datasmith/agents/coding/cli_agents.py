@@ -55,7 +55,9 @@ class CliAgent:
         self._options = _read_options(options)
         settings = options.settings or _settings()
         if options.model == "none":
-            raise ConfigError(f"{self.short} asks a model: {self.short!r} cannot work with model 'none'")
+            raise ConfigError(
+                f"{self.short} asks a model: {self.short!r} cannot work with model 'none' (example: -m claude-sonnet-4)"
+            )
         wrong = sorted(FIXED & options.model_kwargs.keys())
         if wrong:
             raise ConfigError(f'model_kwargs: {", ".join(wrong)} is said by the agent (example: {{"temperature": 0}})')
