@@ -147,7 +147,7 @@ LEFT = "(ends := os.pipe(), os.close(ends[0]))[0][1]"
 
 @pytest.mark.parametrize(
     ("place", "fails", "ends"),
-    [(FULL, False, (23, 1)), (FULL, True, (3, 1)), (LEFT, False, (0, 0)), (LEFT, True, (3, 1))],
+    [(FULL, False, (1, 1)), (FULL, True, (3, 1)), (LEFT, False, (0, 0)), (LEFT, True, (3, 1))],
 )
 def test_a_document_that_cannot_be_written_is_told_once(place: str, fails: bool, ends: tuple[int, int]) -> None:
     """A full disk is an error, a reader that left is none; the error of the command itself stays the only line."""
