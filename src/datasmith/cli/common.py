@@ -56,7 +56,7 @@ def _run(app: typer.Typer, words: Sequence[str]) -> int:
     except DatasmithError as error:
         return _tell(Failure(type(error).__name__, str(error), error.exit_code), held)
     except TyperException as error:
-        return _tell(Failure(ConfigError.__name__, *explained(error, app)), held)
+        return _tell(Failure(ConfigError.__name__, *explained(error, app, words)), held)
     except (KeyboardInterrupt, typer.Abort):
         return _tell(_stopped(app.info.name), held)
     except Exception as error:

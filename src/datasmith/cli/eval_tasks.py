@@ -13,9 +13,8 @@ from datasmith.cli.eval_options import (
     DatasetOption,
     RegistryOption,
     TaskOption,
-    help_without_command,
 )
-from datasmith.cli.options import Json
+from datasmith.cli.options import Json, help_without_command
 from datasmith.cli.trial_progress import ratio_of
 from datasmith.errors import ConfigError
 
