@@ -193,7 +193,7 @@ def check_tasks(
     bare = [name for name, folder in folders.items() if not (folder / "certificate.json").exists()]
     if json_output:
         rows = [
-            {"task_id": name, "problems": list(found), "certificate": name not in bare}
+            {"task_id": name, "problems": list(found), "has_certificate": name not in bare}
             for name, found in problems.items()
         ]
         print(json.dumps(rows, indent=1))

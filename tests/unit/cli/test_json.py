@@ -59,7 +59,7 @@ def test_every_command_answers_programs(app: typer.Typer) -> None:
 def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.CaptureFixture[str], tasks: Path) -> None:
     """With nothing beside it; a broken folder is in the document, the code and the line."""
     code, found, err = said(capsys, "tasks check -d tasks")
-    rows = [{"task_id": f"acme_calc_{number}", "problems": [], "certificate": number == 1} for number in (1, 2)]
+    rows = [{"task_id": f"acme_calc_{number}", "problems": [], "has_certificate": number == 1} for number in (1, 2)]
     assert (code, found, err) == (0, rows, "")
     assert said(capsys, "tasks check tasks/acme_calc_2") == (0, rows[1:], "")
     code, found, _ = said(capsys, "tasks show tasks/acme_calc_2")
