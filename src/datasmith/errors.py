@@ -84,7 +84,7 @@ class StoreError(DatasmithError):
 
 
 class StoreUnavailable(StoreError):
-    """The database cannot be opened, reached or written."""
+    """The database, or another file that is written, cannot be opened, reached or written: a full disk, too."""
 
     exit_code = 23
 

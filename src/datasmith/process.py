@@ -299,11 +299,6 @@ def _feed(descriptor: int, waiting: memoryview) -> memoryview:
         return memoryview(b"")
 
 
-def leave_the_pipe() -> None:
-    """Nobody reads what we print: the interpreter would say so again when it flushes at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def kill_group(pid: int) -> None:
     """Kill every process of the group that `pid` leads; one that is gone already is fine."""
     try:

@@ -8,7 +8,7 @@ import tempfile
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from io import StringIO, TextIOWrapper
+from io import StringIO
 
 import typer
 from typer.exceptions import TyperException
@@ -18,6 +18,7 @@ from datasmith.cli.entry import INTERRUPTED, stop_code, terminable
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.usage import explained
 from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
+from datasmith.standard_output import standard_output
 
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -36,16 +37,14 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 
     With --json standard output gets one document: what the command printed or, where it printed nothing, its error.
     A failure that is not of our own error family is a defect: its traceback goes to a file that the line names.
-    SIGTERM ends it as Ctrl-C does, with another exit code.
+    SIGTERM ends it as Ctrl-C does, with another exit code. A reader of standard output that leaves changes nothing.
     """
-    with terminable():
-        return _run(app, argv)
-
-
-def _run(app: typer.Typer, argv: Sequence[str] | None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding lacks, as on stderr
+    with terminable(), contextlib.redirect_stdout(standard_output()):
+        return _run(app, words)
+
+
+def _run(app: typer.Typer, words: Sequence[str]) -> int:
     held = StringIO() if "--json" in words else None
     try:
         with contextlib.redirect_stdout(held or sys.stdout):
@@ -57,12 +56,9 @@ def _run(app: typer.Typer, argv: Sequence[str] | None) -> int:
     except DatasmithError as error:
         return _tell(Failure(type(error).__name__, str(error), error.exit_code), held)
     except TyperException as error:
-        return _tell(Failure(ConfigError.__name__, *explained(error, app)), held)
+        return _tell(Failure(ConfigError.__name__, *explained(error, app, words)), held)
     except (KeyboardInterrupt, typer.Abort):
         return _tell(_stopped(app.info.name), held)
-    except BrokenPipeError:
-        process.leave_the_pipe()
-        return 0
     except Exception as error:
         return _tell(_surprise(error), held)
     return code
@@ -91,10 +87,9 @@ def _tell(failure: Failure, held: StringIO | None) -> int:
     line = one_line(our_redactor()(failure.message))
     if held is not None:
         document = json.dumps({"error": asdict(failure) | {"message": line}})
-        try:
-            print(held.getvalue() or f"{document}\n", end="", flush=True)
-        except OSError:  # a reader that left, a full disk: the line and the code still tell
-            process.leave_the_pipe()
+        print(held.getvalue() or f"{document}\n", end="")
+    with contextlib.suppress(DatasmithError):  # a full disk: the line and the code still tell
+        sys.stdout.flush()
     print(f"error: {line}", file=sys.stderr)
     return failure.exit_code
 

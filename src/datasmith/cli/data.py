@@ -144,7 +144,8 @@ def run(
         return
     if not start_date or not end_date:
         raise ConfigError(
-            "--start-date and --end-date are needed (example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)"
+            "--start-date and --end-date are needed, or a command, which fc-data --help lists "
+            "(example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)"
         )
     from datasmith.github.forges import Sources
     from datasmith.runners.request import Request

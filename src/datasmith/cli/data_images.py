@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import one_line
-from datasmith.cli.options import Json
+from datasmith.cli.options import Json, help_without_command
 from datasmith.errors import ConfigError, PublishError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 images = typer.Typer(
     name="images",
     help="Images of tasks in registries, and in the cache directory.",
-    no_args_is_help=True,
     rich_markup_mode=None,
     add_completion=False,
 )
@@ -30,6 +29,12 @@ _Engine = Annotated[
 _LEAST_AGE = timedelta(days=1)
 """What runs now was started since then: it stands on layers that must not go."""
 _EXAMPLE = "example: fc-data images check work/dataset/tasks"
+
+
+@images.callback(invoke_without_command=True)
+def _images(context: typer.Context) -> None:
+    """Images of tasks in registries, and in the cache directory."""
+    help_without_command(context)
 
 
 @images.command()
@@ -99,7 +104,9 @@ def check(tasks: _Tasks, as_json: Json = False) -> None:
 @images.command()
 def save(
     task: Annotated[Path, typer.Argument(metavar="TASK", help="A task folder.")],
-    out: Annotated[Path, typer.Option("--out", help="Where the archive goes (a tar of an OCI layout).")],
+    out: Annotated[
+        Path, typer.Option("--out", metavar="ARCHIVE", help="Where the archive goes (a tar of an OCI layout).")
+    ],
     engine: _Engine = "",
     as_json: Json = False,
 ) -> None:

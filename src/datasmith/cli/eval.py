@@ -10,13 +10,13 @@ from datasmith.cli.eval_certify import certify
 from datasmith.cli.eval_confirm import confirm
 from datasmith.cli.eval_export import export
 from datasmith.cli.eval_findings import compare, findings
-from datasmith.cli.eval_options import help_without_command
 from datasmith.cli.eval_redteam import redteam
 from datasmith.cli.eval_report import regrade, report
 from datasmith.cli.eval_run import run
 from datasmith.cli.eval_runs import runs
 from datasmith.cli.eval_submit import submit
 from datasmith.cli.eval_tasks import tasks
+from datasmith.cli.options import help_without_command
 
 app = typer.Typer(
     name="fc-eval",

@@ -66,14 +66,3 @@ def policy_of(name: str) -> "FailurePolicy":
     from datasmith.metrics.score import POLICIES
 
     return one_of("--policy", name, POLICIES, "floor")
-
-
-def help_without_command(context: typer.Context) -> None:
-    """Callback of a group: print its help where no command of it is given, which is an error.
-
-    Raises:
-        ConfigError: none is given.
-    """
-    if context.invoked_subcommand is None:
-        print(context.get_help())
-        raise ConfigError(f"{context.command_path}: no command is given (example: {context.command_path} --help)")

@@ -16,10 +16,9 @@ from datasmith.cli.eval_options import (
     RegistryOption,
     RunArgument,
     RunsOption,
-    help_without_command,
     policy_of,
 )
-from datasmith.cli.options import Json
+from datasmith.cli.options import Json, help_without_command
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:

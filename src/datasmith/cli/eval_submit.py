@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from datasmith.evaluation.submission import Checked
 
 _Run = Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or the id of a run in --runs-dir.")]
-_To = Annotated[Path | None, typer.Option("--to", help="The file to write; default: RUN.submission.tar.gz.")]
+_To = Annotated[
+    Path | None, typer.Option("--to", metavar="FILE", help="The file to write; default: RUN.submission.tar.gz.")
+]
 _Check = Annotated[Path | None, typer.Option("--check", help="Check this submission instead; writes nothing.")]
 _Dataset = Annotated[str, typer.Option("--dataset", "-d", help="With --check: whose tasks it must have.")]
 

@@ -13,9 +13,8 @@ from datasmith.cli.eval_options import (
     DatasetOption,
     RegistryOption,
     TaskOption,
-    help_without_command,
 )
-from datasmith.cli.options import Json
+from datasmith.cli.options import Json, help_without_command
 from datasmith.cli.trial_progress import ratio_of
 from datasmith.errors import ConfigError
 
@@ -194,7 +193,7 @@ def check_tasks(
     bare = [name for name, folder in folders.items() if not (folder / "certificate.json").exists()]
     if json_output:
         rows = [
-            {"task_id": name, "problems": list(found), "certificate": name not in bare}
+            {"task_id": name, "problems": list(found), "has_certificate": name not in bare}
             for name, found in problems.items()
         ]
         print(json.dumps(rows, indent=1))

@@ -36,6 +36,17 @@ def finite(value: float | None) -> float | None:
     return value
 
 
+def help_without_command(context: typer.Context) -> None:
+    """Callback of a group: print its help where no command of it is given, which is an error.
+
+    Raises:
+        ConfigError: none is given.
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise ConfigError(f"{context.command_path}: no command is given (example: {context.command_path} --help)")
+
+
 EXECUTORS = "local, inline (here, one after another) or ray (the cluster at FC_RAY_ADDRESS)"
 """What --executor takes, as its help says it."""
 Json = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as JSON on standard output.")]

@@ -1,6 +1,6 @@
 """What is wrong with the words of a command: one line that names the flag, with an example that would be right."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import typer
 from typer.exceptions import TyperException
@@ -46,35 +46,44 @@ EXAMPLES = {
     "--task-id": "shapely_shapely_2283",
     "--to": "release",
     "--workload": "'*'",
+    "ARCHIVE": "image.oci.tar",
+    "FILE": "my-run.submission.tar.gz",
     "ID": "shapely_shapely_2283",
     "RUN": "runs/my-run",
     "RUN1[:AGENT]": "runs/my-run:oracle",
     "RUN2[:AGENT]": "runs/my-run:nop",
     "TASK": "work/dataset/tasks/shapely_shapely_2283",
 }
-"""Of switches, of numbers, and of what has a default, an example follows from what they are."""
+"""Of switches, of numbers, and of what has a default, an example follows from what they are.
+
+A metavar comes before a flag: one that several commands have need not take the same in each.
+"""
 
 
-def explained(error: TyperException, app: typer.Typer) -> tuple[str, int]:
+def explained(error: TyperException, app: typer.Typer, words: Sequence[str]) -> tuple[str, int]:
     """The line and the exit code of an error in the words of a command of `app`."""
     say = getattr(error, "format_message", None)
     said = str(say() if callable(say) else error).strip().removesuffix(".")
     context = getattr(error, "ctx", None)
     about = [f"{context.command_path} --help"] if context is not None else []
-    example = next((text for text in [*map(example_of, _wrong(error, app)), *about] if text), "")
+    example = next((text for text in [*map(example_of, _wrong(error, app, words)), *about] if text), "")
     code = int(getattr(error, "exit_code", ConfigError.exit_code))
     return (f"{said} (example: {example})" if example else said), code
 
 
-def _wrong(error: TyperException, app: typer.Typer) -> Iterator[object]:
-    """The parameter that the error is about; an error that knows only its name is about any of that name."""
+def _wrong(error: TyperException, app: typer.Typer, words: Sequence[str]) -> Iterator[object]:
+    """The parameter that the error is about; where it knows only the name, that of the command called, then any."""
     wrong = getattr(error, "param", None)
     if wrong is not None:
         yield wrong
         return
     unknown = hasattr(error, "possibilities")  # another command's option of that name is no example
     named = None if unknown else getattr(error, "option_name", None)
-    commands = [typer.main.get_command(app)]
+    root = typer.main.get_command(app)
+    called = root
+    for word in words:
+        called = getattr(called, "commands", {}).get(word, called)
+    commands = [root, called]
     while named and commands:
         command = commands.pop()
         yield from (parameter for parameter in command.params if named in parameter.opts)
@@ -89,7 +98,11 @@ def example_of(parameter: object) -> str:
         return EXAMPLES.get(str(facts["metavar"]), "")
     if facts.get("is_flag"):
         return flag
-    value = EXAMPLES.get(flag) or _number(facts["default"], facts["min"], str(facts["type_descriptor"].annotation))
+    value = (
+        EXAMPLES.get(str(facts["metavar"]))
+        or EXAMPLES.get(flag)
+        or _number(facts["default"], facts["min"], str(facts["type_descriptor"].annotation))
+    )
     return f"{flag} {value}" if value else ""
 
 

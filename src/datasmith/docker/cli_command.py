@@ -30,6 +30,7 @@ _NOT_THERE = (
     "must be lowercase",
 )
 """What docker and podman say of a name that stands for nothing they hold, or that none can have."""
+_START = {"docker": "start it with `systemctl start docker`, be in its group"}
 _INSTALL = {"docker": "docker.io", "podman": "podman"}
 _SHORT_S = 120.0
 _FIRST_CLIENT_WITHOUT_BUILDKIT_OF_ITS_OWN = 23
@@ -138,10 +139,8 @@ class Cli:
         if not self.unreachable(done):
             return ContainerError(f"{asked} failed with exit code {done.rc}: {said}")
         what = "did not answer in time" if done.timed_out else f"does not answer: {said}"
-        return EngineUnavailable(
-            f"{self._program} {what} (start it with `systemctl start docker`, be in its group, or use"
-            " --engine bubblewrap)"
-        )
+        start = _START.get(self._program, f"see what `{self._program} info` says")
+        return EngineUnavailable(f"{self._program} {what} ({start}, or use --engine bubblewrap)")
 
 
 def bind_words(mount: Mount) -> str:

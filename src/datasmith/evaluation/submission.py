@@ -30,6 +30,7 @@ _KINDS = frozenset({".json", ".jsonl", ".diff", ".log"})
 _DEPTHS = range(4, 6)
 """Parts of a trial's, a session's and a task's files: trials/TASK/_arms/task.json, trials/TASK/AGENT/1/trial.json."""
 _NOT_OURS = frozenset({"leases", "build.log"})
+_EXAMPLE = "fc-eval submit RUN writes one; example: --check my-run.submission.tar.gz"
 SHOWN = 5
 
 
@@ -94,7 +95,7 @@ def check_submission(file: Path, dataset: Dataset | None = None) -> Checked:
     with _unpacked(file) as root:
         manifest = read_record(root / MANIFEST, Manifest)
         if manifest is None:
-            raise TrialError(f"{file}: {MANIFEST} is missing")
+            raise TrialError(f"{file}: no submission: {MANIFEST} is missing ({_EXAMPLE})")
         names = sorted(_files(root) - {MANIFEST})
         problems = _unlike(root, names, manifest)
         folder = RunFolder(root)
@@ -206,7 +207,8 @@ def _unpacked(file: Path) -> Iterator[Path]:
         try:
             unpack(file, root, links=False)
         except (ContainerError, OSError) as error:
-            raise TrialError(f"{file}: no submission: {str(error).removeprefix(f'{file}: ')}") from error
+            said = str(error).removeprefix(f"{file}: ")
+            raise TrialError(f"{file}: no submission: {said} ({_EXAMPLE})") from error
         yield root
 
 

@@ -172,7 +172,9 @@ def _opened(path: Path) -> "pl.LazyFrame":
         frame = pl.scan_parquet(path, glob=False)
         columns = Columns(frame.collect_schema())
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise ConfigError(f"--offline-source {path} is not a parquet file: {error}") from error
+        raise ConfigError(
+            f"--offline-source {path} is not a parquet file: {error} (example: --offline-source pull_requests.parquet)"
+        ) from error
     columns.check(path)
     return frame.select(columns.all()).with_row_index("row")
 

@@ -4,13 +4,13 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
+from contextlib import redirect_stdout
 
-from datasmith import process
 from datasmith.errors import DatasmithError
 from datasmith.preflight.checks import look
 from datasmith.redact import Redactor
 from datasmith.settings import environment, secrets_of
+from datasmith.standard_output import standard_output
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -20,19 +20,15 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--forge", default="git", help="where pull requests will come from")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     asked = parser.parse_args(words)
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding lacks, as on stderr
     try:
         found = look(stages=tuple(asked.stage), forge=asked.forge)
         clean = Redactor(secrets_of(environment()))
+        said = json.dumps({"ok": not found.failed, "checks": found.rows(clean)}) if asked.json else found.text(clean)
+        with redirect_stdout(standard_output()):
+            print(said, flush=True)
     except DatasmithError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    said = json.dumps({"ok": not found.failed, "checks": found.rows(clean)}) if asked.json else found.text(clean)
-    try:
-        print(said, flush=True)
-    except BrokenPipeError:
-        process.leave_the_pipe()
     return found.rc
 
 

@@ -24,6 +24,13 @@ AGENTS = {
     "mini": "pip install mini-swe-agent",
 }
 """Programs of coding agents, and how each is installed."""
+ENGINES = {
+    "auto": "apt-get install bubblewrap, or start docker or podman",
+    "bubblewrap": "apt-get install bubblewrap; where it may not start: docs/howto/allow-bubblewrap.md",
+    "docker": "apt-get install docker.io, systemctl start docker, usermod -aG docker $USER; or --engine bubblewrap",
+    "podman": "apt-get install podman, and see what `podman info` says; or --engine bubblewrap",
+}
+"""The engine that was asked for, and what makes it usable."""
 _SINCE_EPOCH = "1970-01-01T00:00:00+00:00"
 
 
@@ -106,7 +113,7 @@ def engine(facts: Facts) -> Answer:
     try:
         return Answer("OK", f"{open_engine(facts.settings).name} can be used")
     except EngineUnavailable as error:
-        return Answer("FAIL", " ".join(str(error).split()), "apt-get install bubblewrap, or start docker or podman")
+        return Answer("FAIL", " ".join(str(error).split()), ENGINES[facts.settings.engine])
 
 
 def pythons(facts: Facts) -> Answer:

@@ -121,13 +121,3 @@ def test_the_example_of_a_run_is_there(runs: Path, capsys: pytest.CaptureFixture
     """Of several it is the first."""
     code, _, err = said(capsys, "runs", "status", "none", "--runs-dir", str(runs))
     assert (code, err) == (2, f"error: RUN none: no run.json there (known: a, b; example: {runs / 'a'})\n")
-
-
-@pytest.mark.parametrize(("words", "name"), [((), "fc-eval"), (("runs",), "fc-eval runs")])
-def test_without_a_command_there_is_help_and_an_error(
-    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], name: str
-) -> None:
-    """With the exit code of wrong words."""
-    code, out, err = said(capsys, *words)
-    assert (code, err) == (2, f"error: {name}: no command is given (example: {name} --help)\n")
-    assert "Commands:" in out

@@ -59,7 +59,7 @@ def test_every_command_answers_programs(app: typer.Typer) -> None:
 def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.CaptureFixture[str], tasks: Path) -> None:
     """With nothing beside it; a broken folder is in the document, the code and the line."""
     code, found, err = said(capsys, "tasks check -d tasks")
-    rows = [{"task_id": f"acme_calc_{number}", "problems": [], "certificate": number == 1} for number in (1, 2)]
+    rows = [{"task_id": f"acme_calc_{number}", "problems": [], "has_certificate": number == 1} for number in (1, 2)]
     assert (code, found, err) == (0, rows, "")
     assert said(capsys, "tasks check tasks/acme_calc_2") == (0, rows[1:], "")
     code, found, _ = said(capsys, "tasks show tasks/acme_calc_2")
@@ -147,7 +147,7 @@ LEFT = "(ends := os.pipe(), os.close(ends[0]))[0][1]"
 
 @pytest.mark.parametrize(
     ("place", "fails", "ends"),
-    [(FULL, False, (23, 1)), (FULL, True, (3, 1)), (LEFT, False, (0, 0)), (LEFT, True, (3, 1))],
+    [(FULL, False, (1, 1)), (FULL, True, (3, 1)), (LEFT, False, (0, 0)), (LEFT, True, (3, 1))],
 )
 def test_a_document_that_cannot_be_written_is_told_once(place: str, fails: bool, ends: tuple[int, int]) -> None:
     """A full disk is an error, a reader that left is none; the error of the command itself stays the only line."""

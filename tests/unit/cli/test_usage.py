@@ -40,6 +40,14 @@ def said(capsys: pytest.CaptureFixture[str], name: str, *words: str) -> str:
         ("fc-data statu", "No such command 'statu'. Did you mean 'status'? (example: fc-data --help)"),
         ("fc-eval tasks lst -d x", "No such command 'lst'. Did you mean 'list'? (example: fc-eval tasks --help)"),
         ("fc-data funnel --nonsense", "No such option: --nonsense (example: fc-data funnel --help)"),
+        ("fc-data images save x", "Missing option '--out' (example: --out image.oci.tar)"),
+        ("fc-eval submit x --to", "Option '--to' requires an argument (example: --to my-run.submission.tar.gz)"),
+        ("fc-eval tasks pack -d x --to", "Option '--to' requires an argument (example: --to release)"),
+        (
+            "fc-data",
+            "--start-date and --end-date are needed, or a command, which fc-data --help lists "
+            "(example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)",
+        ),
         ("fc-eval export x --policy", "No such option: --policy (example: fc-eval export --help)"),
     ],
 )
@@ -105,6 +113,16 @@ def test_every_option_has_an_example_that_it_takes(
 def test_no_example_is_of_this_projects_own_machines() -> None:
     """A user has no files beside a checkout."""
     assert [text for text in EXAMPLES.values() if ".." in text or "shared" in text] == []
+
+
+@pytest.mark.parametrize("line", ["fc-eval", "fc-eval runs", "fc-eval tasks", "fc-data images"])
+def test_without_a_command_there_is_help_and_an_error(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    """The help whole, the error in one line, the exit code of wrong words."""
+    name, *words = shlex.split(line)
+    assert run_app(APPS[name], words) == 2
+    out, err = capsys.readouterr()
+    assert err == f"error: {line}: no command is given (example: {line} --help)\n"
+    assert "Commands" in out and out.count("\n") > 5
 
 
 @pytest.mark.parametrize("words", ["fc-data", "fc-eval run", "fc-eval runs resume"])

@@ -67,6 +67,14 @@ def test_a_named_engine_is_not_replaced(programs: Path) -> None:
         open_engine(Settings(engine="docker"))
 
 
+def test_podman_has_no_daemon_to_start(programs: Path) -> None:
+    """What it says is told, and nothing of docker."""
+    fake(programs, "podman", "echo 'Cannot connect to the service' >&2; exit 125")
+    with pytest.raises(EngineUnavailable, match=r"podman does not answer.*see what `podman info` says") as caught:
+        open_engine(Settings(engine="podman"))
+    assert "docker" not in str(caught.value)
+
+
 def test_docker_is_told_where_its_daemon_is(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """DOCKER_HOST of the environment reaches the program; a token of the environment does not."""
     monkeypatch.setenv("DOCKER_HOST", "unix:///run/elsewhere.sock")

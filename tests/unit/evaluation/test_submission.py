@@ -217,7 +217,10 @@ def test_a_forged_submission_is_found_out(run: RunFolder) -> None:
     text = run.root.parent / "text"
     with pytest.raises(TrialError) as caught:
         check_submission(text)
-    assert str(caught.value) == f"{text}: no submission: damaged: it is no tar archive"
+    assert str(caught.value) == (
+        f"{text}: no submission: damaged: it is no tar archive (fc-eval submit RUN writes one; "
+        "example: --check my-run.submission.tar.gz)"
+    )
 
 
 def test_the_command_packs_and_checks(

@@ -251,7 +251,9 @@ def test_what_is_no_parquet_file_is_told(tmp_path: Path) -> None:
     """A missing file, a directory, a text."""
     (tmp_path / "text").write_text("hello")
     for path in (tmp_path / "text", tmp_path / "missing", tmp_path):
-        with pytest.raises(ConfigError, match=f"--offline-source {path}"):
+        with pytest.raises(
+            ConfigError, match=rf"--offline-source {path}.*\(example: --offline-source pull_requests\.parquet\)$"
+        ):
             forge(path)
 
 

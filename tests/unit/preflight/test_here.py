@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.engines import open_engine
+from datasmith.docker.engines import ENGINES, open_engine
 from datasmith.errors import EngineUnavailable, StoreError
 from datasmith.preflight import here
 from datasmith.preflight.base import Facts
@@ -142,3 +142,15 @@ def test_an_engine_that_cannot_be_used_is_a_failure_once(tmp_path: Path, monkeyp
     assert (here.pythons(asked).state, here.pythons(asked).detail) == ("SKIP", "no engine")
     with pytest.raises(EngineUnavailable):
         open_engine(asked.settings)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_the_advice_is_about_the_engine_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Each that there is: how it is installed first; another one at the end, if at all."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    advice = here.engine(facts(tmp_path, engine=name)).todo
+    others = [other for other in ENGINES if other != name]
+    assert advice.startswith(f"apt-get install {name}")
+    assert not any(other in advice.partition("; or --engine")[0] for other in others)

@@ -1,0 +1,103 @@
+"""Standard output of the commands: a reader that leaves changes nothing, a full disk is told as that."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from datasmith.settings import known_variables
+from tests.unit.evaluation.sample_run import sample_run
+
+WINDOW = "--start-date 2026-02-01 --end-date 2026-03-01"
+TALKATIVE = """
+import sys, typer
+from datasmith.cli.common import run_app
+app = typer.Typer()
+
+@app.command()
+def talk(code: int, flush: bool = False) -> None:
+    for _ in range(5):
+        print("x" * 9_000, flush=flush)
+    print("done", file=sys.stderr)
+    raise typer.Exit(code)
+
+sys.exit(run_app(app))
+"""
+"""A command that says more than any buffer holds."""
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A directory with a run in runs/."""
+    sample_run(tmp_path / "runs/mine")
+    return tmp_path
+
+
+def ended(words: list[str], place: Path, output: int | Path) -> tuple[int, str]:
+    """(exit code, standard error) of a command with this standard output; a descriptor is closed after the start."""
+    descriptor = os.open(output, os.O_WRONLY) if isinstance(output, Path) else output
+    env = {name: value for name, value in os.environ.items() if name not in known_variables()}
+    env["FC_CACHE_DIR"] = str(place / "cache")
+    try:
+        child = subprocess.Popen(words, cwd=place, env=env, stdout=descriptor, stderr=subprocess.PIPE, text=True)
+    finally:
+        os.close(descriptor)
+    _, err = child.communicate(timeout=120)
+    return child.returncode, err
+
+
+def unread() -> int:
+    """The end to write to of a pipe whose reader has left."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+def command(line: str, *python: str) -> list[str]:
+    name, *words = line.split()
+    module = {"fc-data": "datasmith.cli.data", "fc-eval": "datasmith.cli.eval"}[name]
+    return [sys.executable, *python, "-c", f"from {module} import main; main()", *words]
+
+
+LINES = (
+    f"fc-data funnel {WINDOW}",
+    f"fc-data status {WINDOW}",
+    "fc-data preflight --stage 6",
+    "fc-data --help",
+    "fc-eval report mine",
+    "fc-eval report mine --json",
+    "fc-eval runs list",
+    "fc-eval runs status mine",
+)
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_command_without_a_reader_has_succeeded(here: Path, line: str) -> None:
+    """`fc-data … | head -1` ends quietly with 0, tables and helps too; with and without a buffer between."""
+    assert ended(command(line), here, unread()) == (0, "")
+    assert ended(command(line, "-u"), here, unread()) == (0, "")
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_full_disk_is_told_of_standard_output(here: Path, line: str) -> None:
+    """It is not the database: one line, exit code 1."""
+    told = (1, "error: cannot write standard output: No space left on device\n")
+    assert ended(command(line), here, Path("/dev/full")) == told
+
+
+@pytest.mark.parametrize("code", [0, 1, 17])
+@pytest.mark.parametrize("flush", [(), ("--flush",)])
+def test_a_command_without_a_reader_goes_on_to_its_end(tmp_path: Path, code: int, flush: tuple[str, ...]) -> None:
+    """Its exit code is its own: what failed is not hidden by a reader that saw enough."""
+    words = [sys.executable, "-c", TALKATIVE, *flush, str(code)]
+    assert ended(words, tmp_path, unread()) == (code, "done\n")
+
+
+@pytest.mark.parametrize(("output", "ends"), [("pipe", (0, "")), ("/dev/full", (1, "error: cannot write"))])
+def test_the_preflight_module_ends_as_the_command_does(tmp_path: Path, output: str, ends: tuple[int, str]) -> None:
+    """Without a reader, and on a full disk."""
+    words = [sys.executable, "-m", "datasmith.preflight", "--stage", "6"]
+    code, err = ended(words, tmp_path, unread() if output == "pipe" else Path(output))
+    assert code == ends[0] and err.startswith(ends[1]) and err.count("\n") == code
