@@ -17,7 +17,7 @@ from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measuremen
 from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
 from datasmith.workloads.fresh import FRESH_ROUND
 from datasmith.workloads.watch import OutputRow
-from tests.unit.evaluation.sample_run import SampleRun
+from tests.unit.evaluation.sample_run import SampleRun, sample_run
 
 KEY = TrialKey("acme_fast_1", "command-good", 1)
 NAMES = ("bench.time_a", "bench.time_b")
