@@ -1,5 +1,7 @@
 """Standard output of a command: a reader that leaves stops nothing, and what cannot be written is told as that."""
 
+from __future__ import annotations
+
 import os
 import sys
 from io import BufferedWriter, FileIO, TextIOWrapper
@@ -37,7 +39,7 @@ def standard_output() -> TextIO:
 class _Descriptor(FileIO):
     """Takes what is written after the first failure, too: the interpreter would tell of it again at its end."""
 
-    def write(self, data: "ReadableBuffer", /) -> int:
+    def write(self, data: ReadableBuffer, /) -> int:
         """Write, and return how many bytes are done with.
 
         Raises:
