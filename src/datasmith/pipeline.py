@@ -34,6 +34,7 @@ from datasmith.runners.base import default_worker
 from datasmith.runners.classify_prs import ClassifyPRsRunner
 from datasmith.runners.loop import RunOptions, StageSummary
 from datasmith.runners.placed import PlacedStage, check_ledger
+from datasmith.runners.plan import details
 from datasmith.runners.publish import PublishRunner
 from datasmith.runners.request import Request
 from datasmith.runners.resolve_packages import ResolvePackagesRunner
@@ -59,12 +60,13 @@ Show = Callable[[str, int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a stage would do: the text of a dry run."""
+    """What a stage would do: the text of a dry run, and the facts beside it."""
 
     stage: int
     name: str
     waiting: int
     text: str
+    details: tuple[str, ...] = ()
 
 
 def plan(settings: Settings, request: Request) -> list[Step]:
@@ -76,7 +78,7 @@ def plan(settings: Settings, request: Request) -> list[Step]:
     names = local_names(request.sources)
     check_suite(request)
     with open_store(settings, create=False) as store:
-        return [_step(store, request, stage, names) for stage in request.stages]
+        return [_step(store, settings, request, stage, names) for stage in request.stages]
 
 
 def check_suite(request: Request) -> None:
@@ -88,15 +90,16 @@ def check_suite(request: Request) -> None:
     request.suite.check(request.sources.clones if request.sources.forge == "git" else ())
 
 
-def _step(store: Store, request: Request, stage: int, names: Sequence[str] | None) -> Step:
-    found = agenda(stage, store.stage_items(request.window.key, stage), request.terms(names))
+def _step(store: Store, settings: Settings, request: Request, stage: int, names: Sequence[str] | None) -> Step:
+    rows = store.stage_items(request.window.key, stage)
+    found = agenda(stage, rows, request.terms(names))
     if found.known:
         text = f"would work on {found.to_do} of {found.known} items known"
     elif stage == 1 and names:
         text = f"would look at {', '.join(names)}"
     else:
         text = f"would work on what stage {stage - 1} passes" if stage > 1 else "would ask the forge"
-    return Step(stage, STAGES[stage], found.to_do, text)
+    return Step(stage, STAGES[stage], found.to_do, text, details(stage, rows, names, settings, request))
 
 
 @dataclass(frozen=True, slots=True)

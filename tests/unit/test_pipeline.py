@@ -134,6 +134,19 @@ def test_a_dry_run_says_what_a_run_would_do(settings: Settings, clone: Clone) ->
     assert sorted(settings.data_dir.rglob("*")) == files
 
 
+def test_a_dry_run_tells_states_repositories_and_tools(settings: Settings, clone: Clone) -> None:
+    """As the ledger and the settings have them, asked or not yet; of other repositories nothing."""
+    asked = request(clones=(clone.path,), agent="none")
+    told = [step.details for step in plan(settings, asked)]
+    engine = f"engine {settings.engine}"
+    assert told == [(), (), ("rules and no model",), (engine,), (engine, "agent none", "no model"), ()]
+    run(settings, replace(asked, stages=(1, 2, 3)))
+    with_model = settings.model_copy(update={"dspy_model": "openai/gpt-oss-120b"})
+    third, fourth = plan(with_model, replace(asked, stages=(3, 4)))
+    assert third.details == ("now 3 passed, 1 refused", "of acme/calc", "rules and model openai/gpt-oss-120b")
+    assert fourth.details == ("now 3 pending", "of acme/calc", engine)
+
+
 def test_a_first_run_is_the_same_with_resume(settings: Settings, clone: Clone, tmp_path: Path) -> None:
     """And so are a second one with it, and a second one without it."""
     asked = request(clones=(clone.path,), stages=(1, 2, 3))

@@ -188,7 +188,7 @@ def _plan(settings: "Settings", request: "Request", as_json: bool) -> None:
         return
     print(f"dry run of {request.window.key}: nothing is changed")
     for step in steps:
-        print(f"  {step.stage} {step.name:<18} {step.text}")
+        print(f"  {step.stage} {step.name:<18} {'; '.join((step.text, *step.details))}")
 
 
 def _run(settings: "Settings", request: "Request", as_json: bool) -> None:

@@ -58,7 +58,7 @@ def agenda(stage: int, rows: Iterable[StageItem], terms: Terms) -> Agenda:
     only with `force`. A pull request that an earlier sample left out gets its chance in this one; one of this sample
     that was not taken as far as is asked now is taken up again.
     """
-    mine = [row for row in rows if _is_work(stage, row) and is_of(row.item, terms.repositories)]
+    mine = [row for row in rows if is_work(stage, row) and is_of(row.item, terms.repositories)]
     again = [row for row in mine if _is_taken_back(stage, row, terms)]
     names = {row.item for row in again}
     states: tuple[ItemState, ...] = ("pending", "leased")
@@ -75,14 +75,14 @@ def agenda(stage: int, rows: Iterable[StageItem], terms: Terms) -> Agenda:
     )
 
 
-def _is_work(stage: int, row: StageItem) -> bool:
+def is_work(stage: int, row: StageItem) -> bool:
     """Stages 1 and 2 work by repository, those after them by pull request."""
     return row.kind == ("repository" if stage <= 2 else "pull_request")
 
 
 def work_of(stage: int, rows: Iterable[StageItem], repositories: Collection[str]) -> list[StageItem]:
     """Of a stage's rows, those that it works on itself, of these repositories ("owner/repo")."""
-    return [row for row in rows if _is_work(stage, row) and repository_of(row.item) in repositories]
+    return [row for row in rows if is_work(stage, row) and repository_of(row.item) in repositories]
 
 
 def first_not_run(work: Sequence[Sequence[StageItem]]) -> int:
