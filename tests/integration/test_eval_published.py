@@ -104,10 +104,13 @@ def _a_run_stops_for_its_cost(home: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def _it_goes_on_from_elsewhere(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the name of its tasks leads nowhere, the error names an option that helps."""
+    """It knows where its tasks were; where they are gone from there, the error names an option that helps."""
     (home / "elsewhere").mkdir()
     with contextlib.chdir(home / "elsewhere"):
+        code, out, err = said(capsys, "runs", "resume", "../runs/paid", "--json")
+        assert (code, json.loads(out)["n_complete"]) == (0, 4), err
+        (home / "tasks").rename(home / "moved")
         code, _, err = said(capsys, "runs", "resume", "../runs/paid", "--json")
         assert code == 2 and err.startswith("error: --dataset tasks: not a directory")
-        code, out, err = said(capsys, "runs", "resume", "../runs/paid", "--dataset", "../tasks", "--json")
+        code, out, err = said(capsys, "runs", "resume", "../runs/paid", "--dataset", "../moved", "--json")
     assert (code, json.loads(out)["n_complete"]) == (0, 4), err
