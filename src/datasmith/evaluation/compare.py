@@ -156,15 +156,14 @@ def _labels(side: Side) -> tuple[str, ...]:
 def _pairs(first: Side, second: Side, labels: Sequence[tuple[str, ...]]) -> list[tuple[str, str]]:
     """Which agents are compared."""
     mine, others = labels
-    if first[0].root.resolve() == second[0].root.resolve():
-        asked = [((first[1],) if first[1] else mine), ((second[1],) if second[1] else others)]
-        pairs = [(a, b) for a, b in itertools.product(*asked) if a != b]
-        pairs = [pair for number, pair in enumerate(pairs) if pair[::-1] not in pairs[:number]]
-    elif first[1] and second[1]:
-        pairs = [(first[1], second[1])]
-    else:
-        named = first[1] or second[1]
-        pairs = [(label, label) for label in mine if label in others and named in ("", label)]
+    pairs = [(a, b) for a in mine for b in others if first[1] in ("", a) and second[1] in ("", b)]
+    same_run = first[0].root.resolve() == second[0].root.resolve()
+    if same_run and not (first[1] or second[1]):
+        pairs = list(itertools.combinations(mine, 2))
+    elif same_run:
+        pairs = [(a, b) for a, b in pairs if a != b]
+    elif not (first[1] and second[1]):
+        pairs = [(a, b) for a, b in pairs if a == b]
     if not pairs:
         raise ConfigError(
             f"compare: name two agents, of {', '.join(mine)} and of {', '.join(others)} "

@@ -25,7 +25,7 @@ from datasmith.evaluation.run_folder import RunFolder, keys, write_record
 from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
 from datasmith.executors.base import Executor
 from datasmith.executors.cores import core_sets, usable_cores
-from datasmith.executors.executors import check_executor, open_executor
+from datasmith.executors.executors import open_executor
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Machine
 from datasmith.tasks.dataset import Dataset, Places, load_dataset
@@ -244,7 +244,6 @@ def _check_slots(request: RunRequest, settings: Settings) -> None:
     have = len(core_sets(settings.bench_cores, usable_cores()))
     if request.executor == "local" and (request.n_concurrent or 1) > have:
         raise ConfigError(TOO_FEW_CORES.format(asked=request.n_concurrent, have=have))
-    check_executor(request.executor)
 
 
 def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine: ContainerEngine) -> RunConfig:

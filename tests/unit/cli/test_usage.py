@@ -122,7 +122,7 @@ def test_without_a_command_there_is_help_and_an_error(capsys: pytest.CaptureFixt
     assert run_app(APPS[name], words) == 2
     out, err = capsys.readouterr()
     assert err == f"error: {line}: no command is given (example: {line} --help)\n"
-    assert "Commands" in out and out.count("\n") > 5
+    assert "Commands:" in out and out.count("\n") > 5
 
 
 @pytest.mark.parametrize("words", ["fc-data", "fc-eval run", "fc-eval runs resume"])
