@@ -109,7 +109,7 @@ def test_one_pull_request_becomes_a_task_and_the_others_have_reasons(settings: S
             found = run(settings, replace(asked, resume=True))
     reasons = " ".join(reason for _, reason, _ in found.stages[3].reasons)
     assert (found.stages[-1].stage, found.stages[-1].passed) == (6, 1), found
-    assert "breaks 1 tests: tests.test_calc::test_total" in reasons
+    assert "breaks 1 test: tests.test_calc::test_total" in reasons
     # A comment changes nothing. One test in twenty calls it changed all the same: by too little, or for the worse.
     assert any(words in reasons for words in ("no workload changed", "no workload improved", "too small")), reasons
     (task,) = load_dataset(str(settings.data_dir / "dataset/tasks")).select(())

@@ -76,7 +76,7 @@ def test_stages_4_and_5_end_as_they_do_here(ray_cluster: RayCluster, clone: Clon
             break
     assert json.loads(ended.out)["funnel"]["window"] == "2026-02-01..2026-03-01"
     states = ours.states(5)
-    assert states["5"].startswith("passed") and "breaks 1 tests: tests.test_calc::test_total" in states["2"]
+    assert states["5"].startswith("passed") and "breaks 1 test: tests.test_calc::test_total" in states["2"]
     assert (ours.data / "dataset/tasks/acme_calc_5/certificate.json").is_file()
     assert ours.funnel()["breaches"] == []
     assert workers(ours.data, 4) | workers(ours.data, 5)

@@ -233,4 +233,4 @@ def test_stage_5_can_end_before_it_measures(cache: Path, tmp_path: Path) -> None
     known = ["build", "verify", "benchmarks", "tests", "tests with the expert's patch"]
     assert [step for step in steps if step in known] == known
     ((state, reason, number),) = found.stages[3].reasons
-    assert (state, reason, number) == ("refused", f"{ENDS['verified']}: 3 workloads, 1 tests", 1)
+    assert (state, reason, number) == ("refused", f"{ENDS['verified']}: 3 workloads, 1 test", 1)

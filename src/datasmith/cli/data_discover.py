@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.options import Json
+from datasmith.counted import counted
 from datasmith.errors import ConfigError, ForgeUnavailable
 
 if TYPE_CHECKING:
@@ -76,6 +77,6 @@ def _show(found: "Discovered", directory: Path, as_json: bool) -> None:
         short = {"missing": found.missing, "incomplete": found.incomplete}
         print(json.dumps({"out": str(directory), **short, "repositories": rows}))
         return
-    print(f"{len(found.listed)} repositories, {len(found.valid)} to mine; the lists are in {directory}")
+    print(f"{counted(len(found.listed), 'repository')}, {len(found.valid)} to mine; the lists are in {directory}")
     for reason, number in found.reasons:
         print(f"  {number:>6} {reason}")

@@ -9,6 +9,7 @@ import typer
 
 from datasmith.cli.common import one_line
 from datasmith.cli.options import DataDir, Engine, Json, finite
+from datasmith.counted import counted
 from datasmith.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -103,4 +104,5 @@ def _line(each: "Judged") -> str:
     note = f" ({', '.join(notes)})" if notes else ""
     if isinstance(found, Failed):
         return f"FAILED    {each.folder}: {found.stage}: {one_line(found.error_message)[:300]}{note}"
-    return f"verified  {each.folder}: {found.tests_passed} tests pass, {found.benchmarks} benchmarks{note}"
+    passed = f"{counted(found.tests_passed, 'test')} passed, {counted(found.benchmarks, 'benchmark')}"
+    return f"verified  {each.folder}: {passed}{note}"

@@ -9,6 +9,7 @@ import typer
 
 from datasmith.cli.eval_options import REGISTRY, DatasetOption, RegistryOption, TaskOption
 from datasmith.cli.options import Engine, Json
+from datasmith.counted import counted
 
 if TYPE_CHECKING:
     from datasmith.evaluation.confirm import Confirmation, Confirmed
@@ -58,7 +59,7 @@ def show(confirmed: "list[Confirmed]", *, json_output: bool) -> None:
     for one in confirmed:
         against = sum(row.disagrees for row in one.rows)
         by = f"fastest samples and {one.counter}" if one.counter else "fastest samples"
-        print(f"{one.task_id}: {len(one.rows)} workloads by {by}, {against} disagree")
+        print(f"{one.task_id}: {counted(len(one.rows), 'workload')} by {by}, {against} disagree")
         if one.no_counter:
             print(f"  {one.no_counter}")
         for row in one.rows:

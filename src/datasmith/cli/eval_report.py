@@ -8,6 +8,7 @@ import typer
 
 from datasmith.cli.eval_options import RUNS, PolicyOption, RunArgument, RunsOption, policy_of
 from datasmith.cli.options import Json
+from datasmith.counted import counted
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def regrade(
     chosen = policy_of(policy)
     with folder.alone():
         changed = regrade_run(folder)
-    print(f"{len(changed)} trials changed", *changed, sep="\n  ", file=sys.stderr)
+    print(f"{counted(len(changed), 'trial')} changed", *changed, sep="\n  ", file=sys.stderr)
     show_report(folder.root, chosen, json_output, more={"changed": list(changed)})
 
 

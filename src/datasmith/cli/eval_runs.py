@@ -85,7 +85,7 @@ def show_status(run: RunArgument, runs_dir: RunsOption = RUNS, json_output: Json
         sheet.add(key.task_id, key.agent, str(key.attempt), value)
     sheet.show(output())
     for name, ratio in state.best.items():
-        print(f"best of {name}: {ratio:.3f}x")
+        print(f"best of {name}: {ratio:.3f}×")
     print(f"cost: {_cost(state)}")
 
 

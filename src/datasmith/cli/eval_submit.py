@@ -9,6 +9,7 @@ import typer
 
 from datasmith.cli.eval_options import REGISTRY, RUNS, RegistryOption, RunsOption
 from datasmith.cli.options import Json
+from datasmith.counted import counted
 from datasmith.errors import ConfigError, TrialError
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ def submit(
     else:
         config = found.state.run.config
         print(
-            f"{found.state.run.run_id}: {found.state.n_complete} trials of {', '.join(config.labels)} at "
-            f"{len(config.task_ids)} tasks of {config.dataset} ({config.release}); sha256 {found.digest}"
+            f"{found.state.run.run_id}: {counted(found.state.n_complete, 'trial')} of {', '.join(config.labels)} at "
+            f"{counted(len(config.task_ids), 'task')} of {config.dataset} ({config.release}); sha256 {found.digest}"
             f"{'' if found.problems else '; in order: every record follows from its raw files'}"
         )
     if found.problems:

@@ -16,6 +16,7 @@ from datasmith.cli.eval_options import (
 )
 from datasmith.cli.options import Json, help_without_command
 from datasmith.cli.trial_progress import ratio_of
+from datasmith.counted import counted
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _task_folder(word: str, said: str) -> str:
 def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
     status = task.certificate.status if task.certificate else "no certificate"
     expert = task.certificate.expert if task.certificate else None
-    workloads = f"{len(task.workloads)} workloads"
+    workloads = counted(len(task.workloads), "workload")
     if task.not_impacted:
         workloads += f" (the {task.not_impacted} others of the suite are not touched by the expert's patch)"
     lines = [
@@ -105,7 +106,7 @@ def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
         f"  {task.repository} at {task.base_commit[:12]}, merged {task.merged_at:%Y-%m-%d}, Python "
         f"{task.build.python_version}, licence {task.licence or 'unknown'}",
         f"  {task.difficulty}, {task.category}; {workloads} in {task.benchmark_dir}, "
-        f"{len(task.passing_tests)} tests{', compiled' if task.compiled else ''}",
+        f"{counted(len(task.passing_tests), 'test')}{', compiled' if task.compiled else ''}",
         f"  image {task.image_name} {task.image_digest}",
         f"  certificate: {status}" + (f", expert {ratio_of(expert)} over all workloads" if expert else ""),
     ]
@@ -145,7 +146,7 @@ def pack(
         print(json.dumps({"to": str(to), **index.model_dump(mode="json")}, indent=1))
         return
     size = sum(packed.bytes for packed in index.tasks.values())
-    print(f"{name}@{release}: {len(index.tasks)} tasks, {size} bytes in {to}")
+    print(f"{name}@{release}: {counted(len(index.tasks), 'task')}, {size} bytes in {to}")
 
 
 def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
@@ -163,7 +164,9 @@ def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
         return
     for task in rows:
         status = task.certificate.status if task.certificate else "no certificate"
-        print(f"{task.task_id}\t{task.repository}#{task.pr_number}\t{len(task.workloads)} workloads\t{status}")
+        print(
+            f"{task.task_id}\t{task.repository}#{task.pr_number}\t{counted(len(task.workloads), 'workload')}\t{status}"
+        )
 
 
 @tasks.command("check")

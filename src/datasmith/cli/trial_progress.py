@@ -96,7 +96,7 @@ class TrialBars:
 
 
 def ratio_of(arm: "ArmSummary") -> str:
-    """`1.234x [1.200, 1.260]`, or that there is no ratio."""
+    """`1.234× [1.200, 1.260]`, or that there is no ratio."""
     if arm.speedup is None or arm.low is None or arm.high is None:
         return "no ratio"
-    return f"{arm.speedup:.3f}x [{arm.low:.3f}, {arm.high:.3f}]"
+    return f"{arm.speedup:.3f}× [{arm.low:.3f}, {arm.high:.3f}]"

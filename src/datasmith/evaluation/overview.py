@@ -96,6 +96,8 @@ def all_runs(runs_dir: Path) -> tuple[list[RunState], dict[str, str]]:
         ConfigError: there is no such directory.
     """
     if not runs_dir.is_dir():
+        if runs_dir.exists():
+            raise ConfigError(f"--runs-dir {runs_dir}: is a file (example: --runs-dir runs)")
         raise ConfigError(f"--runs-dir {runs_dir}: no such directory, so there is no run: {FIRST_RUN}")
     found: list[RunState] = []
     problems: dict[str, str] = {}

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from datasmith.counted import counted
 from datasmith.docker.engine import Container
 from datasmith.runners.agenda import NONE_IMPACTED
 from datasmith.runners.order import Refusal, Verified
@@ -30,5 +31,5 @@ def only_impacted(
     chosen = select([impact_of(patch, seen.sources, benchmark_dir=suite.benchmark_dir)], seen.coverage)
     kept = tuple(workload for workload in verified.workloads if workload.id in chosen)
     if not kept:
-        return Refusal(f"{NONE_IMPACTED} ({len(suite.workloads)} workloads)")
+        return Refusal(f"{NONE_IMPACTED} ({counted(len(suite.workloads), 'workload')})")
     return replace(verified, workloads=kept, not_impacted=len(verified.workloads) - len(kept))

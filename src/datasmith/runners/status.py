@@ -123,9 +123,13 @@ def _row(
 
 
 def per_minute(runs: Sequence[Row], now: datetime) -> float | None:
-    """Items a minute of the workers that run now, together; else of the run that ended last. `runs` are by time."""
+    """Items a minute of the workers that run now, together; else of the run that ended last and did any.
+
+    `runs` are by time.
+    """
     running = [row for row in runs if state_of(row, now) == "running"]
-    speeds = [_speed(row, now if running else _time(row["updated_at"])) for row in running or runs[-1:]]
+    ended = [row for row in runs if _number(row["completed"])]
+    speeds = [_speed(row, now if running else _time(row["updated_at"])) for row in running or ended[-1:]]
     known = [speed for speed in speeds if speed is not None]
     return sum(known) if known else None
 

@@ -11,6 +11,7 @@ from typing import IO
 
 from datasmith.agents.attempts import Attempt, Commit, whole_context
 from datasmith.agents.synthesize import Synthesizer, Wanted
+from datasmith.counted import counted
 from datasmith.docker import seal
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
@@ -110,7 +111,7 @@ class Synthesis:
             if isinstance(verified, Refusal):
                 return verified
         if self._until == "verified":
-            said = f"{len(verified.workloads)} workloads, {len(verified.passing)} tests"
+            said = f"{counted(len(verified.workloads), 'workload')}, {counted(len(verified.passing), 'test')}"
             return Refusal(f"{ENDS[self._until]}: {said}")
         measured = self._measure(order, sealed, verified, core, progress)
         if isinstance(measured, Refusal):
@@ -189,7 +190,7 @@ class Synthesis:
             if isinstance(found, Refusal):
                 return found
             if self._until == "built":
-                return Refusal(f"{ENDS[self._until]}: {len(found.workloads)} workloads")
+                return Refusal(f"{ENDS[self._until]}: {counted(len(found.workloads), 'workload')}")
             progress("tests")
             paths = git.paths(pr.base_sha)
             base = self._tests.at_base(order, sealed.image, paths, container)

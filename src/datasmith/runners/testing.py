@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from datasmith.counted import counted
 from datasmith.docker.engine import ENV_PREFIX, Container, ImageRef
 from datasmith.docker.verifiers import TestReport, run_tests
 from datasmith.redact import redact
@@ -141,7 +142,7 @@ def compared(order: Order, verified: Verified) -> Verified | Refusal:
     excused = frozenset(name for name in lost if module_of(name) in changed)
     broken = sorted(lost - excused)
     if broken:
-        return Refusal(f"the expert's patch breaks {len(broken)} tests: {', '.join(broken[:SHOWN_TESTS])}")
+        return Refusal(f"the expert's patch breaks {counted(len(broken), 'test')}: {', '.join(broken[:SHOWN_TESTS])}")
     return replace(verified, excused=excused)
 
 

@@ -20,7 +20,7 @@ def test_every_channel_has_its_number_and_disagreement_is_said(capsys: pytest.Ca
     """The certificate's ratio, the fastest samples' with its interval, and that of instructions."""
     row = Confirmation("m.time_x", 1.25, disagrees=True, fastest=QUICK, counted=WORK)
     assert told(capsys, Confirmed("acme_calc_1", "callgrind", None, (row,))) == [
-        "acme_calc_1: 1 workloads by fastest samples and callgrind, 1 disagree",
+        "acme_calc_1: 1 workload by fastest samples and callgrind, 1 disagree",
         "  m.time_x: 1.250 by the certificate, 0.980 [0.975, 0.985] by the fastest samples, 0.979 by instructions"
         "  DISAGREES",
     ]
@@ -37,7 +37,7 @@ def test_what_has_no_number_has_its_reason(capsys: pytest.CaptureFixture[str]) -
         "m.time_x", 1.25, disagrees=False, fastest=QUICK, counted=Counted("m.time_x", None, "no counter")
     )
     assert told(capsys, Confirmed("t", None, "no counter: install one", (row,))) == [
-        "t: 1 workloads by fastest samples, 0 disagree",
+        "t: 1 workload by fastest samples, 0 disagree",
         "  no counter: install one",
         "  m.time_x: 1.250 by the certificate, 0.980 [0.975, 0.985] by the fastest samples",
     ]

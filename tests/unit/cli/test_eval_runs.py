@@ -1,6 +1,7 @@
 """fc-eval runs: every trial of every run is in one state, told from files alone."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_a_run_is_told_trial_by_trial(runs: Path, capsys: pytest.CaptureFixture[
     assert 1.2 < found["best"]["command-good"] < 1.7
     with RunFolder(runs / "b").alone():
         _, out, _ = said(capsys, "runs", "status", "b", "--runs-dir", str(runs))
-    assert "b: at work" in out and "best of command-good" in out
+    assert "b: at work" in out and re.search(r"best of command-good: 1\.\d{3}×\n", out)
 
 
 def test_what_an_outage_of_the_model_ended_is_pending(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,3 +122,10 @@ def test_the_example_of_a_run_is_there(runs: Path, capsys: pytest.CaptureFixture
     """Of several it is the first."""
     code, _, err = said(capsys, "runs", "status", "none", "--runs-dir", str(runs))
     assert (code, err) == (2, f"error: RUN none: no run.json there (known: a, b; example: {runs / 'a'})\n")
+
+
+def test_a_file_is_no_directory_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is told as what it is."""
+    (tmp_path / "file").touch()
+    code, _, err = said(capsys, "runs", "list", "--runs-dir", str(tmp_path / "file"))
+    assert (code, err) == (2, f"error: --runs-dir {tmp_path / 'file'}: is a file (example: --runs-dir runs)\n")

@@ -100,6 +100,8 @@ def test_the_speed_is_that_of_who_runs_now_or_of_the_last_run() -> None:
     assert per_minute([ended, *running], NOW) == pytest.approx(20.0)
     assert per_minute([progress("h-4", 3, "finished", 1, began_s=999, seen_s=500), ended], NOW) == pytest.approx(100.0)
     assert per_minute([progress("h-5", 3, "finished", 1, began_s=5, seen_s=5)], NOW) is None
+    idle = progress("h-6", 3, "finished", 0, began_s=400, seen_s=399)
+    assert per_minute([idle], NOW) is None and per_minute([ended, idle], NOW) == per_minute([ended], NOW)
     assert per_minute([], NOW) is None
 
 

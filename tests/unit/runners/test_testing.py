@@ -41,7 +41,7 @@ def judged(clone: Clone, expert: TestReport, files: Sequence[str]) -> Verified |
 def test_a_test_that_the_expert_breaks_is_a_refusal(clone: Clone) -> None:
     """By name; also one that has vanished."""
     found = judged(clone, report({**BASE, "tests.test_a::one": "failed"}), ["calc.py"])
-    assert found == Refusal("the expert's patch breaks 1 tests: tests.test_a::one")
+    assert found == Refusal("the expert's patch breaks 1 test: tests.test_a::one")
 
 
 def test_a_test_whose_file_the_pull_request_rewrites_is_excused(clone: Clone) -> None:
