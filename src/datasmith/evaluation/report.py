@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from datasmith.counted import counted
 from datasmith.evaluation.board import AgentReport, Board, Scored
 from datasmith.evaluation.outcome import named
 from datasmith.evaluation.records import RunRecord, SessionRecord
@@ -76,7 +77,7 @@ class Report:
         """The strays in words; None where there are none."""
         if not self.strays:
             return None
-        return f"{len(self.strays)} trials are not of run.json's configuration, and left out: {named(self.strays)}"
+        return f"left out, as run.json does not ask for it: {counted(len(self.strays), 'trial')}: {named(self.strays)}"
 
     @property
     def agents(self) -> tuple[AgentReport, ...]:

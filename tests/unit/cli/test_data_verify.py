@@ -43,7 +43,7 @@ def test_good_and_bad_folders_are_told_apart(capsys: pytest.CaptureFixture[str],
     bad = sealed_folder(tmp_path / "tasks/bad", workloads=("bench.time_gone",))
     code, out, err = asked(capsys, "--task", tmp_path / "tasks", "--workers", "2")
     assert code == 1 and "1 verified, 1 failed, 0 without a verdict" in err
-    assert f"FAILED    {bad}: measure: 1 workloads are not in the suite: bench.time_gone" in out
+    assert f"FAILED    {bad}: measure: not in the suite: 1 workload: bench.time_gone" in out
     assert f"verified  {good}: 1 test passed, 1 benchmark\n" in out
     code, out, _ = asked(capsys, "--task", good, "--task", bad, "--json")
     rows = json.loads(out)["folders"]

@@ -274,7 +274,7 @@ def test_trials_of_other_configurations_are_told_and_left_out(tmp_path: Path) ->
     report = report_of(run)
     named = ["acme_fast_1 command-good#2", "acme_fast_1 command-new#1", "acme_fast_9 command-good#1"]
     assert as_json(report, tmp_path) == before | {"left_out": named}
-    words = f"3 trials are not of run.json's configuration, and left out: {', '.join(named)}"
+    words = f"left out, as run.json does not ask for it: 3 trials: {', '.join(named)}"
     assert report.left_out == words
     assert words.replace("'", "&#39;") in render(report, NOW)
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from datasmith.counted import counted
 from datasmith.docker import seal
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef
 from datasmith.docker.engines import limits_of
@@ -101,7 +102,7 @@ class SealedFolders:
         found = discover(container, task.benchmark_dir, default_timeout_s=task.benchmark_timeout_s)
         lost = sorted(set(task.workloads) - {workload.id for workload in found.workloads})
         if lost:
-            said = f"{len(lost)} workloads are not in the suite: {some(lost)}"
+            said = f"not in the suite: {counted(len(lost), 'workload')}: {some(lost)}"
             return failed("measure", said, stderr="\n".join(found.errors))
         own = {workload.id: (workload.benchmark, workload.index) for workload in found.workloads}
         calls = tuple(own[each] for each in task.workloads)
