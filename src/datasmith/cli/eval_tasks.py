@@ -95,6 +95,11 @@ def _task_folder(word: str, said: str) -> str:
     return word
 
 
+def _local_tasks(word: str) -> str:
+    """The word, where it is a directory: a task folder, or one with task folders in it."""
+    return word if Path(word).is_dir() else _task_folder(word, "TASK")
+
+
 def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
     status = task.certificate.status if task.certificate else "no certificate"
     expert = task.certificate.expert if task.certificate else None
@@ -171,7 +176,7 @@ def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
 
 @tasks.command("check")
 def check_tasks(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A task folder, instead of --dataset.")] = "",
+    task: Annotated[str, typer.Argument(metavar="TASK", help="A task folder, or a directory of them.")] = "",
     *,
     dataset: DatasetOption = "",
     registry: RegistryOption = REGISTRY,
@@ -188,7 +193,7 @@ def check_tasks(
         raise ConfigError(
             "tasks check: give a TASK folder or --dataset (example: fc-eval tasks check --dataset work/dataset/tasks)"
         )
-    folders = load_dataset(dataset or _task_folder(task, "TASK"), Places.of(load_settings(), registry)).folders
+    folders = load_dataset(dataset or _local_tasks(task), Places.of(load_settings(), registry)).folders
     if isinstance(folders, ReleasedFolders):
         for name in folders:
             folders.archive(name)  # a folder that was unpacked before says nothing of what the release holds now

@@ -83,7 +83,10 @@ class Hub:
         except errors.RevisionNotFoundError as error:
             raise ConfigError(f"--dataset: {asked}: no such release (example: {EXAMPLE})") from error
         except errors.LocalEntryNotFoundError as error:
-            raise TaskError(f"{asked}: the Hub cannot be reached, and it was not fetched before") from error
+            raise TaskError(
+                f"{asked}: the Hub cannot be reached, and it was not fetched before "
+                "(a directory of tasks needs no network: --dataset work/dataset/tasks)"
+            ) from error
         except errors.RepositoryNotFoundError as error:
             raise ConfigError(
                 f"--dataset: {asked}: no such dataset, or a private one (example: HF_TOKEN=hf_...)"

@@ -61,6 +61,7 @@ def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.Captur
     code, found, err = said(capsys, "tasks check -d tasks")
     rows = [{"task_id": f"acme_calc_{number}", "problems": [], "has_certificate": number == 1} for number in (1, 2)]
     assert (code, found, err) == (0, rows, "")
+    assert said(capsys, "tasks check tasks") == (0, rows, "")
     assert said(capsys, "tasks check tasks/acme_calc_2") == (0, rows[1:], "")
     code, found, _ = said(capsys, "tasks show tasks/acme_calc_2")
     assert (code, [row["task_id"] for row in found]) == (0, ["acme_calc_2"])
