@@ -116,6 +116,11 @@ def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
         f"  certificate: {status}" + (f", expert {ratio_of(expert)} over all workloads" if expert else ""),
     ]
     lines += [
+        f"    {row.workload}: {row.ratio:.3f}× [{row.low:.3f}, {row.high:.3f}]{' SLOWER' if row.ratio < 1.0 else ''}"
+        for row in (expert.changed if expert else ())
+        if row.ratio is not None
+    ]
+    lines += [
         f"    {one.issued_at:%Y-%m-%d} {one.machine.cpu_model}, {one.engine}: {one.status}: {one.reason}"
         for one in certificates
     ]

@@ -13,7 +13,7 @@ from datasmith.errors import ConfigError, InvalidTask, MeasurementFailed
 from datasmith.tasks.folder import write_task
 from tests.loopback.hub import loopback_hub
 from tests.unit.evaluation.sample_run import sample_run
-from tests.unit.tasks.samples import sample_task, source_tar
+from tests.unit.tasks.samples import certificate, sample_task, source_tar
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -267,3 +267,18 @@ def test_the_exit_codes_of_an_attack_are_those_it_names(capsys: pytest.CaptureFi
     """Where none could tell, nothing was measured."""
     _code, out, _err = said(capsys, "redteam", "--help")
     assert f"{MeasurementFailed.exit_code} where none could tell" in " ".join(out.split())
+
+
+def test_a_task_shows_what_its_experts_patch_changed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A workload that it makes slower, too: a task is valid as long as others outweigh it."""
+    valid = certificate()
+    (fast,) = valid.expert.workloads
+    slow = fast.model_copy(update={"workload": "bench.time_import", "ratio": 0.7, "low": 0.6, "high": 0.8})
+    same = slow.model_copy(update={"workload": "bench.time_other", "changed": False})
+    expert = valid.expert.model_copy(update={"workloads": (fast, slow, same)})
+    task = sample_task(certificate=valid.model_copy(update={"expert": expert}))
+    source = source_tar(tmp_path / "source.tar.gz")
+    folder = write_task(task, tmp_path / "tasks", source=source, provenance={})
+    _, out, _ = said(capsys, "tasks", "show", str(folder))
+    assert "  bench.time_calc: 2.000× [1.900, 2.100]\n" in out
+    assert "  bench.time_import: 0.700× [0.600, 0.800] SLOWER\n" in out and "bench.time_other" not in out
