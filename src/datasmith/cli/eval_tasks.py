@@ -113,10 +113,11 @@ def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
         f"  {task.difficulty}, {task.category}; {workloads} in {task.benchmark_dir}, "
         f"{counted(len(task.passing_tests), 'test')}{', compiled' if task.compiled else ''}",
         f"  image {task.image_name} {task.image_digest}",
-        f"  certificate: {status}" + (f", expert {ratio_of(expert)} over all workloads" if expert else ""),
+        f"  certificate: {status}"
+        + (f", expert {ratio_of(expert.speedup, expert.low, expert.high)} over all workloads" if expert else ""),
     ]
     lines += [
-        f"    {row.workload}: {row.ratio:.3f}× [{row.low:.3f}, {row.high:.3f}]{' SLOWER' if row.ratio < 1.0 else ''}"
+        f"    {row.workload}: {ratio_of(row.ratio, row.low, row.high)}{' SLOWER' if row.ratio < 1.0 else ''}"
         for row in (expert.changed if expert else ())
         if row.ratio is not None
     ]
@@ -198,7 +199,8 @@ def check_tasks(
         raise ConfigError(
             "tasks check: give a TASK folder or --dataset (example: fc-eval tasks check --dataset work/dataset/tasks)"
         )
-    folders = load_dataset(dataset or _local_tasks(task), Places.of(load_settings(), registry)).folders
+    places, said = Places.of(load_settings(), registry), "--dataset" if dataset else "TASK"
+    folders = load_dataset(dataset or _local_tasks(task), places, said=said).folders
     if isinstance(folders, ReleasedFolders):
         for name in folders:
             folders.archive(name)  # a folder that was unpacked before says nothing of what the release holds now

@@ -11,7 +11,6 @@ from datasmith.cli.common import one_line
 
 if TYPE_CHECKING:
     from datasmith.evaluation.records import TrialRecord
-    from datasmith.tasks.certificate import ArmSummary
 
 
 class TrialBars:
@@ -74,7 +73,9 @@ class TrialBars:
             if measured and measured.speedup is not None:
                 self._best = max(self._best or (0.0, ""), (measured.speedup, f"{name} on {trial.task_id}"))
             if not self._console.is_terminal:
-                said = trial.outcome if not measured else f"{ratio_of(measured)}; {self._best_so_far}"
+                said: str = trial.outcome
+                if measured:
+                    said = f"{ratio_of(measured.speedup, measured.low, measured.high)}; {self._best_so_far}"
                 self._console.print(f"{trial.task_id}: {name}: {said}", soft_wrap=True)
             elif self._whole is not None and self._best:
                 self._bars.update(self._whole, description=f"trials ({self._best_so_far})")
@@ -95,8 +96,8 @@ class TrialBars:
                 self._bars.remove_task(bar)
 
 
-def ratio_of(arm: "ArmSummary") -> str:
+def ratio_of(ratio: float | None, low: float | None, high: float | None) -> str:
     """`1.234× [1.200, 1.260]`, or that there is no ratio."""
-    if arm.speedup is None or arm.low is None or arm.high is None:
+    if ratio is None or low is None or high is None:
         return "no ratio"
-    return f"{arm.speedup:.3f}× [{arm.low:.3f}, {arm.high:.3f}]"
+    return f"{ratio:.3f}× [{low:.3f}, {high:.3f}]"

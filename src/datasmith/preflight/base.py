@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from datasmith.counted import counted
 from datasmith.errors import DatasmithError
 from datasmith.github.forges import Sources
 from datasmith.redact import redact
@@ -90,7 +91,7 @@ class Report:
                 section = line.section
                 parts.append(f"== {section} ==")
             parts += _shown(line)
-        total = f"{self.failed} check{'s' if self.failed > 1 else ''} failed." if self.failed else "All checks passed!"
+        total = f"{counted(self.failed, 'check')} failed." if self.failed else "All checks passed!"
         return clean("\n".join([*parts, RULER, total]))
 
     def rows(self, clean: Callable[[str], str] = redact) -> list[dict[str, str]]:

@@ -160,6 +160,8 @@ def test_an_error_names_the_word_that_was_given(
     assert err == "error: TASK empty: no task folder in it (example: work/dataset/tasks)\n"
     _, _, err = said(capsys, "export", "gone", "--output", "x", "--harbor")
     assert err.startswith("error: TASK gone: not a directory") and err.endswith("(example: work/dataset/tasks)\n")
+    _, _, err = said(capsys, "tasks", "check", "empty")
+    assert err == "error: TASK empty: no task folder in it (example: work/dataset/tasks)\n"
     _, _, err = said(capsys, "tasks", "show", "gone", "--dataset", ".")
     assert err.startswith("error: ID 'gone' matches no task of . (example: ") and "--" not in err
 
