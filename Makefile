@@ -18,10 +18,14 @@ install:
 	scripts/install-agents.sh
 	scripts/install-harnesses.sh
 
+# Where the tools of the targets below are missing ("make demo" installs no pytest), they are installed first.
+$(RUN)pytest:
+	$(MAKE) install
+
 check: style
 	$(RUN)python -m pytest tests/house
 
-style:
+style: $(RUN)pytest
 	$(RUN)ruff check
 	$(RUN)ruff format --check
 	$(RUN)mypy
@@ -29,7 +33,7 @@ style:
 	$(RUN)vulture src --exclude "*/base.py,*/engine.py" --ignore-names trace,error,kind,force_build
 	$(RUN)shellcheck scripts/*.sh examples/*.sh examples/*/*.sh .ci/run $$(find src -name '*.sh')
 
-test:
+test: $(RUN)pytest
 	TMPDIR=$$(scripts/test-place.sh) scripts/with-docker.sh $(RUN)python scripts/run_tests.py
 
 demo:
@@ -40,7 +44,7 @@ demo:
 ci:
 	bash .ci/run
 
-docs:
+docs: $(RUN)pytest
 	$(RUN)python scripts/reference.py
 	$(RUN)uv tool run zensical@0.0.73 build
 
