@@ -86,11 +86,11 @@ def repositories(tree: Path) -> None:
     git(tree, "bundle", "create", "-q", "fix.bundle", "--all")
 
 
-def zipped() -> bytes:
+def zipped(content: bytes = FIXED) -> bytes:
     """A zip with the fixed file."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("pkg-2.0/a.py", FIXED)
+        archive.writestr("pkg-2.0/a.py", content)
     return target.getvalue()
 
 

@@ -1,6 +1,6 @@
 """Is an image sealed: nothing in it leads to the fix. The host asks, inside a fresh sandbox of the image."""
 
-import re
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -32,15 +32,9 @@ _NO_LINES = "lines and names of the fix, in files, machine code and archives: th
 _NO_NAMES = "copies and other distributions of the package: its modules are not known"
 _ASKING = {"PATH": SYSTEM_PATH, **GIT_ENV}
 """The environment's own programs come first elsewhere; here a build could answer through one that it left there."""
-_LEFTOVERS = (
-    *("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "packed-refs", "logs", "hooks", "shallow"),
-    *("modules", "worktrees", "svn", "lfs", "rr-cache", "refs/tags/*", "refs/remotes", "refs/stash", "refs/notes"),
-    *("refs/replace", "objects/info/alternates", "objects/info/http-alternates", "info/grafts"),
-    *("config.worktree", "commondir", "info/attributes", "info/sparse-checkout"),
-)
-_FIND_LEFTOVERS = (
-    'cd "$0"/.git && for name do for path in $name; do if [ -e "$path" ]; then echo "$path"; fi; done; done'
-)
+_MESSAGE = ["base"]
+"""Of the one commit: see datasmith.github.git_source."""
+_HEADERS = ("tree ", "parent ", "author ", "committer ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +54,14 @@ class SealReport:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """What the fix can be recognised by: ids of its commits, trees and blobs, and the lines that it adds, by file."""
+    """What the fix can be recognised by: ids of its commits, trees and blobs; by file, the lines it adds, and its diff.
+
+    Ids of blobs may be shortened as git does.
+    """
 
     objects: frozenset[str] = frozenset()
     lines: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    patches: Mapping[str, str] = field(default_factory=dict)
 
 
 def check(
@@ -85,51 +83,50 @@ def check(
     known = fix or Fix()
     tree = _Tree(container)
     lines = telling(known.lines)
-    names = sorted({name.partition(".")[0] for name in import_names})
-    search = _search(container, lines, names)
+    names = sorted(set(import_names))
+    search = _search(container, lines, known.patches, names)
     brought = seal_names.brought(known.lines)
     compiled = _compiled(container, brought)
     problems = [
         *tree.about_settings(),
         *tree.about_objects(),
         *tree.about_commit(base_tree),
-        *tree.about_fix(sorted(known.objects)),
+        *tree.about_fix(sorted(known.objects), at_base=bool(known.patches) and not search.other),
         *tree.about_refs(),
+        *tree.about_git(),
         *tree.about_files(),
-        *seal_search.problems(search, lines, names),
+        *seal_search.problems(search, lines, names, list(known.patches)),
         *seal_names.problems(compiled, brought),
     ]
     everywhere = (
         "settings of the repository",
         "commits and their trees",
         "every git object: reachable" + (f", and none of {len(known.objects)} of the fix" if known.objects else ""),
-        "refs, remotes, logs, hooks, alternates and heads of earlier operations",
+        "refs, remotes, and all that .git holds beside them",
         "files that differ from the commit",
         f"{search.looked_at} files: wheels, source archives and caches of downloads",
         "repositories, packs and object stores beside the tree's own",
     )
     copies = f"copies of {', '.join(names)} beside the tree, and distributions that bring it"
     texts = (
+        *([f"{len(search.whole)} files as the fix leaves them"] if search.whole else []),
         f"{len(search.lines)} lines that the fix adds and base does not have",
         f"compiled code beside the tree's sources: {len(compiled.names)} names that the fix brings",
-        "archives (zip, tar, gzip, bzip2, xz) that base does not have: the same lines and names",
+        "archives (zip, tar, gzip, bzip2, xz, zlib), HTML and UTF-16 that base does not have: the same",
     )
-    unsearched = seal_search.untold(search, known.lines, lines)
+    unsearched = seal_search.untold(search, known.lines, lines, list(known.patches))
     unknown = (*([] if names else [_NO_NAMES]), *(unsearched if known.lines else [_NO_LINES]))
     looked_at = (*everywhere, *([copies] if names else []), *(texts if known.lines else []))
     return SealReport(looked_at, tuple(dict.fromkeys(problems)), unknown)
 
 
-def _search(container: Container, lines: Mapping[str, frozenset[str]], names: Sequence[str]) -> Search:
-    words = [
-        "bash",
-        "-c",
-        _script("seal_search.sh"),
-        "seal_search",
-        "|".join(map(re.escape, names)),
-        template(_ARCHIVES),
-    ]
-    done = _asked(container, words, stdin=asked(lines).encode("utf-8", "surrogateescape"), cwd=WORKDIR)
+def _search(
+    container: Container, lines: Mapping[str, frozenset[str]], patches: Mapping[str, str], names: Sequence[str]
+) -> Search:
+    programs = (template(_ARCHIVES), template("seal_given.py"))
+    words = ["bash", "-c", _script("seal_search.sh"), "seal_search", seal_search.places(names), *programs, *_GIT]
+    given = {"lines": asked(lines).splitlines(), "patches": list(patches.values()), "paths": list(patches)}
+    done = _asked(container, words, stdin=json.dumps(given).encode(), cwd=WORKDIR)
     try:
         return Search.read(done.stdout.decode("utf-8", "surrogateescape"))
     except (ValueError, KeyError) as error:
@@ -185,8 +182,11 @@ class _Tree:
         if base_tree and tree != base_tree:
             yield f"the commit's tree is {tree}, not base's {base_tree}"
 
-    def about_fix(self, forbidden: Sequence[str]) -> Iterator[str]:
-        """Nothing of the fix can be read from the object database, by whatever way git finds its objects."""
+    def about_fix(self, forbidden: Sequence[str], *, at_base: bool) -> Iterator[str]:
+        """Nothing of the fix can be read from the object database, by whatever way git finds its objects.
+
+        `at_base`: the commit is the one that the fix was made of, so that what it holds is base's own.
+        """
         present: list[str] = []
         for at in range(0, len(forbidden), ASKED_AT_ONCE):
             asked = "".join(f"{name}\n" for name in forbidden[at : at + ASKED_AT_ONCE])
@@ -194,7 +194,11 @@ class _Tree:
             answer = _asked(self._container, words, stdin=asked.encode()).text.splitlines()
             if len(answer) != len(asked.splitlines()):
                 raise ContainerError("cannot check the seal: git did not answer for every object of the fix")
-            present += [line for line in answer if " " not in line]
+            present += [line for line in answer if not line.endswith(" missing")]
+        if present and at_base:
+            words = ["ls-tree", "-rz", "--full-tree", "HEAD"]
+            own = {entry.split()[2] for entry in self._git(*words).split("\0") if entry}
+            present = [name for name in present if name not in own]
         if present:
             yield f"{len(present)} objects of the fix are present: {_some(present)}"
 
@@ -207,9 +211,22 @@ class _Tree:
                 yield f"ref {name}"
         for name in self._git("remote").split():
             yield f"remote {name}"
-        found = _asked(self._container, ["sh", "-c", _FIND_LEFTOVERS, WORKDIR, *_LEFTOVERS]).text
-        for name in found.split():
-            yield f".git/{name} is there"
+
+    def about_git(self) -> Iterator[str]:
+        """What a repository of one sealed commit has, and nothing else: whatever git may leave there."""
+        head = self._git("rev-parse", "--symbolic-full-name", "HEAD").strip()
+        words = ["bash", "-c", template("seal_git.sh"), "seal_git", head]
+        answer = [line.partition(" ") for line in _asked(self._container, words, cwd=WORKDIR).text.splitlines()]
+        for word, _, text in answer:
+            if word == "there":
+                yield f".git/{text} is there"
+            elif word == "pack":
+                yield f".git/{text} holds other objects than its list says"
+            elif word == "header" and not text.startswith(_HEADERS):
+                yield f"the commit has the header {text[:80]}"
+        message = [text for word, _, text in answer if word == "message"]
+        if message != _MESSAGE:
+            yield f"the commit's message is {' '.join(message)[:80]!r}, not {_MESSAGE[0]!r}"
 
     def about_files(self) -> Iterator[str]:
         """What an agent's diff would show before the agent has done anything."""

@@ -16,10 +16,11 @@ TELLING_SHARE = 0.2
 them, has them from it."""
 MOST_LINES = 500
 _IMPORT = re.compile(r"(import|from|using|use|#\s*include)\b")
-_WORDS = ("looked", "cache", "copy", "line", "repo", "own", "dist", "unread")
+_WORDS = ("looked", "cache", "copy", "part", "line", "repo", "own", "dist", "unread", "same", "whole", "other")
 """What seal_search.sh begins its lines with, beside `file` and `has`."""
 _PLAIN_ARCHIVE = re.compile(r"\.(zip|tgz|tbz2|txz|tar|tar\.(xz|zst))$")
 """Ends of names that data has as well as packages."""
+_SITE = re.compile(r"(.*/(?:site|dist)-packages/[^/]+/).*")
 _INSTALLED = re.compile(r"/usr/|.*/lib/python3\.\d+t?/")
 """The system, and what belongs to an interpreter or an environment."""
 
@@ -43,6 +44,14 @@ class Search:
     """Metadata of other distributions that bring the package's modules."""
     unread: tuple[str, ...] = ()
     """Archives that are too large to be read, or damaged; what is kept from being read."""
+    parts: tuple[str, ...] = ()
+    """Files below an installed module of the package that no other distribution lists."""
+    same: tuple[tuple[int, str], ...] = ()
+    """Which file of the fix is where, as the fix leaves it."""
+    whole: tuple[int, ...] = ()
+    """The files that were looked for as a whole."""
+    other: tuple[int, ...] = ()
+    """The files of the commit to which the fix does not apply."""
 
     @classmethod
     def read(cls, answer: str) -> "Search":
@@ -72,7 +81,14 @@ class Search:
             tuple(found["copy"]),
             frozenset(found["line"]),
             {path: frozenset(lines) for path, lines in files.items()},
-            *(tuple(found[word]) for word in ("repo", "own", "dist", "unread")),
+            repositories=tuple(found["repo"]),
+            own=tuple(found["own"]),
+            others=tuple(found["dist"]),
+            unread=tuple(found["unread"]),
+            parts=tuple(found["part"]),
+            same=tuple((int(number), path) for number, _, path in (text.partition("\t") for text in found["same"])),
+            whole=tuple(map(int, found["whole"])),
+            other=tuple(map(int, found["other"])),
         )
 
 
@@ -98,15 +114,28 @@ def asked(wanted: Mapping[str, frozenset[str]]) -> str:
     return "".join(f"{text}\n" for text in sorted({text for some in wanted.values() for text in some}))
 
 
-def problems(search: Search, wanted: Mapping[str, frozenset[str]], names: Sequence[str]) -> Iterator[str]:
-    """What speaks against the seal; `wanted` is what `telling` gave, `names` the modules of the package."""
+def places(names: Sequence[str]) -> str:
+    """Where modules lie below site-packages, as a regular expression; and what pip leaves of one it cannot delete."""
+    found = [re.escape(name).replace(r"\.", "/") for name in names]
+    return "|".join((*found, *(f"~{re.escape(name[1:])}" for name in names if "." not in name)))
+
+
+def problems(
+    search: Search, wanted: Mapping[str, frozenset[str]], names: Sequence[str], files: Sequence[str]
+) -> Iterator[str]:
+    """What speaks against the seal.
+
+    `wanted` is what `telling` gave, `names` the modules of the package, `files` those of the fix by their numbers.
+    """
+    yield from (f"the commit's {files[number]} is not the one that the fix changes" for number in search.other)
+    yield from (f"{path} holds {files[number]} as the fix leaves it" for number, path in search.same)
     for path in search.caches:
         if not _is_harmless(path, (*names, *search.own)):
             yield f"cached package {path}"
     yield from (f"another repository: {path}" for path in search.repositories)
     yield from (f"another distribution brings the package: {path}" for path in search.others)
     yield from (f"cannot be read to its end: {path}" for path in search.unread)
-    for path in search.copies:
+    for path in (*search.copies, *_alone(search)):
         if not path.startswith(f"{WORKDIR}/"):
             yield f"a second copy of the package: {path}"
     for path, found in search.files.items():
@@ -116,13 +145,29 @@ def problems(search: Search, wanted: Mapping[str, frozenset[str]], names: Sequen
                 yield f"{path} holds {len(found & added)} of {len(added)} lines that the fix adds to {source}"
 
 
-def untold(search: Search, added: Mapping[str, Sequence[str]], wanted: Mapping[str, frozenset[str]]) -> Iterator[str]:
-    """Which files' lines of the fix could not be looked for; `added` is the fix, `wanted` what `telling` gave of it."""
+def _alone(search: Search) -> list[str]:
+    """One file of each directory of a module's that has no __init__.py."""
+    known = tuple(path.removesuffix("__init__.py") for path in search.copies if path.endswith("/__init__.py"))
+    firsts: dict[str, str] = {}
+    for path in search.parts:
+        if not path.startswith(known or "\0"):
+            firsts.setdefault(_SITE.sub(r"\1", path), path)
+    return list(firsts.values())
+
+
+def untold(
+    search: Search, added: Mapping[str, Sequence[str]], wanted: Mapping[str, frozenset[str]], files: Sequence[str]
+) -> Iterator[str]:
+    """Of which files something could not be looked for; `added` is the fix, `wanted` what `telling` gave of it."""
+    whole = {files[number] for number in search.whole}
     for path, lines in added.items():
         new = wanted.get(path, frozenset()) & search.lines
+        kept = "; only the whole file was" if path in whole else ""
         if any(line.strip() for line in lines) and not is_telling(new, new):
             reason = f"too short, too common or too few to be told from others, or not of the {MOST_LINES} longest"
-            yield f"lines that the fix adds to {path}: {reason}"
+            yield f"lines that the fix adds to {path}: {reason}{kept}"
+        elif kept and not any(line.strip() for line in lines):
+            yield f"{path}, of which the fix only takes away{kept}"
 
 
 def is_telling(found: frozenset[str], added: frozenset[str], *, alone: int = SHORTEST_ALONE) -> bool:

@@ -83,7 +83,7 @@ def test_an_image_is_searched_without_a_fix(
     code, out, _ = asked(capsys, image.name)
     assert code == 1
     assert "  looked at commits and their trees\n" in out
-    assert "  LEAK .git/logs is there\n" in out
+    assert "  LEAK .git/logs/HEAD is there\n" in out
     assert out.endswith("not sealed\n")
     assert "  not looked for: lines and names of the fix" in out and "of the fix are" not in out
     code, out, err = asked(capsys, "no/such:image")

@@ -108,7 +108,7 @@ def test_a_fresh_commit_is_sealed(sealed_after: Images, start: Start) -> None:
         (tree / "a.py").write_bytes(b"rewritten by the build")
 
     container = start(sealed_after(spoil))
-    report = seal.check(container, fix=known("0" * 40, "1" * 40), base_tree=trees[0], import_names=["pkg.sub"])
+    report = seal.check(container, fix=known("0" * 40, "1" * 40), base_tree=trees[0], import_names=["pkg"])
     assert report.ok, report.problems
     assert any("2 of the fix" in line for line in report.looked_at)
     assert container.read_file("/workspace/repo/a.py") == FILES["a.py"]
@@ -203,8 +203,8 @@ def test_what_only_the_tree_has_is_still_a_line_of_the_fix(engine: BubblewrapEng
 UNSEALED: dict[str, Callable[[Path], object]] = {
     "ORIG_HEAD": lambda tree: (tree / ".git" / "ORIG_HEAD").write_text("0" * 40),
     "FETCH_HEAD": lambda tree: (tree / ".git" / "FETCH_HEAD").write_text("0" * 40),
-    "logs": lambda tree: git(tree, "reflog"),
-    "hooks": lambda tree: (tree / ".git" / "hooks" / "post-checkout").write_text("#!/bin/sh\n"),
+    "logs/HEAD": lambda tree: git(tree, "reflog"),
+    "hooks/post-checkout": lambda tree: (tree / ".git" / "hooks" / "post-checkout").write_text("#!/bin/sh\n"),
     "packed-refs": lambda tree: git(tree, "pack-refs", "--all"),
     "objects/info/alternates": borrow,
 }
@@ -259,7 +259,7 @@ def test_a_second_copy_of_the_package_is_found(sealed_after: Images, start: Star
         script = 'd=$0/lib/python3.11/site-packages/pkg; mkdir -p "$d"; echo "x = 2" >"$d/__init__.py"'
         assert container.exec(["sh", "-c", script, "/opt/env"], timeout=20).ok
         assert seal.check(container).ok
-        problems = seal.check(container, import_names=["pkg.inner", "other"]).problems
+        problems = seal.check(container, import_names=["pkg", "other"]).problems
     assert problems == ("a second copy of the package: /opt/env/lib/python3.11/site-packages/pkg/__init__.py",)
 
 
@@ -290,7 +290,8 @@ def test_lines_of_the_fix_are_found_anywhere(engine: BubblewrapEngine, sealed_af
     with engine.start(sealed_after(lambda tree: None), writable_env=True) as container:
         inside = path.replace("/opt/other", "/opt/env/other")
         assert container.exec(["sh", "-c", script, inside], stdin=text.encode(), timeout=20).ok
-        problems = seal.check(container, fix=Fix(lines=ADDED)).problems
+        found = seal.check(container, fix=Fix(lines=ADDED)).problems
+    problems = [problem for problem in found if "names that the fix brings" not in problem]
     assert len(problems) == 1, problems
     assert "lines that the fix adds to" in problems[0]
     assert inside.partition("\n")[0].replace(" ", "\\ ")[:20] in problems[0] or "a b" in problems[0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasmith.docker.seal_search import MOST_LINES, Search, is_telling, problems, telling, untold
+from datasmith.docker.seal_search import MOST_LINES, Search, is_telling, places, problems, telling, untold
 
 LONG = "the quick brown fox jumps over the lazy dog and back"
 
@@ -15,7 +15,7 @@ def test_an_answer_is_read_back() -> None:
     assert (found.looked_at, found.caches, found.copies) == (7, ("/a.whl",), ("/b/c.py",))
     assert found.lines == {"x\ty"}
     assert (found.repositories, found.own, found.others) == (("/r",), ("Pkg",), ("/x.dist-info",))
-    assert "cannot be read to its end: /big.zip" in list(problems(found, {}, []))
+    assert "cannot be read to its end: /big.zip" in list(problems(found, {}, [], []))
     assert found.files == {"/d": frozenset({"x\ty"}), "/e": frozenset()}
 
 
@@ -68,7 +68,7 @@ CACHES = {
 @pytest.mark.parametrize("path", CACHES)
 def test_a_kept_package_is_a_problem_where_a_download_left_it(path: str) -> None:
     """What the system and other packages bring is theirs, unless it is named as this package."""
-    found = list(problems(Search(1, (path,), (), frozenset(), {}), {}, ["my_pkg"]))
+    found = list(problems(Search(1, (path,), (), frozenset(), {}), {}, ["my_pkg"], []))
     assert bool(found) is CACHES[path]
 
 
@@ -77,7 +77,7 @@ def test_a_package_is_known_by_the_name_of_its_distribution_too() -> None:
     place = "/opt/env/lib/python3.11/site-packages"
     caches = (f"{place}/scikit_learn-9.0-py3-none-any.whl", f"{place}/other/data.zip", "/opt/env/share/x.tar.xz")
     found = Search(1, caches, (), frozenset(), {}, own=("scikit-learn",), others=(f"{place}/sklearn_x.dist-info",))
-    assert list(problems(found, {}, ["sklearn"])) == [
+    assert list(problems(found, {}, ["sklearn"], [])) == [
         f"cached package {caches[0]}",
         f"another distribution brings the package: {place}/sklearn_x.dist-info",
     ]
@@ -86,7 +86,7 @@ def test_a_package_is_known_by_the_name_of_its_distribution_too() -> None:
 def test_a_copy_in_the_tree_is_the_tree() -> None:
     """Only copies outside of the repository are second ones."""
     copies = ("/workspace/repo/.venv/lib/python3.11/site-packages/a.py", "/usr/lib/python3/dist-packages/a/__init__.py")
-    found = list(problems(Search(1, (), copies, frozenset(), {}), {}, ["a"]))
+    found = list(problems(Search(1, (), copies, frozenset(), {}), {}, ["a"], []))
     assert found == [f"a second copy of the package: {copies[1]}"]
 
 
@@ -94,7 +94,33 @@ def test_a_file_whose_lines_cannot_be_told_is_named() -> None:
     """Short ones, and those that base has, too; a file to which nothing is added is no matter."""
     added = {"short.py": ["x = 1", "return x"], "old.py": [LONG, ""], "new.py": [LONG + "!"], "gone.py": ["", "  "]}
     found = Search(1, (), (), frozenset({LONG + "!"}), {})
-    assert [line.split(":")[0] for line in untold(found, added, telling(added))] == [
+    assert [line.split(":")[0] for line in untold(found, added, telling(added), [])] == [
         "lines that the fix adds to short.py",
         "lines that the fix adds to old.py",
     ]
+
+
+def test_whole_files_of_the_fix_are_named() -> None:
+    """A file as the fix leaves it; a commit to which the fix does not apply; what was not told apart."""
+    answer = "looked\t1\nwhole\t0\nwhole\t1\nother\t2\nsame\t1\t/opt/later/b.py\n"
+    found, files = Search.read(answer), ["a.py", "b.py", "c.py"]
+    assert list(problems(found, {}, [], files)) == [
+        "the commit's c.py is not the one that the fix changes",
+        "/opt/later/b.py holds b.py as the fix leaves it",
+    ]
+    assert list(untold(found, {"a.py": [], "b.py": ["x"], "c.py": []}, {}, files)) == [
+        "a.py, of which the fix only takes away; only the whole file was",
+        "lines that the fix adds to b.py: too short, too common or too few to be told from others, or not of the"
+        f" {MOST_LINES} longest; only the whole file was",
+    ]
+
+
+def test_a_directory_without_its_init_is_a_copy_too() -> None:
+    """One file of it is named, and none of a package that is named already; the tree's own are the tree."""
+    site = "/opt/env/lib/python3.11/site-packages"
+    parts = (f"{site}/pkg/a.so", f"{site}/pkg/b.py", f"{site}/~kg/x/c.so", f"{site}/whole/d.py", "/workspace/repo/e.py")
+    found = Search(1, (), (f"{site}/whole/__init__.py",), frozenset(), {}, parts=parts)
+    assert [line.partition(": ")[2] for line in problems(found, {}, ["pkg", "whole"], [])] == [
+        f"{site}/whole/__init__.py", f"{site}/pkg/a.so", f"{site}/~kg/x/c.so",
+    ]  # fmt: skip
+    assert places(["pkg", "zope.interface"]) == "pkg|zope/interface|~kg"

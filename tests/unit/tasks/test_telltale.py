@@ -32,10 +32,11 @@ index 1234567..{SHORT} 100644
 
 
 def test_a_fix_is_its_new_blobs_and_its_added_lines() -> None:
-    """Full ids of new contents, not of deleted ones; a shortened id could name another object."""
+    """Ids of new contents, also shortened as git does, not of deleted ones; and what is done to each file."""
     fix = fix_of(PATCH)
-    assert fix.objects == {FULL}
+    assert fix.objects == {FULL, SHORT}
     assert fix.lines == {"a.py": ["new"], "b.py": [], "c.py": ["++ plus"]}
+    assert list(fix.patches) == ["a.py", "b.py", "c.py"] and "".join(fix.patches.values()) == PATCH
 
 
 def test_a_text_that_is_no_diff_has_no_fix() -> None:

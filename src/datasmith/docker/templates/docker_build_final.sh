@@ -23,6 +23,7 @@ fi
 $git checkout --quiet --force HEAD -- .
 find . -name __pycache__ -type d -prune -exec rm -rf {} +
 rm -rf .git/hooks .git/logs .git/ORIG_HEAD .git/FETCH_HEAD .git/packed-refs .git/refs/tags .git/refs/remotes
+rm -rf .git/COMMIT_EDITMSG .git/description .git/branches
 mkdir -p .git/refs/tags
 printf '%s\n' __pycache__/ .pytest_cache/ >.git/info/exclude
 $git ls-files --others --exclude-standard --directory | sed 's,^,/,' >>.git/info/exclude

@@ -1,15 +1,20 @@
-"""Inside a sandbox: which archives hold some of the given texts, whatever they are called.
+"""Inside a sandbox: which archives hold some of the given texts or files, whatever they are called.
 
-Arguments: a file of texts, one a line; a file with the paths that the tree's commit has (NUL between them), which are
-not looked into; and "names" where only machine code counts. Standard input: paths, NUL between them. Prints
-`file<tab>PATH` and `has<tab>TEXT`, and `unread<tab>PATH` where an archive holds more than is read of one, or cannot be
-read to its end. What is damaged inside of one is gone past: data of tests is so on purpose.
+What is written otherwise (UTF-16, or the marks of HTML between the words) counts as an archive of its text.
+
+Arguments: a file of texts, one a line; a file with the paths that the tree's commit has, which are not looked into;
+"names" where only machine code counts; a file with the paths that other distributions list as theirs (NUL between all
+of them); and a file of whole files, each `SIZE<tab>SHA256<tab>N`. Standard input: paths, NUL between them. Prints
+`file<tab>PATH` and `has<tab>TEXT`; `same<tab>N<tab>PATH` where file N is there, in an archive or by itself, and is no
+other distribution's; and `unread<tab>PATH` where an archive holds more than is read of one, or cannot be read to its
+end. What is damaged inside of one is gone past: data of tests is so on purpose.
 """
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import html
 import io
 import lzma
 import re
@@ -22,6 +27,7 @@ import tempfile
 import zipfile
 import zlib
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -59,7 +65,13 @@ DAMAGE = (
     *(struct.error, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
 )
 """What an archive that is broken, encrypted, or none at all makes its reader raise."""
-GZIP, BZIP2, XZ = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0"
+GZIP, BZIP2, XZ, ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
+ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+PACKED = (GZIP, BZIP2, XZ, *ZLIB)
+WIDE = (b"\xff\xfe", b"\xfe\xff")
+"""What text in UTF-16 begins with."""
+MARKED = re.compile(r"\.x?html?$", re.IGNORECASE)
+MARK = re.compile(r"<[^<>]*>")
 
 
 class TooMuch(Exception):
@@ -113,26 +125,64 @@ class Joined(io.RawIOBase):
         copy(self.rest, Bounded(io.BytesIO(), keeps=False))
 
 
+class Inflated:
+    """What a zlib stream holds."""
+
+    def __init__(self, stream: Whole) -> None:
+        self.stream = stream
+        self.state = zlib.decompressobj()
+
+    def read1(self, size: int, /) -> bytes:
+        """Some bytes, or none at the end."""
+        data = b""
+        while not data and not self.state.eof:
+            packed = self.state.unconsumed_tail or self.stream.read1(CHUNK)
+            if not packed:
+                raise EOFError
+            data = self.state.decompress(packed, size)
+        return data
+
+
 class Bounded:
-    """A sink that takes MOST bytes."""
+    """A sink that takes MOST bytes; `digest` is that of what came since it was set."""
 
     def __init__(self, sink: IO[bytes], *, keeps: bool = True) -> None:
         self.sink = sink
         self.keeps = keeps
         self.left = MOST
+        self.digest = sha256()
 
     def write(self, data: bytes) -> None:
         """Like any sink's."""
         self.left -= len(data)
         if self.left < 0:
             raise TooMuch
+        self.digest.update(data)
         if self.keeps:
             self.sink.write(data)
 
 
 def is_archive(head: bytes) -> bool:
     """Whether a file that begins like this is one."""
-    return head[:4] in {b"PK\3\4", b"PK\5\6"} or head[257:262] == b"ustar" or head.startswith((GZIP, BZIP2, XZ))
+    return head[:4] in {b"PK\3\4", b"PK\5\6"} or head[257:262] == b"ustar" or head.startswith((*PACKED, ZSTD))
+
+
+def is_written_otherwise(name: str, head: bytes) -> bool:
+    """Whether a file holds its text with something in between."""
+    return head.startswith(WIDE) or bool(MARKED.search(name))
+
+
+def with_text(name: str, stream: Whole) -> Readable:
+    """A file as it is; and after it its text, where that is written otherwise."""
+    head = stream.peek(2)
+    if not is_written_otherwise(name, head):
+        return cast("Readable", stream)
+    raw = io.BytesIO()
+    with suppress(*DAMAGE):
+        copy(cast("Readable", stream), Bounded(raw))
+    text = raw.getvalue().decode("utf-16" if head.startswith(WIDE) else "utf-8", "replace")
+    plain = html.unescape(MARK.sub("", text)) if MARKED.search(name) else text
+    return io.BytesIO(raw.getvalue() + b"\n" + plain.encode("utf-8", "replace"))
 
 
 def is_zip(head: bytes) -> bool:
@@ -161,8 +211,11 @@ def members(stream: Readable, name: str, depth: int = 0, *, outer: bool = True) 
     joined = Joined(head, stream)
     whole = io.BufferedReader(joined)
     if depth > DEEPEST or not is_archive(head):
-        yield name, whole
+        yield name, with_text(name, whole)
         return
+    if head.startswith(ZSTD):
+        yield name, cast("Readable", whole)
+        raise Unread
     reader = of_tar if head[257:262] == b"ustar" else of_zip if head.startswith(b"PK") else of_packed
     came = reader is of_zip and is_zip(head)
     damaged = False
@@ -227,7 +280,7 @@ def as_it_lies(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
 
 
 def of_packed(stream: Whole, _joined: Joined, name: str) -> Iterator[tuple[str, Readable]]:
-    """The one file of gzip, bzip2 or xz."""
+    """The one file of gzip, bzip2, xz or zlib."""
     head = stream.peek(HEAD)
     content = Joined(b"", unpacked(stream, head))
     buffered = io.BufferedReader(content)
@@ -240,6 +293,8 @@ def unpacked(stream: Whole, head: bytes) -> Readable:
     """What a packed stream holds, by what it begins with."""
     if head.startswith(GZIP):
         return cast("Readable", gzip.GzipFile(fileobj=stream))
+    if head.startswith(ZLIB):
+        return Inflated(stream)
     return cast("Readable", bz2.BZ2File(stream) if head.startswith(BZIP2) else lzma.LZMAFile(stream))
 
 
@@ -249,26 +304,58 @@ def copy(source: Readable, sink: Bounded) -> None:
         sink.write(chunk)
 
 
-def held(path: str, texts: str, only_code: bool) -> tuple[bytes, bool]:
-    """The texts that an archive holds, one a line, and whether all of it was read; what can be read of it counts."""
-    whole = True
-    with Path(path).open("rb") as file, tempfile.TemporaryFile() as found:
-        grep = subprocess.Popen(["grep", "-ohaF", "-f", texts], stdin=subprocess.PIPE, stdout=found)
-        try:
-            feed(cast("Whole", file), path, only_code, Bounded(grep.stdin or io.BytesIO()))
-        except (TooMuch, Unread):
-            whole = False
-        finally:
-            grep.communicate()
-        if grep.returncode not in {0, 1}:
-            raise SystemExit(f"grep ended with exit code {grep.returncode}")
-        found.seek(0)
-        return found.read(), whole
+class Wanted:
+    """What is looked for: texts, in a file one a line; whole files, by size and digest; `only_code` as in `main`."""
+
+    def __init__(self, texts: str, files: str, *, only_code: bool) -> None:
+        self.texts = texts
+        self.only_code = only_code
+        rows = [line.split("\t") for line in Path(files).read_text().splitlines()]
+        self.numbers = {digest: number for _, digest, number in rows}
+        self.sizes = {int(size) for size, *_ in rows}
+
+    def feed(self, file: Whole, path: str, sink: Bounded, same: set[str]) -> None:
+        """Write what an archive holds to the sink, and note the whole files that are in it."""
+        for name, content in contents(file, path):
+            if CODE.search(name) or not self.only_code:
+                sink.digest = sha256()
+                with suppress(*DAMAGE):
+                    copy(content, sink)
+                same.update(self.number(sink.digest.hexdigest()))
+                sink.write(b"\n")
+
+    def number(self, digest: str) -> set[str]:
+        """Of the file with this digest, if it is one of the fix's."""
+        return {self.numbers[digest]} if digest in self.numbers else set()
+
+    def plain(self, path: str) -> set[str]:
+        """Which file this one is, by itself."""
+        file = Path(path)
+        if file.stat().st_size not in self.sizes:
+            return set()
+        return self.number(sha256(file.read_bytes()).hexdigest())
+
+    def held(self, path: str) -> tuple[set[bytes], set[str], bool]:
+        """Texts and whole files that an archive holds, and whether all of it was read; what can be read counts."""
+        whole, same = True, cast("set[str]", set())
+        with Path(path).open("rb") as file, tempfile.TemporaryFile() as found:
+            grep = subprocess.Popen(["grep", "-ohaF", "-f", self.texts], stdin=subprocess.PIPE, stdout=found)
+            try:
+                self.feed(cast("Whole", file), path, Bounded(grep.stdin or io.BytesIO()), same)
+            except (TooMuch, Unread):
+                whole = False
+            finally:
+                grep.communicate()
+            if grep.returncode not in {0, 1}:
+                raise SystemExit(f"grep ended with exit code {grep.returncode}")
+            found.seek(0)
+            return set(found.read().splitlines()), same, whole
 
 
 def contents(file: Whole, path: str) -> Iterator[tuple[str, Readable]]:
     """(name, content) of everything in an archive; something else may stand in front of a zip, which programs are."""
-    if is_archive(file.peek(HEAD)):
+    head = file.peek(HEAD)
+    if is_archive(head) or is_written_otherwise(path, head):
         yield from members(cast("Readable", file), path)
         return
     with suppress(*DAMAGE):
@@ -276,24 +363,13 @@ def contents(file: Whole, path: str) -> Iterator[tuple[str, Readable]]:
             yield from members(content, inside, 1, outer=False)
 
 
-def feed(file: Whole, path: str, only_code: bool, sink: Bounded) -> None:
-    """Write what an archive holds to the sink."""
-    for name, content in contents(file, path):
-        if CODE.search(name) or not only_code:
-            with suppress(*DAMAGE):
-                copy(content, sink)
-            sink.write(b"\n")
-
-
-def looked_at(path: str, tracked: set[str]) -> bool:
-    """Whether a file is an archive that the commit does not have."""
-    if path.startswith(TREE) and path[len(TREE) :] in tracked:
-        return False
-    try:
-        with Path(path).open("rb") as file:
-            return is_archive(file.read(HEAD)) or zipfile.is_zipfile(file)
-    except OSError:
-        return False
+def looked_into(path: str, *, foreign: bool) -> bool:
+    """Whether a file is an archive, or its text is written otherwise; another distribution's may be of any kind."""
+    with Path(path).open("rb") as file:
+        head = file.read(HEAD)
+        if foreign and head.startswith(ZSTD):
+            return False
+        return is_archive(head) or is_written_otherwise(path, head) or zipfile.is_zipfile(file)
 
 
 def split(data: bytes) -> list[str]:
@@ -301,20 +377,25 @@ def split(data: bytes) -> list[str]:
     return [path.decode("utf-8", "surrogateescape") for path in data.split(b"\0") if path]
 
 
-def main(texts: str, known: str, what: str) -> None:
+def main(texts: str, known: str, what: str, listed_by_others: str, files: str) -> None:
     """See the module."""
-    tracked = set(split(Path(known).read_bytes()))
+    wanted = Wanted(texts, files, only_code=what == "names")
+    tracked, others = (set(split(Path(file).read_bytes())) for file in (known, listed_by_others))
     for path in split(sys.stdin.buffer.read()):
-        if not looked_at(path, tracked):
+        foreign = path in others
+        if path.startswith(TREE) and path[len(TREE) :] in tracked:
             continue
+        try:
+            same, opened = wanted.plain(path), looked_into(path, foreign=foreign)
+        except OSError:
+            continue
+        lines, inside, whole = wanted.held(path) if opened else (cast("set[bytes]", set()), same, True)
         shown = shlex.quote(path).encode("utf-8", "backslashreplace").replace(b"\n", b"?")
-        found, whole = held(path, texts, what == "names")
-        lines = sorted(set(found.splitlines()))
-        if not whole:
-            sys.stdout.buffer.write(b"unread\t" + shown + b"\n")
-        if lines:
-            sys.stdout.buffer.write(b"file\t" + shown + b"\n" + b"".join(b"has\t" + line + b"\n" for line in lines))
+        told = [b"same\t" + number.encode() + b"\t" + shown for number in sorted(same | inside) if not foreign]
+        told += [] if whole else [b"unread\t" + shown]
+        told += [b"file\t" + shown, *(b"has\t" + line for line in sorted(lines))] if lines else []
+        sys.stdout.buffer.writelines(line + b"\n" for line in told)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:])

@@ -1,36 +1,19 @@
 #!/usr/bin/env bash
-# Inside a sandbox, after seal_common.sh: what of all its files could lead to the fix. Reads lines of the fix. Prints,
-# each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left; `copy PATH`, an
-# installed module of the given names; `own NAME`, a distribution that was installed from the tree; `dist PATH`, the
-# metadata of another one that brings those modules; `repo PATH`, a repository, pack or object store beside the tree's
+# Inside a sandbox, after seal_common.sh: what of all its files could lead to the fix. Reads what seal_given.py reads.
+# Prints, each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left; `copy
+# PATH`, an installed module of the given names, and `part PATH`, a file below its directory; `own NAME`, a distribution that was installed from the tree; `dist PATH`,
+# the metadata of another one that brings those modules; `repo PATH`, a repository, pack or object store beside the tree's
 # own; `unread PATH`, what cannot be read, and can be made readable by the user of sandboxes, whose it is; `line TEXT`, a
-# line of the fix that the tree's commit does not have anyway; and the files and archives that hold some of those.
-# Arguments: module names for a regular expression, as in "a|b", and the program that reads archives.
+# line of the fix that the tree's commit does not have anyway; the files and archives that hold some of those; `same N
+# PATH`, what holds file N as the fix leaves it; and what seal_given.py prints. Arguments: module names for a regular
+# expression, as in "a|b/c"; the program that reads archives; seal_given.py; words that call git.
+# shellcheck disable=SC2154
 set -euo pipefail
 names=$1
 archives=$2
-place=$(mktemp -d)
-export TMPDIR=$place # what sort keeps there is no file of the image
-# The interpreter's own files, unless a build could have put them there: what it left there counts.
-python=$(readlink -f /opt/env/bin/python || true)
-case $python in /opt/env/* | /workspace/* | /tmp/* | /home/agent/* | /dev/* | '') python=/usr/bin/python ;; esac
-system="^(/usr|$(printf '%s' "${python%/bin/*}" | sed 's/[^[:alnum:]_/-]/[&]/g'))/"
-# Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
-mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')
-[ "${#places[@]}" -gt 0 ]
-# all TEST...: the paths that pass a test of find's.
-all() {
-  { find "${places[@]//\\040/ }" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
-    "$@" -print0 2>/dev/null || true; } | sort -zu
-}
-show() {
-  while IFS= read -r -d '' path; do printf '%s\t%q\n' "$1" "$path"; done
-}
-all -type f -readable >"$place/all"
+given=$3
+shift 3
 all -user "$(id -u)" \( -type f ! -readable -o -type d ! \( -readable -executable \) \) | show unread
-matching() {
-  grep -zE "$1" "$place/all" || [ $? = 1 ]
-}
 printf 'looked\t%s\n' "$(tr -cd '\0' <"$place/all" | wc -c)"
 # tracked PATH: whether the tree's commit has this very path.
 tracked() {
@@ -58,13 +41,9 @@ matching '/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?$' | while IFS= read -r -d '' 
   if [[ $path == /workspace/repo/.git/objects/* ]] || tracked "$path"; then continue; fi
   if [ "$(head -c 1 -- "$path")" = x ]; then printf '%s\0' "${path%/*/*}"; fi
 done | sort -zu | show repo
-matching '/direct_url\.json$' | while IFS= read -r -d '' path; do
-  if grep -q '"file:///workspace/' "$path"; then
-    printf '%s\0' "${path%/*}" >>"$place/own"
-    { sed -n 's/^Name: */own\t/p' "${path%/*}/METADATA" 2>/dev/null || true; } | head -n 1
-  fi
-done
-touch "$place/own"
+while IFS= read -r -d '' path; do
+  { sed -n 's/^Name: */own\t/p' "$path/METADATA" 2>/dev/null || true; } | head -n 1
+done <"$place/own"
 if [ -n "$names" ]; then
   { matching '/(site|dist)-packages/[^/]*\.dist-info/RECORD$' |
     xargs -0 -r grep -lZE -e "^($names)(/__init__\.py|\.py|(\.[^/,]*)?\.so)," -- || true
@@ -75,15 +54,16 @@ if [ -n "$names" ]; then
 fi
 if [ -n "$names" ]; then
   matching "/(site|dist)-packages/($names)(/__init__\.py|\.py|(\.[^/]*)?\.so)$" | show copy
+  matching "/(site|dist)-packages/($names)/.*\.(py|pyc|pyx|so|pyd)$" | not_foreign | show part
 fi
-cat >"$place/lines"
+"$reader" -I -S -c "$given" "$place/lines" "$place/files" "$@"
 only_new "$place/lines"
 sed 's/^/line\t/' "$place/lines"
-if [ -s "$place/lines" ]; then
+if [ -s "$place/lines" ] || [ -s "$place/files" ]; then
   # Of the system and the interpreter, which are large and older than the build, only where packages are installed.
   { grep -zvE "$system" "$place/all" || [ $? = 1 ]; } >"$place/built"
   { grep -zE "$system.*/(site|dist)-packages/" "$place/all" || [ $? = 1 ]; } >>"$place/built"
   holders "$place/lines" "$place/built"
-  archived "$place/lines" "$archives" lines <"$place/built"
+  archived "$place/lines" "$archives" lines "$place/files" <"$place/built"
 fi
 rm -r "$place"

@@ -1,0 +1,90 @@
+"""Inside a sandbox, in the tree: what the host tells of the fix, laid out for the searches.
+
+Arguments: where the lines go that the fix adds, one a line; where the files go as it leaves them; words that call git.
+Standard input: JSON, {"lines": [...], "patches": [...], "paths": [...]}, each patch a git diff of the file at its path.
+A file that the tree's commit has with the same content, under any name, is not the fix's; the others are written as
+`SIZE<tab>SHA256<tab>N`, where N counts the patches. Prints `whole<tab>N` for each of these, and `other<tab>N` for a
+patch that does not apply to the commit: that one is not what the fix was made of.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from hashlib import sha256
+from pathlib import Path
+
+SMALLEST = 10
+"""Bytes; a smaller file is found anywhere by chance."""
+FILE = b"100"
+"""How the modes of files begin; links and submodules have others."""
+
+
+class Index:
+    """An index of its own over the tree's commit; what is written goes to an object store of its own."""
+
+    def __init__(self, git: list[str], place: Path) -> None:
+        self.git = git
+        self.path = place / "index"
+        (place / "objects").mkdir()
+        objects = {"GIT_OBJECT_DIRECTORY": str(place / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ".git/objects"}
+        self.env = {**os.environ, **objects, "GIT_INDEX_FILE": str(self.path)}
+        self.run("read-tree", "HEAD")
+        self.at_base = self.path.read_bytes()
+
+    def run(self, *words: str) -> bytes:
+        """What git prints; ends the search where it fails."""
+        return subprocess.run([*self.git, *words], env=self.env, check=True, stdout=subprocess.PIPE).stdout
+
+    def apply(self, patch: bytes) -> bool:
+        """Whether all of a patch applies to the commit; then the index has it."""
+        self.path.write_bytes(self.at_base)
+        words = [*self.git, "apply", "--cached", "--whitespace=nowarn", "-"]
+        return subprocess.run(words, check=False, env=self.env, input=patch, stderr=subprocess.DEVNULL).returncode == 0
+
+    def changed(self) -> dict[bytes, str]:
+        """Path and id of the files that the index has, and the commit does not."""
+        answer = self.run("diff-index", "--cached", "-z", "--no-renames", "--diff-filter=d", "HEAD")
+        heads, paths = answer.split(b"\0")[:-1:2], answer.split(b"\0")[1::2]
+        fields = {path: head.split() for path, head in zip(paths, heads)}  # noqa: B905 (Python 3.8 knows no strict)
+        return {path: found[3].decode() for path, found in fields.items() if found[1].startswith(FILE)}
+
+
+def fixed(index: Index, patches: list[bytes], paths: list[bytes]) -> tuple[dict[int, str], list[int]]:
+    """The ids of files as the fix leaves them, by the place of their patch, and the patches that do not apply."""
+    if index.apply(b"".join(patches)):
+        ids = index.changed()
+        return {number: ids[path] for number, path in enumerate(paths) if path in ids}, []
+    found, other = {}, []
+    for number, patch in enumerate(patches):
+        if index.apply(patch):
+            ids = index.changed()
+            found.update({number: ids[paths[number]]} if paths[number] in ids else {})
+        elif b"\n@@ " in patch:
+            other.append(number)
+    return found, other
+
+
+def main(lines: str, files: str, *git: str) -> None:
+    """See the module."""
+    given = json.load(sys.stdin)
+    Path(lines).write_bytes(b"".join(line.encode("utf-8", "surrogateescape") + b"\n" for line in given["lines"]))
+    patches = [patch.encode("utf-8", "surrogateescape") for patch in given["patches"]]
+    paths = [path.encode("utf-8", "surrogateescape") for path in given["paths"]]
+    with tempfile.TemporaryDirectory() as place, Path(files).open("w") as listed:
+        index = Index(list(git), Path(place))
+        at_base = {line.split()[2].decode() for line in index.run("ls-tree", "-rz", "HEAD").split(b"\0") if line}
+        found, other = fixed(index, patches, paths) if patches else ({}, [])
+        for number, name in found.items():
+            content = index.run("cat-file", "blob", name)
+            if name not in at_base and len(content) >= SMALLEST:
+                print(f"{len(content)}\t{sha256(content).hexdigest()}\t{number}", file=listed)
+                sys.stdout.write(f"whole\t{number}\n")
+    sys.stdout.writelines(f"other\t{number}\n" for number in other)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,162 @@
+"""What only a commit, its directory or a whole file of the fix tells: the seal finds it on each engine."""
+
+import html
+import shutil
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from datasmith.docker import seal
+from datasmith.docker.engine import ENV_PREFIX, WORKDIR
+from datasmith.docker.seal import SealReport
+from datasmith.tasks.telltale import fix_of
+from tests.conformance.engines import Built
+from tests.conformance.test_seal_leaks import FIXED, NEW, SITE, STRINGS, Leak, commit_fix, git, left_by, zipped
+from tests.sandboxes import committed
+
+BASE = b"x = 1\nfor i in range(10):\n    the_slow_thing_that_should_go_away(i)\ny = 2\n"
+LEFT = b"x = 1\ny = 2\n"
+FILES = {"a.py": BASE, "pkg/__init__.py": b"", ".gitignore": b"build\n*.so\n"}
+TAKES_AWAY = """diff --git a/a.py b/a.py
+index 1234567..89abcde 100644
+--- a/a.py
++++ b/a.py
+@@ -1,4 +1,2 @@
+ x = 1
+-for i in range(10):
+-    the_slow_thing_that_should_go_away(i)
+ y = 2
+diff --git a/pkg/other.py b/pkg/other.py
+new file mode 100644
+index 0000000..e69de29
+"""
+"""A fix that adds no line, but an empty file such as base has already; ids are shortened, and those of no object."""
+ADDS = "diff --git a/a.py b/a.py\nindex 1234567..89abcde 100644\n--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,7 @@\n x = 1\n"
+ADDS += " for i in range(10):\n     the_slow_thing_that_should_go_away(i)\n y = 2\n" + "".join(
+    f"+{line}\n" for line in NEW
+)
+
+
+def bare(tree: Path) -> None:
+    """Of .git, only what a sealed one has."""
+    for name in ("logs", "hooks", "branches"):
+        shutil.rmtree(tree / ".git" / name, ignore_errors=True)
+    for name in ("COMMIT_EDITMSG", "description", "ORIG_HEAD"):
+        (tree / ".git" / name).unlink(missing_ok=True)
+
+
+def amended(tree: Path, *words: str) -> None:
+    """Another commit instead of the one that is there, which is forgotten."""
+    git(tree, "commit", "-qa", "--amend", *words)
+    git(tree, "reflog", "expire", "--expire=now", "--all")
+    git(tree, "prune", "--expire=now")
+    bare(tree)
+
+
+def is_the_fix(tree: Path) -> None:
+    (tree / "a.py").write_bytes(LEFT)
+    amended(tree, "-m", "base")
+
+
+def tells_the_fix(tree: Path) -> None:
+    amended(tree, "-m", "\n".join(NEW))
+
+
+def broken_fetch(tree: Path) -> None:
+    """A pack that nobody finished, with the fix: git does not look into it."""
+    fixed = commit_fix(tree)
+    packs = tree / ".git/objects/pack"
+    objects = git(tree, "rev-list", "--objects", "--no-object-names", f"HEAD..{fixed}")
+    git(tree, "pack-objects", "-q", str(packs / "pack"), stdin=f"{objects}\n".encode())
+    git(tree, "reflog", "expire", "--expire=now", "--all")
+    git(tree, "prune", "--expire=now")
+    next(packs.glob("pack-*.pack")).rename(packs / "tmp_pack_Xy12ab")
+    for path in packs.glob("pack-*"):
+        path.unlink()
+    bare(tree)
+
+
+def unlisted(tree: Path) -> None:
+    """A pack without its list."""
+    broken_fetch(tree)
+    packs = tree / ".git/objects/pack"
+    (packs / "tmp_pack_Xy12ab").rename(packs / f"pack-{'1' * 40}.pack")
+
+
+def loose(tree: Path) -> None:
+    """A loose object that nobody finished."""
+    name = git(tree, "hash-object", "-w", "--stdin", stdin=FIXED)
+    place = tree / ".git/objects" / name[:2]
+    (place / name[2:]).rename(place / "tmp_obj_AbCdEf")
+
+
+def heads(tree: Path) -> None:
+    for name in ("REVERT_HEAD", "REBASE_HEAD", "BISECT_LOG", "AUTO_MERGE"):
+        (tree / ".git" / name).write_text("1" * 40 + "\n")
+
+
+SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "HEAD is the fix": (is_the_fix, "the commit's a.py is not the one that the fix changes"),
+    "the message tells it": (tells_the_fix, "the commit's message is"),
+    "a pack of a broken fetch": (broken_fetch, ".git/objects/pack/tmp_pack_Xy12ab is there"),
+    "a pack without a list": (unlisted, f".git/objects/pack/pack-{'1' * 40}.pack holds other objects"),
+    "an unfinished object": (loose, "/tmp_obj_AbCdEf is there"),
+    "heads of operations": (heads, ".git/AUTO_MERGE is there"),
+}
+
+
+def checked(built: Built, tree: Path, *leaks: Leak, patch: str = TAKES_AWAY, names: tuple[str, ...] = ()) -> SealReport:
+    """What the seal says of the tree's image after a build that leaves these."""
+    made = left_by(built, tree, "commit", b"true\n" + b"".join(leak.script for leak in leaks))
+    with built.engine.start(made) as container:
+        return seal.check(container, fix=fix_of(patch, {"b" * 40}), import_names=names)
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_what_a_commit_or_its_directory_tells_is_found(built: Built, tmp_path: Path, name: str) -> None:
+    """Without our own last script, and with a patch whose ids are shortened and which adds no line."""
+    spoil, said = SPOILED[name]
+    tree = committed(tmp_path / "tree", FILES)
+    bare(tree)
+    spoil(tree)
+    problems = checked(built, tree).problems
+    assert any(said in problem for problem in problems), problems
+
+
+def test_a_whole_file_of_a_fix_that_only_takes_away_is_found(built: Built, tmp_path: Path) -> None:
+    """By itself and in an archive; what could not be looked for is said. What base has is base's."""
+    tree = committed(tmp_path / "tree", FILES)
+    bare(tree)
+    clean = checked(built, tree)
+    assert clean.problems == ()
+    assert "a.py, of which the fix only takes away; only the whole file was" in clean.unknown
+    assert "1 files as the fix leaves them" in clean.looked_at
+    later, archive = f"{ENV_PREFIX}/later/a.py", f"{WORKDIR}/build/later.zip"
+    found = checked(built, tree, Leak("", path=later, content=LEFT), Leak("", path=archive, content=zipped(LEFT)))
+    said = {f"{place} holds a.py as the fix leaves it" for place in (later, archive)}
+    assert said <= set(found.problems), found.problems
+
+
+def test_code_and_text_in_other_clothes_is_found(built: Built, tmp_path: Path) -> None:
+    """Machine code beside the tree, what pip leaves, HTML, UTF-16 and zlib; zstd is not opened, and told."""
+    tree = committed(tmp_path / "tree", FILES)
+    bare(tree)
+    text = "\n".join(NEW)
+    shown = " ".join(f"<span class='n'>{html.escape(word)}</span>" for word in text.split(" "))
+    code = "core.cpython-311-x86_64-linux-gnu.so"
+    leaks = {
+        f"{ENV_PREFIX}/later/other/{code}": STRINGS,
+        f"{SITE}/~kg/{code}": STRINGS,
+        f"{SITE}/pkg/{code}": STRINGS,
+        f"{WORKDIR}/build/a.html": shown.encode(),
+        f"{WORKDIR}/build/b.txt": text.encode("utf-16"),
+        f"{WORKDIR}/build/c.z": zlib.compress(text.encode()),
+        f"{WORKDIR}/build/d.zst": b"\x28\xb5\x2f\xfd" + b"\0" * 20,
+        f"{SITE}/zope_event-5.0.dist-info/top_level.txt": b"zope\n",
+    }
+    made = [Leak("", path=path, content=content) for path, content in leaks.items()]
+    found = checked(built, tree, *made, patch=ADDS, names=("pkg", "zope.interface"))
+    named = {path for path in leaks if any(path in problem for problem in found.problems)}
+    assert named == set(list(leaks)[:-1]), found.problems
