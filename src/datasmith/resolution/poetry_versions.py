@@ -7,6 +7,7 @@ from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 _OPERATORS = {"=": "==", "<>": "!="}
+_PATCHLESS = {">": ">=", "<=": "<", "~=": "==", "===": "=="}
 _GAP = re.compile(r"([<>=!~^])\s+(?=[\w*])")
 _CLAUSE = re.compile(r"([<>=!~^]*)(.+)")
 
@@ -23,6 +24,22 @@ def poetry_specifier(constraint: object) -> str:
         return choices[0] if len(choices) == 1 else _hull([SpecifierSet(choice) for choice in choices])
     except (InvalidVersion, InvalidSpecifier):
         return ""
+
+
+def python_marker(clause: str) -> str:
+    """One bound of an interpreter as a marker; empty where it bounds nothing.
+
+    Environments have the newest patch of a Python: ">=3.8.1" holds on 3.8, "<3.8.5" does not, "!=3.9.7" always does.
+    """
+    operator = clause[: len(clause) - len(clause.lstrip("<>=!~"))]
+    version = clause[len(operator) :]
+    release = Version(version.removesuffix(".*")).release
+    if len(release) > 2:
+        if operator == "!=":
+            return ""
+        operator = _PATCHLESS.get(operator, operator)
+        version = f"{release[0]}.{release[1]}"
+    return f"python_version {operator} '{version}'"
 
 
 def _conjunction(text: str) -> str:

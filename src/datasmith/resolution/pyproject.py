@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from datasmith.resolution.poetry_versions import poetry_specifier
+from datasmith.resolution.poetry_versions import poetry_specifier, python_marker
 
 Toml = Mapping[str, object]
 _EMPTY: Toml = {}
@@ -129,9 +129,7 @@ def _poetry_markers(table: Toml) -> Iterator[str]:
     if _text(table, "markers"):
         yield _text(table, "markers")
     if python := poetry_specifier(table.get("python", "")):
-        for clause in python.split(","):
-            operator = clause[: len(clause) - len(clause.lstrip("<>=!~"))]
-            yield f"python_version {operator} '{clause[len(operator) :]}'"
+        yield from (marker for clause in python.split(",") if (marker := python_marker(clause)))
 
 
 def _groups(document: Toml) -> dict[str, tuple[str, ...]]:

@@ -84,6 +84,8 @@ class Resolver:
         if not metadata.dependencies_known and self._hook and source:
             metadata = self._ask(self._hook, case, metadata, source)
         choice = self._choose(case, metadata)
+        for clause in versions.unread_clauses(metadata.requires_python):
+            case.story.tell(f"requires-python: {clause!r} cannot be read; its other bounds hold")
         for version, reason in choice.refused:
             case.story.tell(f"python {version}: not considered: {reason}")
         wanted = collect(tree, metadata, asv)

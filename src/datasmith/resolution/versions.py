@@ -1,10 +1,11 @@
 """Which CPython versions a commit may be given: pure arithmetic over release dates and requires-python."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 
 LEAD = timedelta(days=90)
 """Projects support a Python this long before its release: about its first beta's age."""
@@ -25,6 +26,8 @@ RELEASED = {
 
 OLDEST_BUILT = "3.8"
 """Commits older than every listed Python's date get this one where it is available: nothing older is still built."""
+
+_STARRED = re.compile(r"^((?:[<>]=?|~=)\s*\d+(?:\.\d+)*)\.\*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +97,24 @@ def _allows(specifiers: SpecifierSet, version: str) -> bool:
     return any(specifiers.contains(patch) for patch in patches)
 
 
+def unread_clauses(requires_python: str) -> tuple[str, ...]:
+    """The clauses of a requires-python that nothing can be made of; the others hold."""
+    return tuple(clause for clause in _clauses(requires_python) if _specifier(clause) is None)
+
+
 def _specifiers(requires_python: str) -> SpecifierSet:
-    """An unreadable requires-python constrains nothing: the wheels decide."""
+    """What can be read of a requires-python; where that is nothing, the wheels decide."""
+    return SpecifierSet(",".join(clause for clause in _clauses(requires_python) if _specifier(clause) is not None))
+
+
+def _clauses(requires_python: str) -> list[str]:
+    """One bound each; old metadata's ">=3.8.*" says ">=3.8"."""
+    written = (clause.strip() for clause in requires_python.split(","))
+    return [_STARRED.sub(r"\1", clause) for clause in written if clause]
+
+
+def _specifier(clause: str) -> Specifier | None:
     try:
-        return SpecifierSet(requires_python)
+        return Specifier(clause)
     except InvalidSpecifier:
-        return SpecifierSet()
+        return None

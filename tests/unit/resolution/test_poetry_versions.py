@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasmith.resolution.poetry_versions import poetry_specifier
+from datasmith.resolution.poetry_versions import poetry_specifier, python_marker
 from datasmith.resolution.pyproject import read_pyproject
 from datasmith.resolution.requirements import read_lines
 
@@ -61,3 +61,21 @@ def test_every_line_of_a_table_is_read() -> None:
         """)
     assert found.requires_python == ">=3.7.1,<4.0"
     assert read_lines(found.dependencies or ()).requirements == ("numpy<2.0,>=1.20", "scipy<3,>=1.5", "six")
+
+
+@pytest.mark.parametrize(
+    ("clause", "marker"),
+    [
+        (">=3.8.1", "python_version >= '3.8'"),
+        (">3.8.1", "python_version >= '3.8'"),
+        ("<3.8.5", "python_version < '3.8'"),
+        ("<=3.8.5", "python_version < '3.8'"),
+        ("~=3.8.1", "python_version == '3.8'"),
+        ("!=3.9.7", ""),
+        ("<3.11", "python_version < '3.11'"),
+        ("==3.8.*", "python_version == '3.8.*'"),
+    ],
+)
+def test_a_bound_of_a_patch_is_one_of_its_newest_patch(clause: str, marker: str) -> None:
+    """No dependency is lost by the patch that an interpreter is not named with."""
+    assert python_marker(clause) == marker

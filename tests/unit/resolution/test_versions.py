@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.resolution.versions import choose, newest_by_date, order
+from datasmith.resolution.versions import choose, newest_by_date, order, unread_clauses
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "../shared/data/published_environments.jsonl.gz"
 ALL = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")
@@ -39,6 +39,22 @@ def test_requires_python_is_never_broken() -> None:
         "3.12",
         "3.13",
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "unread"),
+    [(">=3.8.*, <3.10", ()), (">=3.8, <3.10, later", ("later",)), (">= 3.8.*,<3.10,", ())],
+)
+def test_each_bound_of_requires_python_holds_by_itself(said: str, unread: tuple[str, ...]) -> None:
+    """Old metadata's stars are understood; a bound that cannot be read costs no other and is named."""
+    choice = choose(
+        ["3.7", "3.8", "3.9", "3.10"],
+        requires_python=said,
+        asv_pythons=(),
+        commit_date=datetime(2023, 1, 1, tzinfo=UTC),
+    )
+    assert choice.candidates == ("3.9", "3.8")
+    assert unread_clauses(said) == unread
 
 
 def test_the_pythons_of_the_asv_configuration_come_first() -> None:
