@@ -21,12 +21,18 @@ _WORDS = r"(?:req(?:uire(?:ment)?)?s?|dep(?:endenc(?:y|ie))?s?)"
 _NAMED_BY_METADATA = re.compile(
     rf"(?:.*/)?(?:(?:[\w.-]*[-_.])?{_WORDS}(?:[-_.][\w.-]+)?|{_WORDS}/[\w.-]+)\.(?:txt|in|pip)", re.IGNORECASE
 )
+_MARK = "\ufeff"
+"""The byte order mark that some editors begin a file with."""
 _COMMENT = re.compile(r"(?:^|\s)#.*$")
 _LINE_OPTION = re.compile(r"\s--(?:hash|global-option|config-settings?)[= ].*$")
 _INCLUDE = re.compile(r"(?:-r|--requirement)[= ]?\s*(\S+)")
 _CONDA = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s*=\s*([0-9][\w.]*)(\.\*|\*)?(?:=\S+)?")
 _CONDA_COLUMNS = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s+([0-9][\w.]*?)(\.\*|\*)?(?:\s+\S+)?")
 """Name, version and build as conda prints them."""
+_CONDA_BUILD = re.compile(r"([\w.-]+\s*(?:[=<>!~]=)\s*[0-9][\w.*]*)=[\w.*]+")
+_CONDA_ANY = re.compile(r"([A-Za-z0-9][\w.-]*)=\*(?:=\S+)?")
+_CONDA_BRACKETS = re.compile(r"([A-Za-z0-9][\w.:/-]*)\[version=(['\"]?)([^'\"\]]+)\2]")
+_CONDA_CHOICE = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s*[<>=!~0-9][^;@]*\|[^;@]*")
 _NAME_BEFORE_BOUNDS = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(\[[\w,\s.-]*])?\s*(?:[<>=!~^(;|*]|$)")
 _URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
 _OPTION_REASONS = {
@@ -96,13 +102,17 @@ def read_line(line: str, *, keep_name: bool = False) -> Reading:
     Options are never taken for names. A URL cannot be capped at a date, so its name alone stays where it has one; with
     `keep_name` also that of a requirement whose bounds cannot be read.
     """
-    text = _LINE_OPTION.sub("", _COMMENT.sub("", line)).strip().removeprefix("pip+").strip()
+    text = _LINE_OPTION.sub("", _COMMENT.sub("", line.lstrip(_MARK))).strip().removeprefix("pip+").strip()
     if not text:
         return Reading()
     if text.startswith("-"):
         return _drop(text, _OPTION_REASONS.get(re.split(r"[= ]", text)[0], "an option of pip, not a requirement"))
     if "://" in text or text.startswith((".", "/", "git+")):
         return _read_url(text)
+    text = _plain(text)
+    if choice := _CONDA_CHOICE.fullmatch(text):
+        reason = "conda's alternatives have no form on PyPI; its name alone stays"
+        return read_line(from_conda(choice[1])) + _drop(text, reason)
     conda = _CONDA.fullmatch(text) or _CONDA_COLUMNS.fullmatch(text)
     if conda or "::" in text:
         return _read_conda(text, conda)
@@ -143,7 +153,7 @@ def read_file(path: str, texts: Mapping[str, str]) -> Reading:
 
 
 def _joined(text: str) -> list[str]:
-    return text[:MAX_CHARACTERS].replace("\\\n", " ").splitlines()
+    return text[:MAX_CHARACTERS].lstrip(_MARK).replace("\\\n", " ").splitlines()
 
 
 def requirement_name(requirement: str) -> str:
@@ -174,11 +184,20 @@ def _read_url(text: str) -> Reading:
     return kept + _drop(text, "a URL cannot be capped at a date; releases of the same name are used instead")
 
 
+def _plain(text: str) -> str:
+    """A match of conda's without its build and its brackets."""
+    if brackets := _CONDA_BRACKETS.fullmatch(text):
+        text = f"{brackets[1]} {brackets[3]}"
+    found = _CONDA_BUILD.fullmatch(text) or _CONDA_ANY.fullmatch(text)
+    return found[1] if found else text
+
+
 def _read_conda(text: str, match: re.Match[str] | None) -> Reading:
     if not match:
         return read_line(from_conda(text.split("::", 1)[1]))
     name, version, _star = match.groups()
-    return read_line(f"{from_conda(name)}=={version.rstrip('.')}.*")
+    any_patch = ".*" if re.fullmatch(r"[0-9.]+", version) else ""
+    return read_line(f"{from_conda(name)}=={version.rstrip('.')}{any_patch}")
 
 
 def _drop(text: str, reason: str) -> Reading:

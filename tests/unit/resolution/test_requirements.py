@@ -23,6 +23,12 @@ PUBLISHED = Path(__file__).resolve().parents[3] / "../shared/data/published_envi
         ("conda-forge::scipy=1.7", "scipy==1.7.*"),
         ("conda-forge/linux-64::pytables", "tables"),
         ("numpy=1.26.4=py312_0", "numpy==1.26.4.*"),
+        ("numpy==1.21.0=py39h_0", "numpy==1.21.0"),
+        ("numpy>=1.20=*openblas", "numpy>=1.20"),
+        ("libblas=*=*openblas", "libblas"),
+        ("scipy[version='>=1.7']", "scipy>=1.7"),
+        ("numpy=1.21rc1", "numpy==1.21rc1"),
+        ("\ufeffnumpy", "numpy"),
         ("pip+colorama", "colorama"),
         ("conda-forge::numpy 1.26.* py312_0", "numpy==1.26.*"),
         ("six==1.16.0 ; python_version<'4' --hash=sha256:00", 'six==1.16.0; python_version < "4"'),
@@ -85,6 +91,14 @@ def test_a_name_may_stay_of_what_cannot_be_read(line: str, name: str) -> None:
     assert kept.requirements == (name,)
     assert kept.dropped[0].requirement == line and kept.dropped[0].reason.endswith("its name alone stays")
     assert read_line(line).requirements == ()
+
+
+@pytest.mark.parametrize("line", ["numpy=1.20|1.21", "conda-forge::numpy >=1.7,<1.9|1.10.*"])
+def test_conda_alternatives_keep_their_name(line: str) -> None:
+    """What was lost is told."""
+    reading = read_line(line)
+    assert reading.requirements == ("numpy",)
+    assert reading.dropped[0].requirement == line and "alternatives" in reading.dropped[0].reason
 
 
 def test_a_url_keeps_its_name_and_says_what_was_lost() -> None:
