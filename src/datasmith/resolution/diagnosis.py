@@ -15,9 +15,12 @@ Kind = Literal[
     "missing shared library",
     "pkg_resources gone",
     "distutils gone",
+    "old setuptools",
+    "use_2to3",
     "missing backend",
     "missing module",
     "numpy ABI",
+    "numpy older than its build",
     "numpy API",
     "Cython 3",
     "network in build",
@@ -91,6 +94,8 @@ def _requirements(kind: Kind, what: str) -> tuple[str, ...]:
         return (_BUILD_MODULES[module],) if module in _BUILD_MODULES else ()
     if kind == "numpy API":
         return ("numpy<1.24",) if what in _GONE_IN_1_24 else ("numpy<2",)
+    if kind == "numpy older than its build":
+        return (_NUMPY_OF_API[what],) if what in _NUMPY_OF_API else ()
     return _KIND_REQUIREMENTS.get(kind, ())
 
 
@@ -98,9 +103,15 @@ _GONE_IN_1_24 = frozenset({"float", "int", "bool", "object", "str", "complex", "
 _KIND_REQUIREMENTS: dict[Kind, tuple[str, ...]] = {
     "pkg_resources gone": ("setuptools<81",),
     "distutils gone": ("setuptools<81",),
+    "old setuptools": ("setuptools>=66.1,<81",),
+    "use_2to3": ("setuptools<58",),
     "Cython 3": ("cython<3",),
     "numpy ABI": ("numpy<2",),
 }
+_NUMPY_OF_API = {
+    "0xe": "numpy>=1.20", "0xf": "numpy>=1.22", "0x10": "numpy>=1.23", "0x11": "numpy>=1.25", "0x12": "numpy>=2.0",
+}  # fmt: skip
+"""The C API that a module was compiled against -> the first numpy that has it."""
 _BUILD_MODULES = {
     "Cython": "cython", "numpy": "numpy", "pybind11": "pybind11", "setuptools": "setuptools<81", "wheel": "wheel",
     "setuptools_scm": "setuptools-scm", "setuptools_rust": "setuptools-rust", "packaging": "packaging",
@@ -130,7 +141,8 @@ _LIBRARY_NAMES = {
 _COMPILERS = {
     "gfortran": ("gfortran",), "f77": ("gfortran",), "f95": ("gfortran",), "fortran": ("gfortran",),
     "rustc": ("cargo", "rustc"), "cargo": ("cargo", "rustc"), "rust": ("cargo", "rustc"), "nvcc": (),
-    "clang": ("clang",), "clang++": ("clang",),
+    "clang": ("clang",), "clang++": ("clang",), "mpicc": ("libopenmpi-dev",), "mpicxx": ("libopenmpi-dev",),
+    "mpifort": ("gfortran", "libopenmpi-dev"), "mpif90": ("gfortran", "libopenmpi-dev"),
 }  # fmt: skip
 _PROGRAMS = {
     "cmake": ("cmake",), "swig": ("swig",), "bison": ("bison",), "flex": ("flex",), "make": ("build-essential",),
@@ -138,6 +150,7 @@ _PROGRAMS = {
     "git": ("git",), "m4": ("m4",), "autoconf": ("autoconf",), "automake": ("automake",), "libtool": ("libtool",),
 }  # fmt: skip
 
+_COMPILER = r"(gcc|g\+\+|cc|c\+\+|gfortran|f77|f95|clang|clang\+\+|mpicc|mpicxx|mpifort|mpif90|rustc|cargo)"
 _NAME = r"['\"`‘]?([\w.+/-]+?)['\"`’]?"
 _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("disk full", r"No space left on device|Disk quota exceeded", _nothing),
@@ -160,6 +173,13 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
         r"No CMAKE_(?:C|CXX|Fortran)_COMPILER could be found|unable to execute '([\w+-]+)': No such file",
         _compiler,
     ),
+    (
+        "missing compiler",
+        rf"(?:^|[\s/]){_COMPILER}: (?:command )?not found|(?:^|[\s/]){_COMPILER}: No such file or directory"
+        rf"|No such file or directory: ['\"](?:[\w./-]*/)?{_COMPILER}['\"]"
+        r"|([Cc]argo), the Rust package manager, is not installed",
+        _compiler,
+    ),
     ("missing program", rf"Program {_NAME} (?:found: NO|not found or not executable)", _program),
     ("missing program", r"(?:FileNotFoundError|No such file or directory): '([\w+-]+)'\s*$", _program),
     (
@@ -167,6 +187,9 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
         r"(?:ImportError|OSError): ([\w.+-]+?\.so[\w.]*): cannot open shared object file",
         _shared,
     ),
+    ("missing shared library", r"Could not find lib[^\n]*variants \[['\"]([\w.+-]+?\.so[\w.]*)['\"]", _shared),
+    ("use_2to3", r"use_2to3 is invalid", _nothing),
+    ("old setuptools", r"module 'pkgutil' has no attribute 'ImpImporter'", _nothing),
     ("pkg_resources gone", r"(?:No module named|cannot import name) '?pkg_resources'?", _nothing),
     ("distutils gone", r"No module named '?distutils(?:\.\w+)*'?", _nothing),
     (
@@ -175,9 +198,11 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
         r"|cimported module has no attribute 'long'|undeclared name not builtin: (?:long|unicode|basestring|xrange)\b",
         _nothing,
     ),
+    ("numpy older than its build", r"module compiled against API version (0x[0-9a-f]{1,2}) but", _nothing),
+    ("missing module", r"error: invalid command 'bdist_(wheel)'", _nothing),
     (
         "numpy ABI",
-        r"numpy\.(?:ndarray|dtype|ufunc) size changed|compiled using NumPy 1\.x|module compiled against A[BP]I version"
+        r"numpy\.(?:ndarray|dtype|ufunc) size changed|compiled using NumPy 1\.x|module compiled against ABI version"
         r"|numpy\.core\.multiarray failed to import",
         _nothing,
     ),
@@ -193,7 +218,8 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("missing module", r"ImportError: No module named '?([\w.]+)'?\s*$", _nothing),
     (
         "network in build",
-        r"Temporary failure in name resolution|Name or service not known|Could not resolve host|Network is unreachable",
+        r"Temporary failure in name resolution|Name or service not known|Could not resolve host|Network is unreachable"
+        r"|Failed to establish a new connection|Tunnel connection failed|^\W*(?:error: )?Failed to fetch\b",
         _nothing,
     ),
     ("version from git", r"setuptools[_-]scm was unable to detect version|unable to detect version for", _nothing),

@@ -228,3 +228,36 @@ def test_a_library_that_a_wheel_loads_comes_from_debian() -> None:
     assert diagnose(said.format("libgomp.so.1")).apt_packages == ("libgomp1",)
     assert diagnose(said.format("libgeos_c.so.1")).apt_packages == ("libgeos-dev",)
     assert diagnose(said.format("libstrange.so")).text == "missing shared library libstrange.so"
+
+
+MENDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "/bin/sh: 1: gcc: not found": ("missing compiler", ("build-essential",), ()),
+    "make: g++: No such file or directory": ("missing compiler", ("build-essential",), ()),
+    "bash: line 1: gfortran: command not found": ("missing compiler", ("gfortran",), ()),
+    "mpicc: command not found": ("missing compiler", ("libopenmpi-dev",), ()),
+    "FileNotFoundError: [Errno 2] No such file or directory: 'gcc'": ("missing compiler", ("build-essential",), ()),
+    "Cargo, the Rust package manager, is not installed": ("missing compiler", ("cargo", "rustc"), ()),
+    "Failed to establish a new connection: [Errno 111]": ("network in build", (), ()),
+    "OSError: Tunnel connection failed: 403 Forbidden": ("network in build", (), ()),
+    "error: Failed to fetch: `https://pypi.org/simple/`": ("network in build", (), ()),
+    "error: invalid command 'bdist_wheel'": ("missing module", (), ("wheel",)),
+    "error in x setup command: use_2to3 is invalid.": ("use_2to3", (), ("setuptools<58",)),
+    "module 'pkgutil' has no attribute 'ImpImporter'": ("old setuptools", (), ("setuptools>=66.1,<81",)),
+    "OSError: Could not find lib c or load any of its variants ['libgeos_c.so.1', 'libgeos_c.so'].": (
+        "missing shared library", ("libgeos-dev",), (),
+    ),
+    "module compiled against API version 0xe but this version of numpy is 0xd": (
+        "numpy older than its build", (), ("numpy>=1.20",),
+    ),
+    "module compiled against API version 0x99 but this version of numpy is 0xd": ("numpy older than its build", (), ()),
+    "module compiled against ABI version 0x1000009 but this version of numpy is 0x2000000": (
+        "numpy ABI", (), ("numpy<2",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("log", MENDED)
+def test_a_tool_that_is_missing_or_too_old_is_known(log: str) -> None:
+    """Compilers that a shell misses, networks, old setuptools, and a numpy older than what it is built with."""
+    found = diagnose(f"collecting\n{log}\nerror: exit status 1\n")
+    assert (found.kind, found.apt_packages, found.requirements) == MENDED[log]
