@@ -13,9 +13,10 @@ from datasmith import __version__
 from datasmith.docker.engine import ContainerEngine, ImageRef
 from datasmith.docker.oci import EMPTY, INDEX, MANIFEST, Descriptor, Manifest, OciLayout
 from datasmith.docker.oci_save import save_image
-from datasmith.errors import InvalidTask, PublishError
+from datasmith.errors import ConfigError, InvalidTask, PublishError
 from datasmith.publish import sbom as bill
 from datasmith.publish import statement as origin
+from datasmith.publish.answers import document
 from datasmith.publish.places import ImageName, Place, open_registry, read_places
 from datasmith.publish.registry import Pauses, Registry
 from datasmith.tasks.folder import read_task
@@ -93,6 +94,12 @@ def read_published(folder: Path) -> Published | None:
         raise InvalidTask([f"{folder.name}: {PUBLISHED}: {error.errors()[0]['msg']}"]) from error
     if not found.references:
         raise InvalidTask([f"{folder.name}: {PUBLISHED} names no registry"])
+    try:
+        several = any(len(read_places(f"{each.host}/{each.repository}")) != 1 for each in found.references)
+    except ConfigError:
+        several = True
+    if several:
+        raise InvalidTask([f"{folder.name}: {PUBLISHED} names what is no registry with a repository"])
     return found
 
 
@@ -167,8 +174,7 @@ class ImagePublisher:
         return tuple(self._available(published, reference) for reference in published.references)
 
     def _available(self, published: Published, reference: Reference) -> Availability:
-        (place,) = read_places(f"{reference.host}/{reference.repository}")
-        registry = open_registry(place, self.settings, self.pauses)
+        registry = open_registry(self._place(reference), self.settings, self.pauses)
         try:
             found = registry.digest(reference.repository, reference.tag)
             pinned = found or registry.digest(reference.repository, published.manifest_digest)
@@ -180,6 +186,11 @@ class ImagePublisher:
             return Availability(reference, "available")
         said = f"the tag is {found}" if found else "no such tag"
         return Availability(reference, "other" if pinned else "missing", said)
+
+    def _place(self, reference: Reference) -> Place:
+        """Where to ask: the scheme that the settings name for this host goes before the usual one."""
+        (usual,) = read_places(f"{reference.host}/{reference.repository}")
+        return next((place for place in self.places if place.host == usual.host), usual)
 
     def _image(self, task: Task) -> ImageRef:
         engine = self.engine()
@@ -296,11 +307,8 @@ def read_index(data: bytes, tag: str) -> "Index":
     Raises:
         PublishError: it is none; it is nothing that may be written over.
     """
-    try:
-        found = json.loads(data)
-    except ValueError:
-        found = None
-    entries = found.get("manifests") if isinstance(found, dict) else None
+    found = document(data)
+    entries = found.get("manifests")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise PublishError(f"{tag} is no index of referrers, and is left as it is (delete it in the registry)")
     return cast("Index", found)

@@ -1,17 +1,17 @@
 """Push to and ask an OCI registry over HTTP: uploads in parts that go on where a connection broke, digests checked."""
 
-import json
 import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from datasmith.docker.oci import INDEX, MANIFEST, Descriptor
 from datasmith.errors import PublishError
 from datasmith.github.connection import goes_in_the_clear
+from datasmith.publish.answers import BUSY, Unanswered, arrived, ask, errors_in, place_in, token_in
 
 if TYPE_CHECKING:
     import httpx2
@@ -25,7 +25,6 @@ _RESTARTS = 8
 _ACCEPT = ", ".join((MANIFEST, INDEX, "application/vnd.docker.distribution.manifest.v2+json"))
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
-_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
 _ELSEWHERE = frozenset({301, 302, 303, 307, 308})
 """Where a blob lies in another place, such as an object store; it is not asked: our login is not for it."""
 
@@ -49,10 +48,6 @@ class Pauses:
     def before(self, attempt: int) -> None:
         """Wait before the try with this number, from 1 on."""
         self.sleep(min(self.longest_s, self.first_s * 2.0 ** (attempt - 1)))
-
-
-class _Unanswered(Exception):
-    """No whole answer came: the connection broke, or the server says that it is busy."""
 
 
 class Registry:
@@ -144,21 +139,21 @@ class Registry:
         place, sent, furthest, failed = self._location(begun), 0, 0, 0
         while sent < blob.size:
             try:
-                place, arrived = self._part(place, file, sent)
-                if arrived is not None and arrived <= sent:
-                    raise _Unanswered(f"nothing arrived from byte {sent} on")
-            except _Unanswered as error:
+                place, known = self._part(place, file, sent)
+                if known is not None and known <= sent:
+                    raise Unanswered(f"nothing arrived from byte {sent} on")
+            except Unanswered as error:
                 failed += 1
                 self._give_up_after(failed, error)
                 asked = self._ask("GET", place)
                 if asked.status_code not in {200, 204}:
                     return False
-                place, arrived = self._location(asked), _arrived(asked, blob.size)
-            if arrived is None or arrived > blob.size:
+                place, known = self._location(asked), arrived(asked, blob.size)
+            if known is None or known > blob.size:
                 return False
             # A registry that forgets and takes the same part again and again makes no progress, either.
-            failed = 0 if arrived > furthest else failed
-            sent, furthest = arrived, max(arrived, furthest)
+            failed = 0 if known > furthest else failed
+            sent, furthest = known, max(known, furthest)
         closed = self._ask("PUT", f"{place}{'&' if '?' in place else '?'}digest={blob.digest}")
         if closed.status_code not in {201, 400, 404, 416}:
             raise self._unexpected(closed, repository)
@@ -171,16 +166,16 @@ class Registry:
         headers = {"Content-Type": "application/octet-stream", "Content-Range": f"{sent}-{sent + len(part) - 1}"}
         answer = self._once("PATCH", place, headers=headers, content=part)
         if answer.status_code in {202, 204}:
-            return self._location(answer), _arrived(answer, sent + len(part))
-        if answer.status_code in _BUSY | {404, 416, 499}:
-            raise _Unanswered(f"HTTP {answer.status_code}")
+            return self._location(answer), arrived(answer, sent + len(part))
+        if answer.status_code in BUSY | {404, 416, 499}:
+            raise Unanswered(f"HTTP {answer.status_code}")
         raise self._unexpected(answer, "an upload")
 
     def _location(self, answer: "httpx2.Response") -> str:
         found = answer.headers.get("Location", "")
         if not found:
             raise self._unexpected(answer, "an upload")
-        return urljoin(f"{self._url}/", found)
+        return place_in(found, f"{self._url}/", self._name)
 
     def _ask(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, content: bytes = b""
@@ -190,10 +185,10 @@ class Registry:
         while True:
             try:
                 answer = self._once(method, path, headers=headers, content=content)
-                if answer.status_code not in _BUSY:
+                if answer.status_code not in BUSY:
                     return answer
-                raise _Unanswered(f"HTTP {answer.status_code}")
-            except _Unanswered as error:
+                raise Unanswered(f"HTTP {answer.status_code}")
+            except Unanswered as error:
                 failed += 1
                 self._give_up_after(failed, error)
 
@@ -213,42 +208,31 @@ class Registry:
         return self._send(method, path, headers or {}, content)
 
     def _send(self, method: str, path: str, headers: Mapping[str, str], content: bytes) -> "httpx2.Response":
-        import httpx2
-
-        url = urljoin(f"{self._url}/", path)
+        url = place_in(path, f"{self._url}/", self._name)
         # What a registry calls the place of an upload may lie elsewhere: that place gets no credentials.
         ours = urlsplit(url)[:2] == urlsplit(self._url)[:2]
-        given = {**headers, "Authorization": self._authorization} if ours and self._authorization else dict(headers)
-        try:
-            return self._http.request(method, url, headers=given, content=content)
-        except (httpx2.TransportError, httpx2.StreamError) as error:
-            raise _Unanswered(f"{type(error).__name__}: {error}".rstrip(": ")) from error
-        except httpx2.InvalidURL as error:
-            raise PublishError(f"{self._name}: {error}") from error
+        given = {**headers, "Authorization": self._authorization} if ours and self._authorization else headers
+        return ask(self._http, self._name, method, url, headers=given, content=content)
 
     def _authorized(self, refused: "httpx2.Response") -> str:
         """What the registry wants to be told: our credentials, or a token that they buy."""
-        import httpx2
-
         challenge = refused.headers.get("WWW-Authenticate", "")
         scheme = challenge.partition(" ")[0].lower()
         if scheme == "basic" and self._login.user:
             return _basic(self._login)
         told = dict(_CHALLENGE.findall(challenge))
         realm = told.pop("realm", "")
-        if scheme != "bearer" or not realm.startswith(("https://", "http://")) or goes_in_the_clear(realm):
+        if scheme != "bearer" or not realm.startswith(("https://", "http://")):
+            raise self._unexpected(refused, "log in")
+        if goes_in_the_clear(place_in(realm, realm, self._name)):
             raise self._unexpected(refused, "log in")
         headers = {"Authorization": _basic(self._login)} if self._login.user else {}
         wanted = {name: told[name] for name in ("service", "scope") if name in told}
-        try:
-            answer = self._http.get(realm, params=wanted, headers=headers)
-            said = answer.json() if answer.status_code == 200 else {}
-        except (httpx2.TransportError, httpx2.StreamError) as error:
-            raise _Unanswered(f"{type(error).__name__}: {error}".rstrip(": ")) from error
-        except ValueError:
-            said = {}
-        token = said.get("token") or said.get("access_token") if isinstance(said, dict) else None
-        if not isinstance(token, str):
+        answer = ask(self._http, self._name, "GET", realm, params=wanted, headers=headers)
+        if answer.status_code in BUSY:
+            raise Unanswered(f"log in: HTTP {answer.status_code}")
+        token = token_in(answer.content) if answer.status_code == 200 else ""
+        if not token:
             raise PublishError(f"{self._name}: log in: {urlsplit(realm).hostname} gave no token ({answer.status_code})")
         return f"Bearer {token}"
 
@@ -257,12 +241,7 @@ class Registry:
         return urlsplit(self._url).netloc
 
     def _unexpected(self, answer: "httpx2.Response", what: str) -> PublishError:
-        said = ""
-        try:
-            errors = json.loads(answer.content).get("errors", [])
-            said = "; ".join(str(error.get("message") or error.get("code")) for error in errors)[:200]
-        except (ValueError, AttributeError):
-            said = ""
+        said = errors_in(answer.content)
         return PublishError(f"{self._name}: {what}: HTTP {answer.status_code}{f': {said}' if said else ''}")
 
 
@@ -270,16 +249,3 @@ def _basic(login: Login) -> str:
     from base64 import b64encode
 
     return f"Basic {b64encode(f'{login.user}:{login.password}'.encode()).decode()}"
-
-
-def _arrived(answer: "httpx2.Response", most: int) -> int | None:
-    """How many bytes of an upload the registry has ("Range: 0-99" are 100); None where it does not say.
-
-    "0-0" is one byte by the specification, and with docker-registry it is also none: it is one where there can be at
-    `most` one.
-    """
-    found = re.fullmatch(r"(?:bytes=)?0-(-?\d+)", answer.headers.get("Range", ""))
-    if not found:
-        return None
-    last = int(found[1])
-    return last + 1 if last > 0 or (last == 0 and most == 1) else 0
