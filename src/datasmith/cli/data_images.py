@@ -72,13 +72,21 @@ def push(
 
 @images.command()
 def check(tasks: _Tasks, as_json: Json = False) -> None:
-    """Ask the registries for every published image; exits with 1 where one is not there, 17 where one cannot tell."""
-    from datasmith.publish.images import read_published
+    """Ask the registries for every published image; exits with 1 (missing), 17 (cannot tell), 33 (damaged record)."""
+    from datasmith.errors import InvalidTask
+    from datasmith.publish.images import PUBLISHED, read_published
 
     publisher = _publisher("", skip_existing=True)
     rows: list[dict[str, str]] = []
+    damaged: list[str] = []
     for folder in _folders(tasks):
-        published = read_published(folder)
+        try:
+            published = read_published(folder)
+        except InvalidTask as error:
+            said = one_line(f"{folder / PUBLISHED}: {error}")
+            damaged.append(said)
+            rows.append({"task": str(folder), "state": "damaged", "reference": "", "said": said})
+            continue
         if published is None:
             rows.append({"task": str(folder), "state": "unpublished", "reference": "", "said": ""})
             continue
@@ -95,6 +103,8 @@ def check(tasks: _Tasks, as_json: Json = False) -> None:
             )
     states = [row["state"] for row in rows]
     print(f"{states.count('available')} of {len(states)} available", file=sys.stderr)
+    if damaged:
+        raise InvalidTask(damaged)
     if "unknown" in states:
         raise PublishError(f"{states.count('unknown')} references could not be asked for")
     if set(states) - {"available"}:

@@ -12,7 +12,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.data import app
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Tier
-from datasmith.errors import ConfigError, PublishError
+from datasmith.errors import ConfigError, InvalidTask, PublishError
 from datasmith.settings import known_variables
 from tests.loopback.registry import PASSWORD, USER, free_port, registry
 from tests.sandboxes import embedded_engine
@@ -124,3 +124,25 @@ def test_a_cache_that_is_not_there_is_not_tidied_up(
     code, out, err = asked(capsys, "prune")
     assert (code, out) == (ConfigError.exit_code, "")
     assert err.startswith(f"error: FC_CACHE_DIR {tmp_path / 'misspelt'}: no such directory") and "example" in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        '{"manifest_digest": "m", "config_digest": "c", "engine_digest": "e", "references": '
+        '[{"host": "%", "repository": "r", "tag": "t"}]}',
+    ],
+)
+def test_a_damaged_record_does_not_hide_the_others(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    """It is told with its path, the others are looked at, and the code is its own."""
+    monkeypatch.setenv("FC_CACHE_DIR", str(tmp_path / "cache"))
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "task.toml").write_text("")
+    (tmp_path / "a" / "published.json").write_text(text)
+    code, out, err = asked(capsys, "check", tmp_path)
+    assert code == InvalidTask.exit_code and "published.json" in err
+    assert f"{tmp_path}/a/published.json" in out and f"unpublished {tmp_path}/b" in out
