@@ -50,11 +50,8 @@ MOST_RAW = 64 << 20
 """Bytes of a file in a zip that does not open it."""
 DEEPEST = 6
 """Archives in archives; a packed tar is two."""
-HEAD = 300
-BLOCK = 512
-"""Bytes of a tar's header."""
-ENTRY = 30
-"""Bytes of a zip's header, before the name."""
+HEAD, BLOCK, ENTRY = 300, 512, 30
+"""Bytes: what tells a kind; a tar's header; a zip's header, before the name."""
 LAST_VERSION, LAST_METHOD = 63, 99
 """The highest numbers in a zip's header."""
 CHUNK = 1 << 20
