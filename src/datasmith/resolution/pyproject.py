@@ -62,7 +62,7 @@ def read_pyproject(text: str) -> Pyproject:
         or poetry_specifier(_at(poetry, "dependencies").get("python", "")),
         dependencies=_dependencies(project, poetry, flit),
         extras=_extras(project, poetry, flit),
-        groups=groups | _poetry_groups(poetry),
+        groups=_together(groups, _poetry_groups(poetry), _tool_groups(tool)),
         files=_hatch_files(tool) | _files(setuptools),
         dynamic=_strings(project.get("dynamic")),
         build_requires=_strings(build.get("requires")) if "requires" in build else None,
@@ -106,6 +106,25 @@ def _poetry_groups(poetry: Toml) -> dict[str, tuple[str, ...]]:
         group: tuple(line for name in table for line in _poetry_lines(name, table[name], True))
         for group, table in tables.items()
     }
+
+
+def _tool_groups(tool: Toml) -> dict[str, tuple[str, ...]]:
+    """What uv, PDM and Hatch list for development; Hatch's default environment is what is worked in."""
+    found = {group: _strings(lines) for group, lines in _at(tool, "pdm", "dev-dependencies").items()}
+    if "dev-dependencies" in (uv := _at(tool, "uv")):
+        found = _together(found, {"dev": _strings(uv["dev-dependencies"])})
+    environments = _at(tool, "hatch", "envs")
+    for name in environments:
+        table = _at(environments, name)
+        lines = (*_strings(table.get("dependencies")), *_strings(table.get("extra-dependencies")))
+        found = _together(found, {"dev" if name == "default" else name: lines} if lines else {})
+    return found
+
+
+def _together(*groups: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Groups of the same name are one, as uv takes them."""
+    names = dict.fromkeys(name for some in groups for name in some)
+    return {name: tuple(line for some in groups for line in some.get(name, ())) for name in names}
 
 
 def _poetry_lines(name: str, value: object, with_optional: bool) -> Iterator[str]:

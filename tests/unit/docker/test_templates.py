@@ -9,6 +9,7 @@ import pytest
 
 from datasmith import process
 from datasmith.docker.context import BUILD_SOURCES, DOCKERFILES, SCRIPTS, DockerContext
+from datasmith.docker.templates import profile
 
 TEXTS = DockerContext.default(lock="").texts
 
@@ -50,3 +51,20 @@ def test_only_the_env_tier_installs_and_only_by_hash() -> None:
     """Downloaded packages are wheels whose hashes are locked; the repository's own build has no network to ask."""
     assert "--require-hashes" in TEXTS["docker_build_env.sh"] and "--only-binary :all:" in TEXTS["docker_build_env.sh"]
     assert "--offline" in TEXTS["docker_build_pkg.sh"] and "--no-build-isolation" in TEXTS["docker_build_pkg.sh"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("asv.conf.json", '{\n  "benchmark_dir": "suite",\n}', "suite"),
+        ("asv.conf.json", '{"version": 1, "benchmark_dir": "suite"}', "suite"),
+        ("bench/asv.conf.json", '{\n  // "benchmark_dir": "other",\n  "version": 1\n}', "bench/benchmarks"),
+        ("notes.json", '{"benchmark_dir": "other"}', "benchmarks"),
+    ],
+)
+def test_the_suite_is_where_asv_looks(tmp_path: Path, name: str, text: str, found: str) -> None:
+    """Named on a line of its own or not, or beside the configuration that names none."""
+    (tmp_path / "bench/benchmarks").mkdir(parents=True)
+    (tmp_path / name).write_text(text)
+    assert profile.suite(tmp_path, "") == tmp_path / found
+    assert profile.suite(tmp_path, "given") == tmp_path / "given"

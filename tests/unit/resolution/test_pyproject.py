@@ -156,3 +156,25 @@ def test_groups_beyond_the_limit_are_a_remark() -> None:
     long = ", ".join(["'six'"] * 10_000)
     found = read_pyproject(f"[dependency-groups]\n{many}all = [{long}]")
     assert not found.present and found.problem.endswith("its dependency groups have more than 50000 lines")
+
+
+def test_what_tools_list_for_development_are_groups() -> None:
+    """uv's, PDM's and Hatch's own tables; groups of one name are one, and an environment that lists nothing is none."""
+    found = read_pyproject(
+        """
+        [dependency-groups]
+        dev = ["attrs"]
+        [tool.uv]
+        dev-dependencies = ["pytest<7"]
+        [tool.pdm.dev-dependencies]
+        test = ["pytest-mock"]
+        [tool.hatch.envs.default]
+        dependencies = ["six<1.15"]
+        [tool.hatch.envs.test]
+        dependencies = ["hypothesis"]
+        extra-dependencies = ["pytz"]
+        [tool.hatch.envs.docs]
+        python = "3.11"
+        """
+    )
+    assert found.groups == {"dev": ("attrs", "pytest<7", "six<1.15"), "test": ("pytest-mock", "hypothesis", "pytz")}

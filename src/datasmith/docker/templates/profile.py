@@ -21,19 +21,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from asv_runner.benchmarks._base import Benchmark
 
-BENCHMARK_DIR = re.compile(r'^\s*"benchmark_dir"\s*:\s*"([^"]+)"', re.MULTILINE)
+BENCHMARK_DIR = re.compile(r'(?:^|[{,])\s*"benchmark_dir"\s*:\s*"([^"]+)"', re.MULTILINE)
 REFUSED = 3
 
 
 def suite(tree: Path, directory: str) -> Path:
-    """The suite's directory: the given one, else the one that an asv configuration names, else `benchmarks`."""
+    """The suite's directory: the given one, else the one that an asv configuration names, else asv's `benchmarks`."""
     if directory:
         return tree / directory
-    for config in sorted([*tree.glob("*asv*.json*"), *tree.glob("*/*asv*.json*")]):
+    configs = sorted([*tree.glob("*asv*.json*"), *tree.glob("*/*asv*.json*")])
+    for config in configs:
         named = BENCHMARK_DIR.search(config.read_text(encoding="utf-8", errors="replace"))
         if named:
             return config.parent / named.group(1)
-    return tree / "benchmarks"
+    beside = [config.parent / "benchmarks" for config in configs]
+    return next((path for path in beside if path.is_dir()), tree / "benchmarks")
 
 
 def call(benchmark: Benchmark, index: int) -> int:
