@@ -29,7 +29,7 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
     control, cost = report.control, report.cost
     for line in (
         *warnings(report.board),
-        *([f"warning: {report.left_out}"] if report.left_out else []),
+        *(f"warning: {text}" for text in (report.left_out, report.unmeasured) if text),
         *([report.scope] if report.scope else []),
         f"A/A false positives: {control.said}; median interval half-width ±{percent(control.half_width, 2)}",
         f"measuring: {cost.launches} launches, {seconds(cost.wall_s)} wall, {seconds(cost.cpu_s)} cpu, "

@@ -80,6 +80,14 @@ class Report:
         return f"left out, as run.json does not ask for it: {counted(len(self.strays), 'trial')}: {named(self.strays)}"
 
     @property
+    def unmeasured(self) -> str | None:
+        """The trials that could not be measured, and what to do; None where there are none."""
+        rows = [row.record for row in self.trials if row.record.outcome == "invalid_measurement"]
+        names = named([f"{record.task_id} {record.agent}#{record.attempt}" for record in rows])
+        again = "run their tasks again where nothing else runs, with another --run-id"
+        return f"not measured, and in no score: {counted(len(rows), 'trial')}: {names}; {again}" if rows else None
+
+    @property
     def agents(self) -> tuple[AgentReport, ...]:
         """One entry per agent, in the order of the configuration."""
         return self.board.agents

@@ -279,6 +279,20 @@ def test_trials_of_other_configurations_are_told_and_left_out(tmp_path: Path) ->
     assert words.replace("'", "&#39;") in render(report, NOW)
 
 
+def test_trials_that_were_not_measured_are_told_with_a_way_out(tmp_path: Path) -> None:
+    """An outage of the machine is no answer: the reader is told which, and what to do."""
+    run = sample_run(tmp_path / "r")
+    assert report_of(run).unmeasured is None
+    path = run.folder.trial(TrialKey("acme_fast_1", "command-good", 1))
+    record = run.folder.read_trial(TrialKey("acme_fast_1", "command-good", 1))
+    assert record is not None
+    noisy = {"outcome": "invalid_measurement", "reason": "5 of 6 workloads were disturbed"}
+    write_record(path / "trial.json", record.model_copy(update=noisy))
+    words = "not measured, and in no score: 1 trial: acme_fast_1 command-good#1; run their tasks again"
+    report = report_of(run)
+    assert (report.unmeasured or "").startswith(words) and words in render(report, NOW)
+
+
 def test_an_unfinished_run_has_a_report(tmp_path: Path) -> None:
     """Of what is complete; missing values are null in JSON."""
     run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
