@@ -146,3 +146,9 @@ def test_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(seal_archives, "MOST", 100_000)
     assert told(tmp_path, tar({"a": FIX, "b": bytes(200_000)}, "w:gz")) == (True, False)
     assert told(tmp_path, tar({"a": FIX}) + bytes(20_000)) == (True, True)
+
+
+def test_text_that_begins_like_zlib_is_text(tmp_path: Path) -> None:
+    """Two bytes are no sign: it is searched as it is, and nothing is said of its end."""
+    assert told(tmp_path, b"x^2 + 3 is what it computes\n" + FIX) == (True, True)
+    assert told(tmp_path, b"\x78\x9c" + NOISE)[1]

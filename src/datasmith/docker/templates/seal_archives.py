@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 MOST = 2_000_000_000
 """Bytes of what an archive holds, all in all, that are read."""
 MOST_RAW = 64 << 20
-"""Bytes of a file in a zip that does not open it."""
+"""Bytes of a file in a zip that does not open it, and of text that is written otherwise."""
 DEEPEST = 6
 """Archives in archives; a packed tar is two."""
 HEAD, BLOCK, ENTRY = 300, 512, 30
@@ -141,12 +141,12 @@ class Inflated:
 
 
 class Bounded:
-    """A sink that takes MOST bytes; `digest` is that of what came since it was set."""
+    """A sink that takes MOST bytes, or `most`; `digest` is that of what came since it was set."""
 
-    def __init__(self, sink: IO[bytes], *, keeps: bool = True) -> None:
+    def __init__(self, sink: IO[bytes], *, keeps: bool = True, most: int | None = None) -> None:
         self.sink = sink
         self.keeps = keeps
-        self.left = MOST
+        self.left = most or MOST
         self.digest = sha256()
 
     def write(self, data: bytes) -> None:
@@ -176,7 +176,7 @@ def with_text(name: str, stream: Whole) -> Readable:
         return cast("Readable", stream)
     raw = io.BytesIO()
     with suppress(*DAMAGE):
-        copy(cast("Readable", stream), Bounded(raw))
+        copy(cast("Readable", stream), Bounded(raw, most=MOST_RAW))
     text = raw.getvalue().decode("utf-16" if head.startswith(WIDE) else "utf-8", "replace")
     plain = html.unescape(MARK.sub("", text)) if MARKED.search(name) else text
     return io.BytesIO(raw.getvalue() + b"\n" + plain.encode("utf-8", "replace"))
@@ -224,7 +224,8 @@ def members(stream: Readable, name: str, depth: int = 0, *, outer: bool = True) 
         damaged = True
     if damaged or reader is of_tar:
         yield name, joined.again()
-    if damaged and came and outer:
+    # Two bytes are soon there by chance: what begins like zlib's may be any text.
+    if damaged and came and outer and not head.startswith(ZLIB):
         raise Unread
 
 

@@ -40,7 +40,7 @@ done >"$place/own"
 matching '/(site|dist)-packages/[^/]*\.dist-info/RECORD$' | while IFS= read -r -d '' path; do
   if grep -qzxF -e "${path%/*}" "$place/own"; then continue; fi
   site=$(printf '%s/' "${path%/*/RECORD}" | sed 's/[\\&|]/\\&/g')
-  cut -d , -f 1 "$path" | sed -e 's/^"//' -e 's/"$//' -e "s|^|$site|"
+  cut -d , -f 1 "$path" | sed -e 's/^"//' -e 's/"$//' -e "s|^|$site|" -e ':up' -e 's|[^/]*/[.][.]/||' -e 't up'
 done >"$place/listed"
 sed -nE 's#^(.*/python3\.([0-9]+)t?/(.*/)?)([^/]+)\.py$#\1__pycache__/\4.cpython-3\2.pyc#p' "$place/listed" >"$place/code"
 cat "$place/listed" "$place/code" | tr '\n' '\0' | sort -zu >"$place/foreign"

@@ -15,7 +15,7 @@ git=(git --git-dir=.git -c 'safe.directory=*' --no-replace-objects)
 for pack in .git/objects/pack/pack-*.pack; do
   [ -e "$pack" ] || continue
   count=$(od -An -tu1 -j8 -N4 "$pack" | { read -r a b c d && echo $(((a << 24) + (b << 16) + (c << 8) + d)); })
-  if [ ! -e "${pack%.pack}.idx" ] || [ "$(git show-index <"${pack%.pack}.idx" | wc -l)" != "$count" ]; then
+  if [ ! -e "${pack%.pack}.idx" ] || [ "$("${git[@]}" show-index <"${pack%.pack}.idx" | wc -l)" != "$count" ]; then
     printf 'pack %q\n' "${pack#.git/}"
   fi
 done
