@@ -50,6 +50,14 @@ def committed(where: Path, files: Mapping[str, bytes], untracked: Mapping[str, b
     return where
 
 
+def bare(tree: Path) -> None:
+    """Of .git, only what a sealed one has."""
+    for name in ("logs", "hooks", "branches"):
+        shutil.rmtree(tree / ".git" / name, ignore_errors=True)
+    for name in ("COMMIT_EDITMSG", "description", "ORIG_HEAD"):
+        (tree / ".git" / name).unlink(missing_ok=True)
+
+
 def tree_image(
     engine: BubblewrapEngine, where: Path, files: Mapping[str, bytes], untracked: Mapping[str, bytes] | None = None
 ) -> ImageRef:

@@ -1,7 +1,6 @@
 """What only a commit, its directory or a whole file of the fix tells: the seal finds it on each engine."""
 
 import html
-import shutil
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from datasmith.docker.seal import SealReport
 from datasmith.tasks.telltale import fix_of
 from tests.conformance.engines import Built
 from tests.conformance.test_seal_leaks import FIXED, NEW, SITE, STRINGS, Leak, commit_fix, git, left_by, zipped
-from tests.sandboxes import committed
+from tests.sandboxes import bare, committed
 
 BASE = b"x = 1\nfor i in range(10):\n    the_slow_thing_that_should_go_away(i)\ny = 2\n"
 LEFT = b"x = 1\ny = 2\n"
@@ -37,14 +36,6 @@ ADDS = "diff --git a/a.py b/a.py\nindex 1234567..89abcde 100644\n--- a/a.py\n+++
 ADDS += " for i in range(10):\n     the_slow_thing_that_should_go_away(i)\n y = 2\n" + "".join(
     f"+{line}\n" for line in NEW
 )
-
-
-def bare(tree: Path) -> None:
-    """Of .git, only what a sealed one has."""
-    for name in ("logs", "hooks", "branches"):
-        shutil.rmtree(tree / ".git" / name, ignore_errors=True)
-    for name in ("COMMIT_EDITMSG", "description", "ORIG_HEAD"):
-        (tree / ".git" / name).unlink(missing_ok=True)
 
 
 def amended(tree: Path, *words: str) -> None:

@@ -12,7 +12,7 @@ from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import ImageRef, Tier
 from datasmith.tasks.folder import write_task
 from datasmith.tasks.task import BuildInputs, Task
-from tests.sandboxes import committed
+from tests.sandboxes import bare, committed
 
 SLOW = "def total(n):\n    result = 0\n    for i in range(n):\n        result += i\n    return result\n"
 FAST = "def total(n):\n    return n * (n - 1) // 2\n"
@@ -59,8 +59,7 @@ def expert_patch(new: str = FAST) -> str:
 def calc_image(engine: BubblewrapEngine, where: Path, files: Mapping[str, bytes] = FILES) -> ImageRef:
     """The image: the tree, and a venv without packages."""
     tree = committed(where / "tree", dict(files))
-    for name in ("logs", "hooks"):
-        shutil.rmtree(tree / ".git" / name)
+    bare(tree)
     with tarfile.open(where / "repo.tar", "w") as archive:
         for path in sorted(tree.iterdir()):
             archive.add(path, arcname=path.name)
