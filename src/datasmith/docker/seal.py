@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from datasmith.docker import seal_names, seal_search
 from datasmith.docker.cli_build import template
 from datasmith.docker.engine import WORKDIR, Container, ExecResult
 from datasmith.docker.environment import SYSTEM_PATH
 from datasmith.docker.seal_names import Names
-from datasmith.docker.seal_search import Search, asked, telling
+from datasmith.docker.seal_search import Search, telling, texts
 from datasmith.docker.worktree import GIT, GIT_ENV
 from datasmith.errors import ContainerError
 
@@ -32,9 +33,9 @@ _NO_LINES = "lines and names of the fix, in files, machine code and archives: th
 _NO_NAMES = "copies and other distributions of the package: its modules are not known"
 _ASKING = {"PATH": SYSTEM_PATH, **GIT_ENV}
 """The environment's own programs come first elsewhere; here a build could answer through one that it left there."""
-_MESSAGE = ["base"]
+_MESSAGE = "base\n"
 """Of the one commit: see datasmith.github.git_source."""
-_HEADERS = ("tree ", "parent ", "author ", "committer ")
+_HEADERS = ("tree", "author", "committer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def check(
         "repositories, packs and object stores beside the tree's own",
     )
     copies = f"copies of {', '.join(names)} beside the tree, and distributions that bring it"
-    texts = (
+    contents = (
         *([f"{len(search.whole)} files as the fix leaves them"] if search.whole else []),
         f"{len(search.lines)} lines that the fix adds and base does not have",
         f"compiled code beside the tree's sources: {len(compiled.names)} names that the fix brings",
@@ -116,7 +117,7 @@ def check(
     )
     unsearched = seal_search.untold(search, known.lines, lines, list(known.patches))
     unknown = (*([] if names else [_NO_NAMES]), *(unsearched if known.lines else [_NO_LINES]))
-    looked_at = (*everywhere, *([copies] if names else []), *(texts if known.lines else []))
+    looked_at = (*everywhere, *([copies] if names else []), *(contents if known.lines else []))
     return SealReport(looked_at, tuple(dict.fromkeys(problems)), unknown)
 
 
@@ -125,7 +126,7 @@ def _search(
 ) -> Search:
     programs = (template(_ARCHIVES), template("seal_given.py"))
     words = ["bash", "-c", _script("seal_search.sh"), "seal_search", seal_search.places(names), *programs, *_GIT]
-    given = {"lines": asked(lines).splitlines(), "patches": list(patches.values()), "paths": list(patches)}
+    given = {"lines": texts(lines), "patches": list(patches.values()), "paths": list(patches)}
     done = _asked(container, words, stdin=json.dumps(given).encode(), cwd=WORKDIR)
     try:
         return Search.read(done.stdout.decode("utf-8", "surrogateescape"))
@@ -135,7 +136,8 @@ def _search(
 
 def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Names:
     words = ["bash", "-c", _script("seal_names.sh"), "seal_names", template(_ARCHIVES)]
-    done = _asked(container, words, stdin=asked(brought).encode(), cwd=WORKDIR)
+    given = "".join(f"{name}\n" for name in texts(brought))
+    done = _asked(container, words, stdin=given.encode(), cwd=WORKDIR)
     try:
         return Names.read(done.stdout.decode("utf-8", "surrogateescape"))
     except (ValueError, KeyError) as error:
@@ -154,6 +156,10 @@ class _Tree:
 
     def _git(self, *words: str) -> str:
         return _asked(self._container, [*_GIT, *words]).text
+
+    @cached_property
+    def _head(self) -> str:
+        return self._git("rev-parse", "--symbolic-full-name", "HEAD").strip()
 
     def about_settings(self) -> Iterator[str]:
         """A repository of its own, with no setting that could lead git to another tree or hide a part of this one."""
@@ -175,12 +181,18 @@ class _Tree:
             yield f"{extra.partition(' ')[2]} objects do not belong to the commit: {_some(ids)}"
 
     def about_commit(self, base_tree: str | None) -> Iterator[str]:
-        """The commit has no parent, and the right tree."""
-        tree, *parents = self._git("log", "-1", "--format=%T %P").split() or [""]
-        if parents:
-            yield "the commit has a parent"
-        if base_tree and tree != base_tree:
-            yield f"the commit's tree is {tree}, not base's {base_tree}"
+        """The commit has no parent, the right tree, and nothing in it that tells more."""
+        headers, _, message = self._git("cat-file", "commit", "HEAD").partition("\n\n")
+        for header in headers.split("\n"):
+            name, _, value = header.partition(" ")
+            if name == "parent":
+                yield "the commit has a parent"
+            elif name == "tree" and base_tree and value != base_tree:
+                yield f"the commit's tree is {value}, not base's {base_tree}"
+            elif name not in _HEADERS:
+                yield f"the commit has the header {header[:80]}"
+        if message != _MESSAGE:
+            yield f"the commit's message is {message[:80]!r}, not {_MESSAGE!r}"
 
     def about_fix(self, forbidden: Sequence[str], *, at_base: bool) -> Iterator[str]:
         """Nothing of the fix can be read from the object database, by whatever way git finds its objects.
@@ -204,29 +216,18 @@ class _Tree:
 
     def about_refs(self) -> Iterator[str]:
         """One branch, which HEAD is on, and no remote."""
-        refs = self._git("for-each-ref", "--format=%(refname)").split()
-        head = self._git("rev-parse", "--symbolic-full-name", "HEAD").strip()
-        for name in refs:
-            if name != head:
+        for name in self._git("for-each-ref", "--format=%(refname)").split():
+            if name != self._head:
                 yield f"ref {name}"
         for name in self._git("remote").split():
             yield f"remote {name}"
 
     def about_git(self) -> Iterator[str]:
         """What a repository of one sealed commit has, and nothing else: whatever git may leave there."""
-        head = self._git("rev-parse", "--symbolic-full-name", "HEAD").strip()
-        words = ["bash", "-c", template("seal_git.sh"), "seal_git", head]
-        answer = [line.partition(" ") for line in _asked(self._container, words, cwd=WORKDIR).text.splitlines()]
-        for word, _, text in answer:
-            if word == "there":
-                yield f".git/{text} is there"
-            elif word == "pack":
-                yield f".git/{text} holds other objects than its list says"
-            elif word == "header" and not text.startswith(_HEADERS):
-                yield f"the commit has the header {text[:80]}"
-        message = [text for word, _, text in answer if word == "message"]
-        if message != _MESSAGE:
-            yield f"the commit's message is {' '.join(message)[:80]!r}, not {_MESSAGE[0]!r}"
+        words = ["bash", "-c", template("seal_git.sh"), "seal_git", self._head]
+        for line in _asked(self._container, words, cwd=WORKDIR).text.splitlines():
+            word, _, path = line.partition(" ")
+            yield f".git/{path} is there" if word == "there" else f".git/{path} holds other objects than its list says"
 
     def about_files(self) -> Iterator[str]:
         """What an agent's diff would show before the agent has done anything."""

@@ -109,9 +109,9 @@ def longest(texts: Mapping[str, set[str]], most: int) -> dict[str, frozenset[str
     return {path: frozenset(some & chosen) for path, some in texts.items() if some & chosen}
 
 
-def asked(wanted: Mapping[str, frozenset[str]]) -> str:
-    """All texts, as the scripts read them: each once, a line each."""
-    return "".join(f"{text}\n" for text in sorted({text for some in wanted.values() for text in some}))
+def texts(wanted: Mapping[str, frozenset[str]]) -> list[str]:
+    """All texts, each once."""
+    return sorted({text for some in wanted.values() for text in some})
 
 
 def places(names: Sequence[str]) -> str:

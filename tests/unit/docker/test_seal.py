@@ -318,6 +318,15 @@ def test_what_base_has_is_no_sign_of_the_fix(engine: BubblewrapEngine, sealed_af
     assert problems == ("/workspace/cache/copy.py holds 2 of 2 lines that the fix adds to b.py",)
 
 
+def test_a_line_with_a_form_feed_is_one_line(engine: BubblewrapEngine, sealed_after: Images) -> None:
+    """Only a line feed ends what the fix adds: its other control characters belong to the line."""
+    line = "PAGE = 'the first page of the table\x0c\x0c' + the_second_page"
+    with engine.start(sealed_after(lambda tree: None)) as container:
+        container.write_file("/workspace/cache/copy.py", f"x\n{line}\n".encode())
+        problems = seal.check(container, fix=Fix(lines={"b.py": [line]})).problems
+    assert problems == ("/workspace/cache/copy.py holds 1 of 1 lines that the fix adds to b.py",)
+
+
 def test_a_package_of_another_name_in_the_system_is_no_leak(engine: BubblewrapEngine, sealed_after: Images) -> None:
     """Archives that locked packages bring are theirs; one of this package is a leak even there."""
     with engine.start(sealed_after(lambda tree: None), writable_env=True) as container:

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Inside a sandbox, in front of seal_search.sh and seal_names.sh: what both ask of the files and of texts of the fix, one
-# a line in a file. What they keep on the way lies in a directory of its own.
+# Inside a sandbox, in front of seal_search.sh and seal_names.sh: what both ask of the files and of texts of the fix,
+# one a line in a file. What they keep on the way lies in a directory of its own.
 set -euo pipefail
 export LC_ALL=C
 place=$(mktemp -d)
 export TMPDIR=$place # what sort keeps there is no file of the image
+git=(git --git-dir=.git -c 'safe.directory=*')
 reader=/usr/bin/python3
 [ -x "$reader" ] || reader=python3
 # The interpreter's own files, unless a build could have put them there: what it left there counts.
 python=$(readlink -f /opt/env/bin/python || true)
 case $python in /opt/env/* | /workspace/* | /tmp/* | /home/agent/* | /dev/* | '') python=/usr/bin/python ;; esac
-# shellcheck disable=SC2034
 system="^(/usr|$(printf '%s' "${python%/bin/*}" | sed 's/[^[:alnum:]_/-]/[&]/g'))/"
 # Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
 mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')
@@ -22,6 +22,8 @@ all() {
     "$@" -print0 2>/dev/null || true; } | sort -zu
 }
 all -type f -readable >"$place/all"
+# Without the system and the interpreter, which are large and older than the build.
+{ grep -zvE "$system" "$place/all" || [ $? = 1 ]; } >"$place/built"
 
 # matching EXPRESSION: those of all files whose path fits.
 matching() {
@@ -54,7 +56,7 @@ not_foreign() {
 # part of another one, and then hide behind it: again, until nothing more is found.
 only_new() {
   while [ -s "$1" ]; do
-    git --git-dir=.git -c 'safe.directory=*' grep --threads=1 -ohaF -f "$1" HEAD | sort -u >"$1.known" || [ $? = 1 ]
+    "${git[@]}" grep --threads=1 -ohaF -f "$1" HEAD | sort -u >"$1.known" || [ $? = 1 ]
     [ -s "$1.known" ] || break
     grep -vxF -f "$1.known" "$1" >"$1.left" || [ $? = 1 ]
     mv "$1.left" "$1"
@@ -65,12 +67,13 @@ only_new() {
 # input (with NUL) that the tree's commit does not have; WHAT is "names" where only machine code in them counts. FILES
 # lists whole files of the fix, which count in an archive and by themselves.
 archived() {
-  git --git-dir=.git -c 'safe.directory=*' ls-tree -rz --name-only HEAD >"$1.tracked"
+  "${git[@]}" ls-tree -rz --name-only HEAD >"$1.tracked"
   "$reader" -I -S -c "$2" "$1" "$1.tracked" "$3" "$place/foreign" "${4:-/dev/null}"
 }
 
-# holders TEXTS FILES: print `file<tab>PATH`, quoted as bash does, of each file (named with NUL) that holds some of the
-# texts, followed by `has<tab>TEXT` for each. All of them can be read: where one could not be searched, nothing is known.
+# holders TEXTS FILES: print `file<tab>PATH`, quoted as bash does, of each file (named with NUL) that holds some of
+# the texts, followed by `has<tab>TEXT` for each. All of them can be read: where one could not be searched, nothing is
+# known.
 holders() {
   # shellcheck disable=SC2016
   xargs -0 -r sh -c 'grep -lZaF -f "$0" -- "$@" || [ $? = 1 ] || exit 255' "$1" <"$2" >"$1.holders"

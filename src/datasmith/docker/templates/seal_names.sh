@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Inside a sandbox, after seal_common.sh: which machine code, anywhere but in the system and in what other distributions
-# list as theirs, holds names that the fix brings. Reads names. Prints `name<tab>TEXT`, a name that the tree's commit does
-# not have anyway; `unread PATH`, code that is too large to be searched; and the compiled code that holds some of those
-# names, also in archives. Argument: the program that reads archives.
+# Inside a sandbox, after seal_common.sh: which machine code, anywhere but in the system and in what other
+# distributions list as theirs, holds names that the fix brings. Reads names. Prints `name<tab>TEXT`, a name that the
+# tree's commit does not have anyway; `unread PATH`, code that is too large to be searched; and the compiled code that
+# holds some of those names, also in archives. Argument: the program that reads archives.
 # shellcheck disable=SC2154
 set -euo pipefail
 archives=$1
@@ -10,11 +10,11 @@ cat >"$place/names"
 only_new "$place/names"
 sed 's/^/name\t/' "$place/names"
 if [ -s "$place/names" ]; then
-  { grep -zvE "$system" "$place/all" || [ $? = 1 ]; } >"$place/built"
-  { grep -zE '\.(so|pyd|o|obj|a|pyc|pyo|dylib|rlib)$|\.so\.[0-9.]+$' "$place/built" || [ $? = 1 ]; } | not_foreign >"$place/code"
+  { grep -zE '\.(so|pyd|o|obj|a|pyc|pyo|dylib|rlib)$|\.so\.[0-9.]+$' "$place/built" || [ $? = 1 ]; } |
+    not_foreign >"$place/code"
   xargs -0 -r sh -c 'find "$@" -maxdepth 0 -size +200M -print0' find <"$place/code" | sort -z >"$place/large"
   show unread <"$place/large"
-  sort -z "$place/code" | comm -z -23 - "$place/large" >"$place/small"
+  comm -z -23 "$place/code" "$place/large" >"$place/small"
   holders "$place/names" "$place/small"
   archived "$place/names" "$archives" names <"$place/built"
 fi

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Inside a sandbox, after seal_common.sh: what of all its files could lead to the fix. Reads what seal_given.py reads.
-# Prints, each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left; `copy
-# PATH`, an installed module of the given names, and `part PATH`, a file below its directory; `own NAME`, a distribution that was installed from the tree; `dist PATH`,
-# the metadata of another one that brings those modules; `repo PATH`, a repository, pack or object store beside the tree's
-# own; `unread PATH`, what cannot be read, and can be made readable by the user of sandboxes, whose it is; `line TEXT`, a
-# line of the fix that the tree's commit does not have anyway; the files and archives that hold some of those; `same N
-# PATH`, what holds file N as the fix leaves it; and what seal_given.py prints. Arguments: module names for a regular
-# expression, as in "a|b/c"; the program that reads archives; seal_given.py; words that call git.
+# Prints, each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left;
+# `copy PATH`, an installed module of the given names, and `part PATH`, a file below its directory; `own NAME`, a
+# distribution that was installed from the tree; `dist PATH`, the metadata of another one that brings those modules;
+# `repo PATH`, a repository, pack or object store beside the tree's own; `unread PATH`, what cannot be read, and can
+# be made readable by the user of sandboxes, whose it is; `line TEXT`, a line of the fix that the tree's commit does
+# not have anyway; the files and archives that hold some of those; `same N PATH`, what holds file N as the fix leaves
+# it; and what seal_given.py prints. Arguments: module names for a regular expression, as in "a|b/c"; the program that
+# reads archives; seal_given.py; words that call git.
 # shellcheck disable=SC2154
 set -euo pipefail
 names=$1
@@ -18,11 +19,11 @@ printf 'looked\t%s\n' "$(tr -cd '\0' <"$place/all" | wc -c)"
 # tracked PATH: whether the tree's commit has this very path.
 tracked() {
   [[ $1 == /workspace/repo/* ]] &&
-    git --git-dir=.git -c 'safe.directory=*' cat-file -e "HEAD:${1#/workspace/repo/}" 2>/dev/null
+    "${git[@]}" cat-file -e "HEAD:${1#/workspace/repo/}" 2>/dev/null
 }
 # untracked DIRECTORY: whether something lies in it that the tree's commit does not have.
 untracked() {
-  [ -n "$(git --git-dir=.git --work-tree=. -c 'safe.directory=*' ls-files --others -- "$1" | head -n 1)" ]
+  [ -n "$("${git[@]}" --work-tree=. ls-files --others -- "$1" | head -n 1)" ]
 }
 matching '\.(whl|crate|conda|egg|zip|tgz|tbz2|txz|tar|tar\.(gz|bz2|xz|zst))$|/\.cache/(pip|uv)/' | show cache
 matching '/HEAD$' | while IFS= read -r -d '' path; do
@@ -51,8 +52,6 @@ if [ -n "$names" ]; then
       true; } | while IFS= read -r -d '' path; do
     if ! grep -qzxF -e "${path%/*}" "$place/own"; then printf '%s\0' "${path%/*}"; fi
   done | sort -zu | show dist
-fi
-if [ -n "$names" ]; then
   matching "/(site|dist)-packages/($names)(/__init__\.py|\.py|(\.[^/]*)?\.so)$" | show copy
   matching "/(site|dist)-packages/($names)/.*\.(py|pyc|pyx|so|pyd)$" | not_foreign | show part
 fi
@@ -60,8 +59,7 @@ fi
 only_new "$place/lines"
 sed 's/^/line\t/' "$place/lines"
 if [ -s "$place/lines" ] || [ -s "$place/files" ]; then
-  # Of the system and the interpreter, which are large and older than the build, only where packages are installed.
-  { grep -zvE "$system" "$place/all" || [ $? = 1 ]; } >"$place/built"
+  # Of the system and the interpreter only where packages are installed.
   { grep -zE "$system.*/(site|dist)-packages/" "$place/all" || [ $? = 1 ]; } >>"$place/built"
   holders "$place/lines" "$place/built"
   archived "$place/lines" "$archives" lines "$place/files" <"$place/built"
