@@ -15,14 +15,15 @@ from tests.conformance.engines import Built
 from tests.conformance.test_seal_leaks import FIXED, NEW, SITE, STRINGS, Leak, commit_fix, git, left_by, zipped
 from tests.sandboxes import bare, committed
 
-BASE = b"x = 1\nfor i in range(10):\n    the_slow_thing_that_should_go_away(i)\ny = 2\n"
-LEFT = b"x = 1\ny = 2\n"
+TOP = b"".join(b"x%d = %d\n" % (number, number) for number in range(20))
+LEFT = TOP + b"x = 1\ny = 2\n"
+BASE = TOP + b"x = 1\nfor i in range(10):\n    the_slow_thing_that_should_go_away(i)\ny = 2\n"
 FILES = {"a.py": BASE, "pkg/__init__.py": b"", ".gitignore": b"build\n*.so\n"}
 TAKES_AWAY = """diff --git a/a.py b/a.py
 index 1234567..89abcde 100644
 --- a/a.py
 +++ b/a.py
-@@ -1,4 +1,2 @@
+@@ -21,4 +21,2 @@
  x = 1
 -for i in range(10):
 -    the_slow_thing_that_should_go_away(i)
@@ -32,7 +33,7 @@ new file mode 100644
 index 0000000..e69de29
 """
 """A fix that adds no line, but an empty file such as base has already; ids are shortened, and those of no object."""
-ADDS = "diff --git a/a.py b/a.py\nindex 1234567..89abcde 100644\n--- a/a.py\n+++ b/a.py\n@@ -1,4 +1,7 @@\n x = 1\n"
+ADDS = "diff --git a/a.py b/a.py\nindex 1234567..89abcde 100644\n--- a/a.py\n+++ b/a.py\n@@ -21,4 +21,7 @@\n x = 1\n"
 ADDS += " for i in range(10):\n     the_slow_thing_that_should_go_away(i)\n y = 2\n" + "".join(
     f"+{line}\n" for line in NEW
 )
@@ -122,7 +123,8 @@ def test_a_whole_file_of_a_fix_that_only_takes_away_is_found(built: Built, tmp_p
     bare(tree)
     clean = checked(built, tree)
     assert clean.problems == ()
-    assert "a.py, of which the fix only takes away; only the whole file was" in clean.unknown
+    assert "a.py: the fix adds no line that can be read; only the whole file was" in clean.unknown
+    assert "pkg/other.py: the fix adds no line that can be read; nothing of it was" in clean.unknown
     assert "1 files as the fix leaves them" in clean.looked_at
     later, archive = f"{ENV_PREFIX}/later/a.py", f"{WORKDIR}/build/later.zip"
     found = checked(built, tree, Leak("", path=later, content=LEFT), Leak("", path=archive, content=zipped(LEFT)))
@@ -151,3 +153,47 @@ def test_code_and_text_in_other_clothes_is_found(built: Built, tmp_path: Path) -
     found = checked(built, tree, *made, patch=ADDS, names=("pkg", "zope.interface"))
     named = {path for path in leaks if any(path in problem for problem in found.problems)}
     assert named == set(list(leaks)[:-1]), found.problems
+
+
+OWN = b"""set -eu
+mkdir -p /opt/env/lib/python3.11/site-packages
+cd /opt/env/lib/python3.11/site-packages
+mkdir -p pkg pkg-1.dist-info zope_event-5.0.dist-info sphinxcontrib_x-1.dist-info
+printf 'no name of the fix' >pkg/core.cpython-311-x86_64-linux-gnu.so
+printf 'pkg/core.cpython-311-x86_64-linux-gnu.so,,\\npkg-1.dist-info/RECORD,,\\n' >pkg-1.dist-info/RECORD
+printf 'Name: pkg\\n' >pkg-1.dist-info/METADATA
+printf '{"url": "file:///workspace/repo", "dir_info": {"editable": true}}' >pkg-1.dist-info/direct_url.json
+echo shared | tee sphinxcontrib_x-1.dist-info/top_level.txt >sphinxcontrib_x-1.dist-info/namespace_packages.txt
+cd /workspace/repo
+mkdir pkg.egg-info
+cp a.py pkg.egg-info/SOURCES.txt
+git -c safe.directory='*' -c gc.writeCommitGraph=true gc -q
+git -c safe.directory='*' pack-refs --all
+"""
+"""What honest builds leave: machine code of an editable installation, metadata, and what git makes of its objects."""
+
+
+def test_an_honest_build_is_sealed(built: Built, tmp_path: Path) -> None:
+    """After our own last script; archives of base's own may have any name."""
+    data = zipped(b"data of tests")
+    tree = committed(
+        tmp_path / "tree", {**FILES, "tests/d\u00e4ta \\ 1.zip": data, "tests/site-packages/pkg/x.py": b""}
+    )
+    made = left_by(built, tree, "honest", OWN, sealed=True)
+    with built.engine.start(made) as container:
+        report = seal.check(container, fix=fix_of(ADDS, {"b" * 40}), import_names=("pkg", "shared"))
+    assert (report.problems, report.unknown) == ((), ())
+
+
+def test_an_interpreter_where_everybody_may_write_is_looked_into(built: Built, tmp_path: Path) -> None:
+    """A build can make its environment point to one of its own."""
+    tree = committed(tmp_path / "tree", FILES)
+    bare(tree)
+    script = b"mkdir -p /var/tmp/own/bin\ncp /bin/true /var/tmp/own/bin/python3\n"
+    script += b"ln -sfn /var/tmp/own/bin/python3 /opt/env/bin/python\n"
+    leak = Leak("", path="/var/tmp/own/notes.txt", content="\n".join(NEW).encode())
+    with built.engine.start(left_by(built, tree, "own", script + leak.script)) as container:
+        found = seal.check(container, fix=fix_of(ADDS, {"b" * 40}))
+        kept = container.exec(["test", "-e", leak.path], timeout=60.0).ok
+    assert kept is (built.engine.name != "bubblewrap")
+    assert any(problem.startswith(f"{leak.path} holds") for problem in found.problems) is kept, found.problems

@@ -30,6 +30,7 @@ NEW = (
 NOTE = "Reading a table is thirty times faster, because its index is kept."
 FIXED = "\n".join(NEW).encode()
 FILES = {"a.py": b"x = 1\n", "pkg/__init__.py": b"", ".gitignore": b"build\n*.egg-info\n_build\n*.so\n"}
+FINAL = "docker_build_final.sh"
 SITE = f"{ENV_PREFIX}/lib/python3.11/site-packages"
 
 
@@ -174,9 +175,8 @@ def image(built: Built, place: Path, name: str, leak: Leak) -> tuple[ImageRef, F
     known = fix(tree)
     with tarfile.open(place / "repo.tar", "w") as archive:
         archive.add(tree, arcname=".")
-    final = "docker_build_final.sh"
-    texts = {"leak.sh": leak.script, final: DockerContext.default(lock="").texts[final].encode()}
-    scripts = ("leak.sh",) if name in {"ORIG_HEAD", "alternates", "tag"} else ("leak.sh", final)
+    texts = {"leak.sh": leak.script, FINAL: DockerContext.default(lock="").texts[FINAL].encode()}
+    scripts = ("leak.sh",) if name in {"ORIG_HEAD", "alternates", "tag"} else ("leak.sh", FINAL)
     files: dict[str, bytes | Path] = {script: texts[script] for script in scripts}
     number = [*LEAKS, "sealed"].index(name)
     tier = Tier("pr", f"fc-conformance/leak:{number}", scripts, {**files, "repo.tar": place / "repo.tar"})
@@ -201,13 +201,14 @@ def test_every_leak_is_found(built: Built, tmp_path: Path, name: str) -> None:
     assert any(LEAKS[name].says in problem for problem in report.problems), report.problems
 
 
-def left_by(built: Built, tree: Path, name: str, script: bytes) -> ImageRef:
-    """The image of a tree after a build of this script alone; nothing of ours seals it."""
+def left_by(built: Built, tree: Path, name: str, script: bytes, *, sealed: bool = False) -> ImageRef:
+    """The image of a tree after a build of this script alone; nothing of ours seals it, unless `sealed`."""
     source = tree.parent / "repo.tar"
     with tarfile.open(source, "w") as archive:
         archive.add(tree, arcname=".")
-    files: dict[str, bytes | Path] = {"leak.sh": script, "repo.tar": source}
-    return built.engine.build(built.env, Tier("pr", f"fc-conformance/{name}:1", ("leak.sh",), files), log=built.log)
+    texts = {"leak.sh": script, **({FINAL: DockerContext.default(lock="").texts[FINAL].encode()} if sealed else {})}
+    tier = Tier("pr", f"fc-conformance/{name}:1", tuple(texts), {**texts, "repo.tar": source})
+    return built.engine.build(built.env, tier, log=built.log)
 
 
 LYING = b"""set -eu

@@ -28,7 +28,6 @@ _SETTINGS = {
     "core.logallrefupdates": {"true"}, "extensions.objectformat": {"sha1", "sha256"},
 }  # fmt: skip
 """What our own sealing and `git init` write into .git/config."""
-_ARCHIVES = "seal_archives.py"
 _NO_LINES = "lines and names of the fix, in files, machine code and archives: the fix is not known"
 _NO_NAMES = "copies and other distributions of the package: its modules are not known"
 _ASKING = {"PATH": SYSTEM_PATH, **GIT_ENV}
@@ -113,7 +112,7 @@ def check(
         *([f"{len(search.whole)} files as the fix leaves them"] if search.whole else []),
         f"{len(search.lines)} lines that the fix adds and base does not have",
         f"compiled code beside the tree's sources: {len(compiled.names)} names that the fix brings",
-        "archives (zip, tar, gzip, bzip2, xz, zlib), HTML and UTF-16 that base does not have: the same",
+        "archives (zip, tar, gzip, bzip2, xz, lzma, zlib), HTML and UTF-16 that base does not have: the same",
     )
     unsearched = seal_search.untold(search, known.lines, lines, list(known.patches))
     unknown = (*([] if names else [_NO_NAMES]), *(unsearched if known.lines else [_NO_LINES]))
@@ -124,8 +123,7 @@ def check(
 def _search(
     container: Container, lines: Mapping[str, frozenset[str]], patches: Mapping[str, str], names: Sequence[str]
 ) -> Search:
-    programs = (template(_ARCHIVES), template("seal_given.py"))
-    words = ["bash", "-c", _script("seal_search.sh"), "seal_search", seal_search.places(names), *programs, *_GIT]
+    words = [*_script("seal_search.sh"), template("seal_given.py"), seal_search.places(names), *_GIT]
     given = {"lines": texts(lines), "patches": list(patches.values()), "paths": list(patches)}
     done = _asked(container, words, stdin=json.dumps(given).encode(), cwd=WORKDIR)
     try:
@@ -135,17 +133,17 @@ def _search(
 
 
 def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Names:
-    words = ["bash", "-c", _script("seal_names.sh"), "seal_names", template(_ARCHIVES)]
     given = "".join(f"{name}\n" for name in texts(brought))
-    done = _asked(container, words, stdin=given.encode(), cwd=WORKDIR)
+    done = _asked(container, _script("seal_names.sh"), stdin=given.encode(), cwd=WORKDIR)
     try:
         return Names.read(done.stdout.decode("utf-8", "surrogateescape"))
     except (ValueError, KeyError) as error:
         raise ContainerError(f"cannot check the seal: seal_names.sh: {error}") from error
 
 
-def _script(name: str) -> str:
-    return template("seal_common.sh") + template(name)
+def _script(name: str) -> list[str]:
+    text = template("seal_common.sh") + template(name)
+    return ["bash", "-c", text, name, template("seal_readers.py"), template("seal_archives.py")]
 
 
 class _Tree:
@@ -208,9 +206,11 @@ class _Tree:
                 raise ContainerError("cannot check the seal: git did not answer for every object of the fix")
             present += [line for line in answer if not line.endswith(" missing")]
         if present and at_base:
-            words = ["ls-tree", "-rz", "--full-tree", "HEAD"]
+            words = ["ls-tree", "-rtz", "--full-tree", "HEAD"]
             own = {entry.split()[2] for entry in self._git(*words).split("\0") if entry}
-            present = [name for name in present if name not in own]
+            own |= set(self._git("rev-parse", "HEAD", "HEAD^{tree}").split())
+            # A short id that is not of one object only is base's, too: nothing else is there.
+            present = [name for name in present if name not in own and not name.endswith(" ambiguous")]
         if present:
             yield f"{len(present)} objects of the fix are present: {_some(present)}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from datasmith.docker.seal_search import is_telling, longest
+from datasmith.docker.seal_search import is_telling, longest, path_of
 
 SHORTEST = 10
 """Characters; a shorter name is found anywhere by chance."""
@@ -71,12 +71,12 @@ class Names:
             if word == "name":
                 names.add(text)
             elif word == "file":
-                path = text
+                path = path_of(text)
                 files[path] = set()
             elif word == "has":
                 files[path].add(text)
             elif word == "unread":
-                unread.append(text)
+                unread.append(path_of(text))
             else:
                 raise ValueError(f"unknown answer {line[:80]!r}")
         return cls(frozenset(names), {path: frozenset(found) for path, found in files.items()}, tuple(unread))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from datasmith.docker.engine import ENV_PREFIX, WORKDIR
+from datasmith.docker.engine import ENV_PREFIX
 
 SHORTEST_LINE = 25
 """Characters; a shorter line is found anywhere by chance."""
@@ -18,6 +18,7 @@ MOST_LINES = 500
 _IMPORT = re.compile(r"(import|from|using|use|#\s*include)\b")
 _WORDS = ("looked", "cache", "copy", "part", "line", "repo", "own", "dist", "unread", "same", "whole", "other")
 """What seal_search.sh begins its lines with, beside `file` and `has`."""
+_PATHS = ("cache", "copy", "part", "repo", "dist", "unread")
 _PLAIN_ARCHIVE = re.compile(r"\.(zip|tgz|tbz2|txz|tar|tar\.(xz|zst))$")
 """Ends of names that data has as well as packages."""
 _SITE = re.compile(r"(.*/(?:site|dist)-packages/[^/]+/).*")
@@ -27,7 +28,7 @@ _INSTALLED = re.compile(r"/usr/|.*/lib/python3\.\d+t?/")
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What seal_search.sh found: paths as bash quotes them, lines as they stand in the fix."""
+    """What seal_search.sh found: lines as they stand in the fix."""
 
     looked_at: int
     caches: tuple[str, ...]
@@ -66,12 +67,12 @@ class Search:
         for line in answer.split("\n")[:-1]:
             word, _, text = line.partition("\t")
             if word == "file":
-                path = text
+                path = path_of(text)
                 files[path] = set()
             elif word == "has":
                 files[path].add(text)
             elif word in found:
-                found[word].append(text)
+                found[word].append(path_of(text) if word in _PATHS else text)
             else:
                 raise ValueError(f"unknown answer {line[:80]!r}")
         (looked_at,) = found["looked"]
@@ -86,10 +87,17 @@ class Search:
             others=tuple(found["dist"]),
             unread=tuple(found["unread"]),
             parts=tuple(found["part"]),
-            same=tuple((int(number), path) for number, _, path in (text.partition("\t") for text in found["same"])),
+            same=tuple(
+                (int(number), path_of(path)) for number, _, path in (text.partition("\t") for text in found["same"])
+            ),
             whole=tuple(map(int, found["whole"])),
             other=tuple(map(int, found["other"])),
         )
+
+
+def path_of(text: str) -> str:
+    r"""A path as the scripts print it, with `\n` for the end of a line and two backslashes for one."""
+    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], text)
 
 
 def telling(added: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
@@ -135,9 +143,7 @@ def problems(
     yield from (f"another repository: {path}" for path in search.repositories)
     yield from (f"another distribution brings the package: {path}" for path in search.others)
     yield from (f"cannot be read to its end: {path}" for path in search.unread)
-    for path in (*search.copies, *_alone(search)):
-        if not path.startswith(f"{WORKDIR}/"):
-            yield f"a second copy of the package: {path}"
+    yield from (f"a second copy of the package: {path}" for path in (*search.copies, *_alone(search)))
     for path, found in search.files.items():
         for source, lines in wanted.items():
             added = lines & search.lines
@@ -162,12 +168,12 @@ def untold(
     whole = {files[number] for number in search.whole}
     for path, lines in added.items():
         new = wanted.get(path, frozenset()) & search.lines
-        kept = "; only the whole file was" if path in whole else ""
-        if any(line.strip() for line in lines) and not is_telling(new, new):
-            reason = f"too short, too common or too few to be told from others, or not of the {MOST_LINES} longest"
-            yield f"lines that the fix adds to {path}: {reason}{kept}"
-        elif kept and not any(line.strip() for line in lines):
-            yield f"{path}, of which the fix only takes away{kept}"
+        if is_telling(new, new):
+            continue
+        reason = f"the lines that the fix adds are too short, too common, too few, or not of the {MOST_LINES} longest"
+        if not any(line.strip() for line in lines):
+            reason = "the fix adds no line that can be read"
+        yield f"{path}: {reason}; {'only the whole file was' if path in whole else 'nothing of it was'}"
 
 
 def is_telling(found: frozenset[str], added: frozenset[str], *, alone: int = SHORTEST_ALONE) -> bool:
@@ -178,9 +184,7 @@ def is_telling(found: frozenset[str], added: frozenset[str], *, alone: int = SHO
 
 
 def _is_harmless(path: str, names: Sequence[str]) -> bool:
-    """True for archives of the tree itself, and for those that the system or a locked package brought, of others."""
-    if path.startswith(f"{WORKDIR}/"):
-        return True
+    """True for archives that the system or a locked package brought, of others."""
     plain = [re.sub(r"[-_.]+", "-", name).lower() for name in names]
     file = re.sub(r"[-_.]+", "-", path.rpartition("/")[2]).lower()
     installed = _INSTALLED.match(path) or (_PLAIN_ARCHIVE.search(path) and path.startswith(f"{ENV_PREFIX}/"))

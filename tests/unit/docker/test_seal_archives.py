@@ -4,20 +4,23 @@ import bz2
 import gzip
 import io
 import lzma
+import random
 import tarfile
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from datasmith.docker.templates import seal_archives
+from datasmith.docker.templates import seal_readers
 from datasmith.docker.templates.seal_archives import Wanted
 
 FIX = b"    return n * (n - 1) // 2  # the closed form of the sum\n"
 NOISE = bytes(range(256)) * 40
 CUT = gzip.compress(NOISE + FIX)[:-30]
+Packer = Callable[[bytes], bytes]
 FAKE = b"PK\3\4 is how this text begins\n"
 
 
@@ -69,7 +72,7 @@ def told(path: Path, data: bytes) -> tuple[bool, bool]:
     (path / "texts").write_bytes(FIX)
     (path / "archive").write_bytes(data)
     (path / "files").write_text(f"{len(FIX)}\t{sha256(FIX).hexdigest()}\t7\n")
-    wanted = Wanted(str(path / "texts"), str(path / "files"), only_code=False)
+    wanted = Wanted(str(path / "texts"), str(path / "files"))
     lines, same, whole = wanted.held(str(path / "archive"))
     assert same <= {"7"} and (lines or not same)
     return lines == {FIX.strip(b"\n")}, whole
@@ -124,7 +127,6 @@ def test_the_fix_is_found_behind_what_is_damaged(data: bytes, tmp_path: Path) ->
         (tar({"a": FIX, "b": NOISE * 9})[:50_000], True),
         (zipped({"a": NOISE, "b.py": FIX})[:-40], False),
         (torn_header(), False),
-        (gzip.compress(FIX, mtime=0) + b"more", True),
     ],
 )
 def test_an_archive_without_its_end_is_told(data: bytes, found: bool, tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_what_only_begins_like_an_archive_is_none(data: bytes, tmp_path: Path) -
 
 def test_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read before counts."""
-    monkeypatch.setattr(seal_archives, "MOST", 100_000)
+    monkeypatch.setattr(seal_readers, "MOST", 100_000)
     assert told(tmp_path, tar({"a": FIX, "b": bytes(200_000)}, "w:gz")) == (True, False)
     assert told(tmp_path, tar({"a": FIX}) + bytes(20_000)) == (True, True)
 
@@ -152,3 +154,44 @@ def test_text_that_begins_like_zlib_is_text(tmp_path: Path) -> None:
     """Two bytes are no sign: it is searched as it is, and nothing is said of its end."""
     assert told(tmp_path, b"x^2 + 3 is what it computes\n" + FIX) == (True, True)
     assert told(tmp_path, b"\x78\x9c" + NOISE)[1]
+
+
+PACKERS = (gzip.compress, bz2.compress, lzma.compress, zlib.compress)
+
+
+@pytest.mark.parametrize("first", PACKERS)
+@pytest.mark.parametrize("second", PACKERS)
+def test_what_comes_after_a_packed_stream_is_read(first: Packer, second: Packer, tmp_path: Path) -> None:
+    """Another one of any kind, many of its own, and plain text: whoever unpacks them in turn has it all."""
+    assert told(tmp_path, first(NOISE) + second(FIX)) == (True, True)
+    assert told(tmp_path, first(NOISE) * 20 + FIX) == (True, True)
+    assert told(tmp_path, tar({"a": first(b"x") + second(NOISE) + second(FIX)}, "w:gz")) == (True, True)
+
+
+def test_lzma_alone_is_opened(tmp_path: Path) -> None:
+    """Its few first bytes are no sign where the rest does not fit."""
+    data = lzma.compress(FIX + NOISE, lzma.FORMAT_ALONE)
+    assert told(tmp_path, data) == (True, True)
+    assert told(tmp_path, data[:3] + NOISE) == (False, True)
+
+
+def test_text_of_any_size_is_read_as_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of HTML and UTF-16 piece by piece; two bytes at the beginning of noise are no mark."""
+    monkeypatch.setattr(seal_readers, "CHUNK", 1001)
+    page = b"<p>&lt;\n" * 3000 + b"<i>" + FIX.replace(b" ", b"<b> </b>")
+    assert told(tmp_path, zipped({"a.html": page})) == (True, True)
+    assert told(tmp_path, ("\n" * 7001 + FIX.decode()).encode("utf-16")) == (True, True)
+    monkeypatch.setattr(seal_readers, "MOST", 100_000)
+    noise = b"\xff\xfe" + random.Random(1).randbytes(200_000)
+    assert told(tmp_path, noise) == (False, True)
+
+
+def test_generated_metadata_may_be_equal_to_a_file_of_the_fix(tmp_path: Path) -> None:
+    """What a tool makes of a project's requirements is not what the fix makes of its file."""
+    (tmp_path / "texts").write_bytes(b"no such line\n")
+    (tmp_path / "files").write_text(f"{len(FIX)}\t{sha256(FIX).hexdigest()}\t7\n")
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+    for name, same in (("pkg.egg-info", set()), ("requirements", {"7"})):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "requires.txt").write_bytes(FIX)
+        assert wanted.plain(str(tmp_path / name / "requires.txt")) == same

@@ -56,7 +56,7 @@ def test_a_single_line_has_to_be_long() -> None:
 CACHES = {
     "/home/agent/.cache/pip/http/abc": True,
     "/srv/other-1.0-py3-none-any.whl": True,
-    "/workspace/repo/tests/data/x.tar.gz": False,
+    "/opt/env/lib/python3.11/site-packages/other/d\u00e4ta.tar.gz": False,
     "/usr/share/python-wheels/pip-23.0-py3-none-any.whl": False,
     "/usr/share/my-pkg-2.0.tar.gz": True,
     "/opt/env/lib/python3.11/site-packages/other/data.tar.gz": False,
@@ -83,20 +83,22 @@ def test_a_package_is_known_by_the_name_of_its_distribution_too() -> None:
     ]
 
 
-def test_a_copy_in_the_tree_is_the_tree() -> None:
-    """Only copies outside of the repository are second ones."""
-    copies = ("/workspace/repo/.venv/lib/python3.11/site-packages/a.py", "/usr/lib/python3/dist-packages/a/__init__.py")
-    found = list(problems(Search(1, (), copies, frozenset(), {}), {}, ["a"], []))
-    assert found == [f"a second copy of the package: {copies[1]}"]
+def test_paths_are_read_as_they_are() -> None:
+    """Whatever stands in them: decisions are made on the path itself."""
+    answer = "looked\t1\ncopy\t/a\\nb/\\\\n\u00e4\tc.py\nfile\t/x\\ny\nsame\t3\t/p\tq\\n\n"
+    found = Search.read(answer)
+    assert (found.copies, list(found.files)) == (("/a\nb/\\n\u00e4\tc.py",), ["/x\ny"])
+    assert found.same == ((3, "/p\tq\n"),)
 
 
-def test_a_file_whose_lines_cannot_be_told_is_named() -> None:
-    """Short ones, and those that base has, too; a file to which nothing is added is no matter."""
+def test_a_file_that_cannot_be_told_is_named() -> None:
+    """Short lines, those that base has, too, and files to which nothing is added."""
     added = {"short.py": ["x = 1", "return x"], "old.py": [LONG, ""], "new.py": [LONG + "!"], "gone.py": ["", "  "]}
-    found = Search(1, (), (), frozenset({LONG + "!"}), {})
-    assert [line.split(":")[0] for line in untold(found, added, telling(added), [])] == [
-        "lines that the fix adds to short.py",
-        "lines that the fix adds to old.py",
+    found = Search(1, (), (), frozenset({LONG + "!"}), {}, whole=(3,))
+    assert [line.replace(": ", ";").split(";")[::2] for line in untold(found, added, telling(added), list(added))] == [
+        ["short.py", " nothing of it was"],
+        ["old.py", " nothing of it was"],
+        ["gone.py", " only the whole file was"],
     ]
 
 
@@ -108,17 +110,18 @@ def test_whole_files_of_the_fix_are_named() -> None:
         "the commit's c.py is not the one that the fix changes",
         "/opt/later/b.py holds b.py as the fix leaves it",
     ]
+    short = f"the lines that the fix adds are too short, too common, too few, or not of the {MOST_LINES} longest"
     assert list(untold(found, {"a.py": [], "b.py": ["x"], "c.py": []}, {}, files)) == [
-        "a.py, of which the fix only takes away; only the whole file was",
-        "lines that the fix adds to b.py: too short, too common or too few to be told from others, or not of the"
-        f" {MOST_LINES} longest; only the whole file was",
+        "a.py: the fix adds no line that can be read; only the whole file was",
+        f"b.py: {short}; only the whole file was",
+        "c.py: the fix adds no line that can be read; nothing of it was",
     ]
 
 
 def test_a_directory_without_its_init_is_a_copy_too() -> None:
     """One file of it is named, and none of a package that is named already; the tree's own are the tree."""
     site = "/opt/env/lib/python3.11/site-packages"
-    parts = (f"{site}/pkg/a.so", f"{site}/pkg/b.py", f"{site}/~kg/x/c.so", f"{site}/whole/d.py", "/workspace/repo/e.py")
+    parts = (f"{site}/pkg/a.so", f"{site}/pkg/b.py", f"{site}/~kg/x/c.so", f"{site}/whole/d.py")
     found = Search(1, (), (f"{site}/whole/__init__.py",), frozenset(), {}, parts=parts)
     assert [line.partition(": ")[2] for line in problems(found, {}, ["pkg", "whole"], [])] == [
         f"{site}/whole/__init__.py", f"{site}/pkg/a.so", f"{site}/~kg/x/c.so",

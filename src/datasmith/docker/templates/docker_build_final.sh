@@ -9,11 +9,18 @@ if [ -L .git ] || [ ! -d .git ]; then
   echo "$FC_WORKDIR/.git is no directory" >&2
   exit 1
 fi
-# What a build wrote into the repository's own settings could send git to another tree: they are made anew, unread but
-# for the kind of the objects.
+# Of the repository its objects stay, and where HEAD is; the rest is made anew, unread: a build's own settings could
+# send git to another tree, and git itself leaves other things there.
 format=$($git rev-parse --show-object-format)
-rm -rf .git/config .git/config.worktree .git/config.lock .git/commondir .git/info .git/index.lock
-mkdir -p .git/info .git/refs/tags
+commit=$($git rev-parse HEAD)
+branch=$($git symbolic-ref -q HEAD || echo refs/heads/main)
+find .git -mindepth 1 -maxdepth 1 ! -name objects -exec rm -rf {} +
+find .git/objects -mindepth 1 -maxdepth 1 ! -name pack ! -name '[0-9a-f][0-9a-f]' -exec rm -rf {} +
+find .git/objects -mindepth 2 ! -name 'pack-*.pack' ! -name 'pack-*.idx' ! -regex '.*/[0-9a-f][0-9a-f]/[0-9a-f]*' \
+  -exec rm -rf {} +
+mkdir -p .git/info .git/refs/tags ".git/${branch%/*}"
+printf 'ref: %s\n' "$branch" >.git/HEAD
+printf '%s\n' "$commit" >".git/$branch"
 if [ "$format" = sha256 ]; then
   printf '[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tbare = false\n' >.git/config
   printf '[extensions]\n\tobjectformat = sha256\n' >>.git/config
@@ -22,9 +29,6 @@ else
 fi
 $git checkout --quiet --force HEAD -- .
 find . -name __pycache__ -type d -prune -exec rm -rf {} +
-rm -rf .git/hooks .git/logs .git/ORIG_HEAD .git/FETCH_HEAD .git/packed-refs .git/refs/tags .git/refs/remotes
-rm -rf .git/COMMIT_EDITMSG .git/description .git/branches
-mkdir -p .git/refs/tags
 printf '%s\n' __pycache__/ .pytest_cache/ >.git/info/exclude
 $git ls-files --others --exclude-standard --directory | sed 's,^,/,' >>.git/info/exclude
 # An index without times and inodes: the same tree is the same bytes, whenever it was built.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Inside a sandbox, in front of seal_search.sh and seal_names.sh: what both ask of the files and of texts of the fix,
-# one a line in a file. What they keep on the way lies in a directory of its own.
+# one a line in a file. What they keep on the way lies in a directory of its own. They print paths with `\n` for the end
+# of a line, and `\\` for a backslash. First arguments of both: seal_readers.py and seal_archives.py.
 set -euo pipefail
 export LC_ALL=C
 place=$(mktemp -d)
@@ -8,10 +9,21 @@ export TMPDIR=$place # what sort keeps there is no file of the image
 git=(git --git-dir=.git -c 'safe.directory=*')
 reader=/usr/bin/python3
 [ -x "$reader" ] || reader=python3
+programs=$place/seal
+mkdir "$programs"
+printf '%s' "$1" >"$programs/seal_readers.py"
+printf '%s' "$2" >"$programs/seal_archives.py"
+shift 2
 # The interpreter's own files, unless a build could have put them there: what it left there counts.
 python=$(readlink -f /opt/env/bin/python || true)
-case $python in /opt/env/* | /workspace/* | /tmp/* | /home/agent/* | /dev/* | '') python=/usr/bin/python ;; esac
-system="^(/usr|$(printf '%s' "${python%/bin/*}" | sed 's/[^[:alnum:]_/-]/[&]/g'))/"
+prefix=${python%/bin/*}
+case $prefix/ in /opt/env/* | /workspace/* | /tmp/* | /home/agent/* | /dev/* | /) prefix=/usr ;; esac
+# anyone PATH: whether everybody may write to it, or to what it lies in.
+anyone() {
+  [ -n "$(find "$1" -maxdepth 0 -perm -o=w 2>/dev/null)" ] || { [ "$1" != / ] && anyone "$(dirname "$1")"; }
+}
+if anyone "$prefix"; then prefix=/usr; fi
+system="^(/usr|$(printf '%s' "$prefix" | sed 's/[^[:alnum:]_/-]/[&]/g'))/"
 # Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
 mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')
 [ "${#places[@]}" -gt 0 ]
@@ -30,22 +42,37 @@ matching() {
   grep -zE "$1" "$place/all" || [ $? = 1 ]
 }
 
-# show WORD: print what comes in, each as `WORD<tab>PATH`, quoted as bash does.
+# said WORD PATH: print both.
+said() {
+  local path=${2//\\/\\\\}
+  printf '%s\t%s\n' "$1" "${path//$'\n'/\\n}"
+}
+# show WORD: print what comes in, each as `WORD<tab>PATH`.
 show() {
-  while IFS= read -r -d '' path; do printf '%s\t%q\n' "$1" "$path"; done
+  while IFS= read -r -d '' path; do said "$1" "$path"; done
 }
 
-# Distributions that were installed from the tree; and the files that others list as theirs, and the byte code of these.
+# listed: the paths that the RECORDs coming in list, one a line.
+listed() {
+  while IFS= read -r -d '' path; do
+    site=$(printf '%s/' "${path%/*/RECORD}" | sed 's/[\\&|]/\\&/g')
+    cut -d , -f 1 "$path" | sed -e 's/^"//' -e 's/"$//' -e "s|^|$site|" -e ':up' -e 's|[^/]*/[.][.]/||' -e 't up'
+  done
+}
+# Distributions that were installed from the tree, and the files that they list; and those that others list as theirs,
+# and the byte code of these.
 matching '/direct_url\.json$' | while IFS= read -r -d '' path; do
   if grep -q '"file:///workspace/' "$path"; then printf '%s\0' "${path%/*}"; fi
 done >"$place/own"
-matching '/(site|dist)-packages/[^/]*\.dist-info/RECORD$' | while IFS= read -r -d '' path; do
-  if grep -qzxF -e "${path%/*}" "$place/own"; then continue; fi
-  site=$(printf '%s/' "${path%/*/RECORD}" | sed 's/[\\&|]/\\&/g')
-  cut -d , -f 1 "$path" | sed -e 's/^"//' -e 's/"$//' -e "s|^|$site|" -e ':up' -e 's|[^/]*/[.][.]/||' -e 't up'
-done >"$place/listed"
+matching '/(site|dist)-packages/[^/]*\.dist-info/RECORD$' >"$place/records"
+sed -z 's,$,/RECORD,' "$place/own" | sort -zu >"$place/of_own"
+comm -z -12 "$place/records" "$place/of_own" | listed | tr '\n' '\0' | sort -zu >"$place/own_listed"
+comm -z -23 "$place/records" "$place/of_own" | listed >"$place/listed"
 sed -nE 's#^(.*/python3\.([0-9]+)t?/(.*/)?)([^/]+)\.py$#\1__pycache__/\4.cpython-3\2.pyc#p' "$place/listed" >"$place/code"
 cat "$place/listed" "$place/code" | tr '\n' '\0' | sort -zu >"$place/foreign"
+# What names of machine code end in.
+# shellcheck disable=SC2034
+code='\.(so|pyd|o|obj|a|pyc|pyo|dylib|rlib)$|\.so\.[0-9.]+$'
 
 # not_foreign: of what comes in, the paths that no other distribution lists.
 not_foreign() {
@@ -63,22 +90,24 @@ only_new() {
   done
 }
 
-# archived TEXTS PROGRAM WHAT [FILES]: the same as `holders` prints, for the archives among the files named on standard
-# input (with NUL) that the tree's commit does not have; WHAT is "names" where only machine code in them counts. FILES
-# lists whole files of the fix, which count in an archive and by themselves.
+# archived TEXTS NAMES [FILES]: the same as `holders` prints, for the archives among the files named on standard input
+# (with NUL) that the tree's commit does not have; in them files count whose names fit. FILES lists whole files of the
+# fix, which count in an archive and by themselves.
 archived() {
   "${git[@]}" ls-tree -rz --name-only HEAD >"$1.tracked"
-  "$reader" -I -S -c "$2" "$1" "$1.tracked" "$3" "$place/foreign" "${4:-/dev/null}"
+  "$reader" -I -S -c 'import sys
+sys.path.insert(0, sys.argv[1])
+from seal.seal_archives import main
+main(*sys.argv[2:])' "$place" "$1" "$1.tracked" "$2" "$place/foreign" "${3:-/dev/null}"
 }
 
-# holders TEXTS FILES: print `file<tab>PATH`, quoted as bash does, of each file (named with NUL) that holds some of
-# the texts, followed by `has<tab>TEXT` for each. All of them can be read: where one could not be searched, nothing is
-# known.
+# holders TEXTS FILES: print `file<tab>PATH` of each file (named with NUL) that holds some of the texts, followed by
+# `has<tab>TEXT` for each. All of them can be read: where one could not be searched, nothing is known.
 holders() {
   # shellcheck disable=SC2016
   xargs -0 -r sh -c 'grep -lZaF -f "$0" -- "$@" || [ $? = 1 ] || exit 255' "$1" <"$2" >"$1.holders"
   while IFS= read -r -d '' path; do
-    printf 'file\t%q\n' "$path"
+    said file "$path"
     { grep -ohaF -f "$1" -- "$path" || [ $? = 1 ]; } | sort -u | sed 's/^/has\t/'
   done <"$1.holders"
 }

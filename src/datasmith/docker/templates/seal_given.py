@@ -17,8 +17,8 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
-SMALLEST = 10
-"""Bytes; a smaller file is found anywhere by chance."""
+SMALLEST = 100
+"""Bytes; a smaller file may be anywhere by chance."""
 FILE = b"100"
 """How the modes of files begin; links and submodules have others."""
 

@@ -5,17 +5,16 @@
 # holds some of those names, also in archives. Argument: the program that reads archives.
 # shellcheck disable=SC2154
 set -euo pipefail
-archives=$1
 cat >"$place/names"
 only_new "$place/names"
 sed 's/^/name\t/' "$place/names"
 if [ -s "$place/names" ]; then
-  { grep -zE '\.(so|pyd|o|obj|a|pyc|pyo|dylib|rlib)$|\.so\.[0-9.]+$' "$place/built" || [ $? = 1 ]; } |
-    not_foreign >"$place/code"
-  xargs -0 -r sh -c 'find "$@" -maxdepth 0 -size +200M -print0' find <"$place/code" | sort -z >"$place/large"
+  { grep -zE "$code" "$place/built" || [ $? = 1 ]; } |
+    not_foreign >"$place/compiled"
+  xargs -0 -r sh -c 'find "$@" -maxdepth 0 -size +200M -print0' find <"$place/compiled" | sort -z >"$place/large"
   show unread <"$place/large"
-  comm -z -23 "$place/code" "$place/large" >"$place/small"
+  comm -z -23 "$place/compiled" "$place/large" >"$place/small"
   holders "$place/names" "$place/small"
-  archived "$place/names" "$archives" names <"$place/built"
+  archived "$place/names" "$code" <"$place/built"
 fi
 rm -r "$place"

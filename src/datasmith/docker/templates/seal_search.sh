@@ -6,16 +6,19 @@
 # `repo PATH`, a repository, pack or object store beside the tree's own; `unread PATH`, what cannot be read, and can
 # be made readable by the user of sandboxes, whose it is; `line TEXT`, a line of the fix that the tree's commit does
 # not have anyway; the files and archives that hold some of those; `same N PATH`, what holds file N as the fix leaves
-# it; and what seal_given.py prints. Arguments: module names for a regular expression, as in "a|b/c"; the program that
-# reads archives; seal_given.py; words that call git.
+# it; and what seal_given.py prints. Arguments: seal_given.py; module names for a regular expression, as in "a|b/c";
+# words that call git.
 # shellcheck disable=SC2154
 set -euo pipefail
-names=$1
-archives=$2
-given=$3
-shift 3
+given=$1
+names=$2
+shift 2
 all -user "$(id -u)" \( -type f ! -readable -o -type d ! \( -readable -executable \) \) | show unread
 printf 'looked\t%s\n' "$(tr -cd '\0' <"$place/all" | wc -c)"
+# beside: of what comes in, what does not lie in the tree.
+beside() {
+  grep -zv '^/workspace/repo/' || [ $? = 1 ]
+}
 # tracked PATH: whether the tree's commit has this very path.
 tracked() {
   [[ $1 == /workspace/repo/* ]] &&
@@ -25,7 +28,8 @@ tracked() {
 untracked() {
   [ -n "$("${git[@]}" --work-tree=. ls-files --others -- "$1" | head -n 1)" ]
 }
-matching '\.(whl|crate|conda|egg|zip|tgz|tbz2|txz|tar|tar\.(gz|bz2|xz|zst))$|/\.cache/(pip|uv)/' | show cache
+matching '\.(whl|crate|conda|egg|zip|tgz|tbz2|txz|tar|tar\.(gz|bz2|xz|zst))$|/\.cache/(pip|uv)/' |
+  beside | show cache
 matching '/HEAD$' | while IFS= read -r -d '' path; do
   there=${path%/HEAD}
   if [ "$there" = /workspace/repo/.git ] || [ ! -d "$there/objects" ] || [ ! -d "$there/refs" ]; then continue; fi
@@ -48,12 +52,20 @@ done <"$place/own"
 if [ -n "$names" ]; then
   { matching '/(site|dist)-packages/[^/]*\.dist-info/RECORD$' |
     xargs -0 -r grep -lZE -e "^($names)(/__init__\.py|\.py|(\.[^/,]*)?\.so)," -- || true
-    matching '/(site|dist)-packages/[^/]*\.(dist|egg)-info/top_level\.txt$' | xargs -0 -r grep -lZxE -e "($names)" -- ||
-      true; } | while IFS= read -r -d '' path; do
+    matching '/(site|dist)-packages/[^/]*\.(dist|egg)-info/top_level\.txt$' | while IFS= read -r -d '' path; do
+      # Distributions that share a namespace all list it.
+      cat "${path%/*}/namespace_packages.txt" 2>/dev/null >"$place/shared" || true
+      if grep -vxF -f "$place/shared" -- "$path" | grep -xE -e "($names)" >"$place/brought"; then
+        printf '%s\0' "$path"
+      fi
+    done; } | while IFS= read -r -d '' path; do
     if ! grep -qzxF -e "${path%/*}" "$place/own"; then printf '%s\0' "${path%/*}"; fi
   done | sort -zu | show dist
-  matching "/(site|dist)-packages/($names)(/__init__\.py|\.py|(\.[^/]*)?\.so)$" | show copy
-  matching "/(site|dist)-packages/($names)/.*\.(py|pyc|pyx|so|pyd)$" | not_foreign | show part
+  matching "/(site|dist)-packages/($names)(/__init__\.py|\.py|(\.[^/]*)?\.so)$" | beside | show copy
+  # The machine code of a tree that is installed as it lies there is its own; its names are looked at like all others.
+  { grep -zE "$code" "$place/own_listed" || [ $? = 1 ]; } >"$place/own_code"
+  matching "/(site|dist)-packages/($names)/.*\.(py|pyc|pyx|so|pyd)$" | beside | not_foreign |
+    comm -z -23 - "$place/own_code" | show part
 fi
 "$reader" -I -S -c "$given" "$place/lines" "$place/files" "$@"
 only_new "$place/lines"
@@ -62,6 +74,6 @@ if [ -s "$place/lines" ] || [ -s "$place/files" ]; then
   # Of the system and the interpreter only where packages are installed.
   { grep -zE "$system.*/(site|dist)-packages/" "$place/all" || [ $? = 1 ]; } >>"$place/built"
   holders "$place/lines" "$place/built"
-  archived "$place/lines" "$archives" lines "$place/files" <"$place/built"
+  archived "$place/lines" '' "$place/files" <"$place/built"
 fi
 rm -r "$place"
