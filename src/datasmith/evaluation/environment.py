@@ -2,6 +2,7 @@
 
 import math
 import tempfile
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,10 +30,31 @@ from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
 _SHAPES: Mapping[Shape, tuple[Callable[[float, float], float], float]] = {
     "speedup": (lambda ratio, _expert: ratio, 0.0),
-    "log": (lambda ratio, _expert: math.log(ratio), -1.0),
+    "log": (lambda ratio, _expert: max(math.log(ratio), -1.0), -1.0),
     "shaped": (shaped_reward, -1.0),
 }
-"""What a ratio is worth beside the expert's, and what a failure is."""
+"""What a ratio is worth beside the expert's, and what a failure is: never more than the slowest patch that works."""
+
+
+_LONGEST_WORD = 100_000
+"""Bytes: a kernel takes words of a command up to 128 KiB."""
+_FROM_STDIN = 'eval "$(head -c "$0")"'
+
+
+def _words(command: str | Sequence[str]) -> tuple[list[str], bytes]:
+    """A command's words, and what it reads first: a text that is too long for a word comes that way."""
+    example = "(example: exec('python -m pytest -q'))"
+    words = ["/bin/bash", "-c", command] if isinstance(command, str) else list(command)
+    if not words or not all(isinstance(word, str) for word in words):
+        raise TrialError(f"command={command!r:.60} is neither a text nor a list of words {example}")
+    if any("\0" in word for word in words):
+        raise TrialError(f"the command holds a NUL, which no program can be given {example}")
+    sizes = [len(word.encode("utf-8", "surrogateescape")) for word in words]
+    if max(sizes) <= _LONGEST_WORD:
+        return words, b""
+    if isinstance(command, str):
+        return ["/bin/bash", "-c", _FROM_STDIN, str(sizes[2])], command.encode("utf-8", "surrogateescape")
+    raise TrialError(f"a word of the command has {max(sizes)} bytes, more than {_LONGEST_WORD}: give it as stdin=...")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +120,13 @@ class TaskEnvironment:
         """Run a command (a text is one for bash) in the tree; files stay, processes, /tmp and HOME do not.
 
         Raises:
-            TrialError: there was no reset().
+            TrialError: there was no reset(), the command is none, or `timeout` are no seconds.
         """
-        words = ["/bin/bash", "-c", command] if isinstance(command, str) else list(command)
-        return self._running[0].exec(words, timeout=timeout, stdin=stdin)
+        words, first = _words(command)
+        given: object = timeout
+        if not (isinstance(given, int | float) and 0 < given <= threading.TIMEOUT_MAX):
+            raise TrialError(f"timeout={timeout!r} are no seconds that can pass (example: timeout=600.0)")
+        return self._running[0].exec(words, timeout=timeout, stdin=first + stdin)
 
     def patch(self) -> str:
         """The git diff from base to the tree as it is now.
@@ -224,6 +249,9 @@ def _opened(
         BuildFailed: its image does not build here.
     """
     one_of("shape", shape, tuple(_SHAPES), "shaped")
+    for name, number in (("max_rounds", max_rounds), ("seed", seed)):
+        if number is not None and type(number) is not int:
+            raise ConfigError(f"{name}={number!r} is no whole number (example: {name}=12)")
     fewest = rounds_needed(1, FALSE_DISCOVERY_RATE)
     if max_rounds is not None and max_rounds < fewest:
         why = f"no effect could be told from chance in less than {fewest} rounds"

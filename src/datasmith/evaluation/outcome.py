@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from datasmith.agents.coding.trajectory import TrajectoryStep
 from datasmith.tasks.certificate import ArmSummary
@@ -43,10 +43,10 @@ class AgentFacts(_Frozen):
     model where that ended it.
     """
 
-    wall_s: float
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
+    wall_s: float = Field(ge=0, allow_inf_nan=False)
+    input_tokens: int | None = Field(None, ge=0)
+    output_tokens: int | None = Field(None, ge=0)
+    cost_usd: float | None = Field(None, ge=0, allow_inf_nan=False)
     failure: str | None = None
     timed_out: bool = False
     measure_empty: bool = False

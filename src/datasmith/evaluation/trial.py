@@ -9,6 +9,7 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from datasmith.agents.coding.base import Agent, AgentResult, Usage, equipped
+from datasmith.agents.coding.foreign import solved
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
 from datasmith.docker.engines import limits_of
 from datasmith.errors import AgentFailed, ContainerError, IndexUnavailable, ModelUnavailable, TrialError
@@ -194,7 +195,7 @@ class TaskRun:
             around.engine.start(image, limits=limits, mounts=mounts, writable_env=True) as container,
         ):
             show_suite(container, self._task)
-            return worker.solve(self._task, container, timeout_s=around.config.timeout_s)
+            return solved(worker, self._task, container, timeout_s=around.config.timeout_s)
 
     def _complete(self, done: list[TrialKey], graded: Graded) -> None:
         ended = [key for key in self._everything() if key in done or self._folder.read_trial(key)]

@@ -1,11 +1,15 @@
-"""The environment to learn in: what it is opened with."""
+"""The environment to learn in: what it is opened with, what it runs, and what its rewards are worth."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import cast
 
 import pytest
 
-from datasmith.docker.engine import ImageRef
-from datasmith.errors import ConfigError
-from datasmith.evaluation.environment import environment_of
-from tests.sandboxes import tree_task
+from datasmith.docker.engine import ImageRef, Limits
+from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.environment import _SHAPES, TaskEnvironment, environment_of
+from tests.sandboxes import embedded_engine, tree_image, tree_task
 
 
 @pytest.mark.parametrize("rounds", [-3, 0, 2])
@@ -14,3 +18,61 @@ def test_too_few_rounds_are_named_as_they_were_given(rounds: int) -> None:
     task = tree_task(ImageRef("bubblewrap", "none", "sha256:" + "0" * 64))
     with pytest.raises(ConfigError, match=rf"^max_rounds {rounds}: .*\(example: max_rounds=\d+\)$"):
         environment_of(task, None, max_rounds=rounds)
+
+
+@pytest.mark.parametrize("given", [{"max_rounds": "6"}, {"seed": "a"}, {"seed": 1.0}])
+def test_what_is_no_number_is_named(given: dict[str, object]) -> None:
+    """With an example, before anything is opened."""
+    task = tree_task(ImageRef("bubblewrap", "none", "sha256:" + "0" * 64))
+    (name,) = given
+    with pytest.raises(ConfigError, match=rf"^{name}=.* is no whole number \(example: {name}=12\)$"):
+        environment_of(task, None, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_no_failure_is_worth_more_than_a_patch_that_works(shape: str) -> None:
+    """However slow that is."""
+    worth, failed = _SHAPES[shape]  # type: ignore[index]
+    assert all(worth(ratio, 1.5) >= failed for ratio in (1e-9, 0.2, math.exp(-1.0), 1.0, 3.0))
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TaskEnvironment]:
+    engine = embedded_engine(tmp_path_factory.mktemp("engine"))
+    image = tree_image(engine, tmp_path_factory.mktemp("tree"), {"a.py": b"x = 1\n"})
+    with TaskEnvironment(tree_task(image), image, engine, Limits()) as env:
+        env.reset()
+        yield env
+
+
+@pytest.mark.engine
+def test_a_command_of_any_length_is_run(opened: TaskEnvironment) -> None:
+    """What is longer than a kernel takes comes another way, and what it reads comes after it."""
+    long = "x=" + "y" * 200_000 + "\necho ${#x}; exec cat\n"
+    done = opened.exec(long, stdin=b"and this")
+    assert (done.rc, done.text) == (0, "200000\nand this")
+    assert opened.exec(["cat", "a.py"]).text == "x = 1\n"
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ([], "neither a text nor a list of words"),
+        (b"true", "neither a text nor a list of words"),
+        ("echo a\0b", "holds a NUL"),
+        (["echo", "x" * 200_000], "has 200000 bytes"),
+    ],
+)
+def test_a_command_that_is_none_is_told(opened: TaskEnvironment, command: Sequence[str], said: str) -> None:
+    """In one line."""
+    with pytest.raises(TrialError, match=said):
+        opened.exec(command)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("timeout", [0, -1.0, math.nan, math.inf, cast(float, "6")])
+def test_a_timeout_is_seconds(opened: TaskEnvironment, timeout: float) -> None:
+    """None that cannot pass."""
+    with pytest.raises(TrialError, match=r"^timeout=.* \(example: timeout=600.0\)$"):
+        opened.exec("true", timeout=timeout)

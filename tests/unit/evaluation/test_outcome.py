@@ -1,6 +1,9 @@
 """Each trial has exactly one outcome, decided from evidence in a fixed order."""
 
+import math
+
 import pytest
+from pydantic import ValidationError
 
 from datasmith.evaluation.outcome import (
     AgentFacts,
@@ -157,3 +160,11 @@ def test_noise_that_took_the_workloads_from_all_arms_is_seen_as_well() -> None:
     assert after_timing(arm(a=2.0, b=1.0, c=1.0), arm(a=2.0, b=1.0, c=noise), arm(a=1.0, b=1.0, c=1.0)).outcome == (
         "measured"
     )
+
+
+@pytest.mark.parametrize("field", ["wall_s", "cost_usd", "input_tokens"])
+@pytest.mark.parametrize("value", [-1, math.nan, math.inf])
+def test_impossible_numbers_are_no_facts(field: str, value: float) -> None:
+    """A run that holds them could not be read as JSON again, or would lower its cost."""
+    with pytest.raises(ValidationError, match=field):
+        AgentFacts.model_validate({"wall_s": 1.0, field: value})

@@ -49,8 +49,11 @@ def load_agent(address: str, options: AgentOptions) -> Agent:
         factory = getattr(importlib.import_module(module_name), attribute)
         if not callable(factory):
             raise ConfigError(f"agent_import_path {address!r} is not a class {_EXAMPLE}")
-        return cast(Callable[[AgentOptions], Agent], factory)(options)
-    except _BROKEN as error:
+        agent = cast(Callable[[AgentOptions], Agent], factory)(options)
+        if not str(agent.name).strip() or not callable(agent.solve):
+            raise ConfigError(f"agent_import_path {address!r} has no name, or no solve() {_EXAMPLE}")
+        return agent
+    except (*_BROKEN, SystemExit) as error:
         if address in AGENTS.values():
             raise  # a defect of ours
         what = f"{type(error).__name__}: {error}{_where(error)}"

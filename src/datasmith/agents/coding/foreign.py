@@ -1,0 +1,102 @@
+"""Agents that are classes of somebody else's: whatever such a class does ends its trial, and not the run."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+
+from datasmith.agents.coding.base import Agent, AgentResult, Usage
+from datasmith.agents.coding.trajectory import TrajectoryStep
+from datasmith.docker.engine import Container
+from datasmith.errors import AgentFailed, DatasmithError
+from datasmith.tasks.task import Task
+
+
+def solved(agent: Agent, task: Task, container: Container, *, timeout_s: float) -> AgentResult:
+    """What an agent hands in. Of a class that is not ours it is checked, and the time is that of our clock.
+
+    Raises:
+        AgentFailed: the agent broke down, or handed in something else.
+        ModelUnavailable: its model could not be reached.
+    """
+    begin = time.monotonic()
+    try:
+        result = agent.solve(task, container, timeout_s=timeout_s)
+    except DatasmithError:
+        raise
+    except (Exception, SystemExit) as error:
+        if is_ours(agent):
+            raise
+        said = str(error).encode("utf-8", "backslashreplace").decode()
+        raise AgentFailed(f"{_called(agent)} ended with {type(error).__name__}: {said}") from error
+    if is_ours(agent):
+        return result
+    wrong = next(_wrong(result), "")
+    if wrong:
+        raise AgentFailed(f"{_called(agent)} handed in {wrong}")
+    wall_s = time.monotonic() - begin
+    return replace(result, wall_s=wall_s, timed_out=result.timed_out or wall_s > timeout_s)
+
+
+def is_ours(agent: object) -> bool:
+    """Whether an agent is one of this package's: what it raises unasked is a defect of ours."""
+    return type(agent).__module__.startswith("datasmith.")
+
+
+def _called(agent: Agent) -> str:
+    return f"agent {agent.name!r} ({type(agent).__module__}:{type(agent).__qualname__})"
+
+
+def _wrong(result: object) -> Iterator[str]:
+    """What of it is not as AgentResult says."""
+    if not isinstance(result, AgentResult):
+        yield f"{type(result).__name__}, which is no AgentResult"
+        return
+    of = {field.name: result for field in fields(AgentResult)} | {field.name: result.usage for field in fields(Usage)}
+    for name, (fits, meant) in _RULES.items():
+        value: object = getattr(of[name], name, None)
+        if not fits(value):
+            yield f"{name}={ascii(value)[:60]}, which is not {meant}"
+
+
+def _is_text(value: object, errors: str = "surrogateescape") -> bool:
+    if not isinstance(value, str):
+        return False
+    try:
+        value.encode("utf-8", errors)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_said(value: object) -> bool:
+    return value is None or _is_text(value, "strict")
+
+
+def _is_count(value: object) -> bool:
+    return value is None or (type(value) is int and value >= 0)
+
+
+def _is_cost(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and math.isfinite(value) and value >= 0)
+
+
+def _are_steps(value: object) -> bool:
+    return isinstance(value, tuple) and all(isinstance(step, TrajectoryStep) for step in value)
+
+
+_TEXT, _SAID, _COUNT = "a text in UTF-8", "None or a text in UTF-8", "None or a count"
+_RULES: dict[str, tuple[Callable[[object], bool], str]] = {
+    "patch": (_is_text, _TEXT),
+    "log": (_is_text, _TEXT),
+    "failure": (_is_said, _SAID),
+    "stopped_by": (_is_said, _SAID),
+    "outage": (_is_said, _SAID),
+    "timed_out": (lambda value: isinstance(value, bool), "True or False"),
+    "usage": (lambda value: isinstance(value, Usage), "a Usage"),
+    "input_tokens": (_is_count, _COUNT),
+    "output_tokens": (_is_count, _COUNT),
+    "cost_usd": (_is_cost, "None or dollars"),
+    "steps": (_are_steps, "a tuple of TrajectoryStep"),
+}
+"""What the fields of an AgentResult and its Usage have to be, but for the time, which is ours."""
