@@ -67,7 +67,8 @@ def write_submission(folder: RunFolder, target: Path) -> Checked:
     if target.exists() and not _is_submission(target):
         raise ConfigError(f"--to {target}: is there already, and is no submission (example: --to my-run.tar.gz)")
     names = sorted(_belonging(folder.root))
-    found = _check(folder, names)
+    links = sorted(path.relative_to(folder.root).as_posix() for path in folder.root.rglob("*") if path.is_symlink())
+    found = [f"a link, where a run has files: {_named(links)}"] if links else _check(folder, names)
     if found:
         raise TrialError(f"{folder.root.name} cannot be submitted: {'; '.join(found)}")
     state = run_state(folder)
@@ -112,8 +113,14 @@ def _check(folder: RunFolder, names: Sequence[str]) -> list[str]:
     state = run_state(folder)
     left = [f"{key.task_id} {key.label}" for key, value in state.states.items() if value in {PENDING, WORKED}]
     problems = [f"not complete: {_named(left)}"] if left else []
-    unlocked = sorted(set(state.run.config.task_ids) - folder.read_lock().tasks.keys())
+    ids, locked = set(state.run.config.task_ids), folder.read_lock().tasks.keys()
+    unlocked, dropped = sorted(ids - locked), sorted(locked - ids)
     problems += [f"run.lock does not say which tasks these were: {_named(unlocked)}"] if unlocked else []
+    problems += [f"run.json lacks tasks of run.lock: {_named(dropped)}"] if dropped else []
+    strays = sorted({PurePosixPath(name).parts[1] for name in names if name.startswith("trials/")} - ids)
+    problems += [f"trials of tasks that run.json does not name: {_named(strays)}"] if strays else []
+    silent = [f"{key.task_id} {key.label}" for key in state.states if _lacks_log(folder.trial(key))]
+    problems += [f"agent.log is missing: {_named(silent)}"] if silent else []
     problems += [f"run.json: {name[:80]!r} is no task's id" for name in state.run.config.task_ids if not _is_name(name)]
     problems += [f"does not belong to a run: {name}" for name in names if not _belongs(name)]
     changed = _changed(folder, names) if not problems else []
@@ -121,6 +128,11 @@ def _check(folder: RunFolder, names: Sequence[str]) -> list[str]:
     secret = [name for name in names if _has_secret(folder.root / name)]
     problems += [f"holds what looks like a secret: {_named(secret)}"] if secret else []
     return problems
+
+
+def _lacks_log(trial: Path) -> bool:
+    """Whether an agent has worked, and its log is gone."""
+    return (trial / "trajectory.json").exists() and not (trial / "agent.log").exists()
 
 
 def _changed(folder: RunFolder, names: Sequence[str]) -> Sequence[str]:

@@ -107,6 +107,7 @@ class SampleRun:
             write_record(self.folder.trial(key) / "outputs.json", same)
         patch = f"diff --git a/{agent}.py b/{agent}.py\nnew file mode 100644\n"
         write_text(self.folder.trial(key) / "patch.diff", patch)
+        write_text(self.folder.trial(key) / "agent.log", "")
         write_record(self.folder.trial(key) / "trajectory.json", AgentFacts(wall_s=12.5))
         write_record(self.folder.trial(key) / "tests.json", TestFacts(built=True, expected=3))
         pairs = [Pair(row.workload, row.ratio, 2.0) for row in ratios.workloads] if ratios else []

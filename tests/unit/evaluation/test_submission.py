@@ -136,6 +136,23 @@ def _unlocked(run: RunFolder) -> None:
     (run.root / "run.lock").unlink()
 
 
+def _dropped(run: RunFolder) -> None:
+    path = run.root / "run.json"
+    record = json.loads(path.read_text())
+    record["config"]["task_ids"].remove("acme_fast_2")
+    path.write_text(json.dumps(record))
+
+
+def _no_log(run: RunFolder) -> None:
+    (run.trial(GOOD) / "agent.log").unlink()
+
+
+def _link(run: RunFolder) -> None:
+    log = run.trial(GOOD) / "agent.log"
+    log.rename(run.root.parent / "elsewhere.log")
+    log.symlink_to(run.root.parent / "elsewhere.log")
+
+
 def _no_patch(run: RunFolder) -> None:
     (run.trial(GOOD) / "patch.diff").unlink()
 
@@ -162,6 +179,10 @@ def _token(run: RunFolder) -> None:
         (_unlocked, "run.lock does not say which tasks these were: acme_fast_1"),
         (_no_patch, "patch.diff is missing"),
         (_unfinished, "not complete: acme_fast_1 command-good#1"),
+        (_dropped, "run.json lacks tasks of run.lock: acme_fast_2"),
+        (_dropped, "trials of tasks that run.json does not name: acme_fast_2"),
+        (_no_log, "agent.log is missing: acme_fast_1 command-good#1"),
+        (_link, "a link, where a run has files: trials/acme_fast_1/command-good/1/agent.log"),
         (_token, "holds what looks like a secret: trials/acme_fast_1/command-good/1/agent.log"),
     ],
 )

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from types import TracebackType
 
 from datasmith.agents.coding.base import Agent, AgentResult, Usage
 from datasmith.agents.coding.trajectory import TrajectoryStep
@@ -20,22 +21,32 @@ def solved(agent: Agent, task: Task, container: Container, *, timeout_s: float) 
         ModelUnavailable: its model could not be reached.
     """
     begin = time.monotonic()
-    try:
-        result = agent.solve(task, container, timeout_s=timeout_s)
-    except DatasmithError:
-        raise
-    except (Exception, SystemExit) as error:
-        if is_ours(agent):
-            raise
-        said = str(error).encode("utf-8", "backslashreplace").decode()
-        raise AgentFailed(f"{_called(agent)} ended with {type(error).__name__}: {said}") from error
     if is_ours(agent):
-        return result
+        return agent.solve(task, container, timeout_s=timeout_s)
+    with _Blamed(agent):
+        result = agent.solve(task, container, timeout_s=timeout_s)
     wrong = next(_wrong(result), "")
     if wrong:
         raise AgentFailed(f"{_called(agent)} handed in {wrong}")
     wall_s = time.monotonic() - begin
     return replace(result, wall_s=wall_s, timed_out=result.timed_out or wall_s > timeout_s)
+
+
+class _Blamed:
+    """What is raised inside is the agent's failure, unless it means something to us or ends the whole program."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception | SystemExit) and not isinstance(error, DatasmithError):
+            said = str(error).encode("utf-8", "backslashreplace").decode()
+            raise AgentFailed(f"{_called(self._agent)} ended with {type(error).__name__}: {said}") from error
 
 
 def is_ours(agent: object) -> bool:
