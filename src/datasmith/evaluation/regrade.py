@@ -15,6 +15,7 @@ from datasmith.evaluation.outcome import (
     after_timing,
     before_tests,
     before_timing,
+    named,
     with_budget,
 )
 from datasmith.evaluation.records import SessionRecord, TaskFacts, TrialRecord, patch_digest
@@ -140,8 +141,11 @@ class TaskFiles:
         outputs = self._folder.read_outputs(key)
         if outputs is None:
             raise TrialError(f"{self._folder.trial(key)}: outputs.json is missing")
-        ending = after_outputs(outputs)
-        return ending or after_timing(summaries[agent_arm(key.label)], summaries[EXPERT], summaries[CONTROL])
+        agent = summaries[agent_arm(key.label)]
+        unseen = sorted({row.workload for row in agent.valid} - {row.workload for row in outputs.workloads})
+        if unseen:
+            raise TrialError(f"{self._folder.trial(key)}: outputs.json lacks what was timed: {named(unseen)}")
+        return after_outputs(outputs) or after_timing(agent, summaries[EXPERT], summaries[CONTROL])
 
     def _of(self, number: int | None) -> Summaries:
         """A session's summaries, of its own launches and those of the trials that were timed in it."""

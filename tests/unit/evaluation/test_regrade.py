@@ -195,7 +195,8 @@ def test_a_session_counts_only_where_it_belongs(folder: RunFolder) -> None:
 def test_outputs_decide_before_times(folder: RunFolder) -> None:
     """Whatever the launches say; both values are in the reason."""
     row = OutputRow(workload=NAMES[1], state="differs", path="line 8", expected="1", found="2")
-    write_record(folder.trial(KEY) / "outputs.json", OutputFacts(workloads=(row,)))
+    others = tuple(OutputRow(workload=name, state="equal") for name in NAMES if name != row.workload)
+    write_record(folder.trial(KEY) / "outputs.json", OutputFacts(workloads=(row, *others)))
     assert outcome(folder)[0] == "failed_outputs"
     assert "bench.time_b: 2 at line 8 instead of 1" in outcome(folder)[1]
 

@@ -147,6 +147,10 @@ def _no_log(run: RunFolder) -> None:
     (run.trial(GOOD) / "agent.log").unlink()
 
 
+def _no_outputs(run: RunFolder) -> None:
+    (run.trial(GOOD) / "outputs.json").write_text('{"workloads": []}')
+
+
 def _link(run: RunFolder) -> None:
     log = run.trial(GOOD) / "agent.log"
     log.rename(run.root.parent / "elsewhere.log")
@@ -181,6 +185,7 @@ def _token(run: RunFolder) -> None:
         (_unfinished, "not complete: acme_fast_1 command-good#1"),
         (_dropped, "run.json lacks tasks of run.lock: acme_fast_2"),
         (_dropped, "trials of tasks that run.json does not name: acme_fast_2"),
+        (_no_outputs, "outputs.json lacks what was timed: "),
         (_no_log, "agent.log is missing: acme_fast_1 command-good#1"),
         (_link, "a link, where a run has files: trials/acme_fast_1/command-good/1/agent.log"),
         (_token, "holds what looks like a secret: trials/acme_fast_1/command-good/1/agent.log"),
