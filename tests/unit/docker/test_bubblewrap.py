@@ -228,9 +228,11 @@ def test_cpu_time_is_counted_without_control_groups(bare: Container) -> None:
 
 def test_nothing_outlives_a_command_without_control_groups(bare: Container) -> None:
     """A detached process that writes on is gone when the call returns, after its end and after a time-out."""
-    script = f"setsid sh -c 'while :; do date +%s%N >{WORKDIR}/beat; done' & sleep 0.3"
+    beat = f"{WORKDIR}/beat"
+    script = f"rm -f {beat}; setsid sh -c 'while :; do date +%s%N >{beat}; done' &"
+    script += f" until [ -s {beat} ]; do sleep 0.05; done"
     for more in ("", "; sleep 60"):
-        bare.exec(["sh", "-c", script + more], timeout=1.0)
+        bare.exec(["sh", "-c", script + more], timeout=5.0)
         before = bare.read_file(f"{WORKDIR}/beat")
         time.sleep(0.2)
         assert bare.read_file(f"{WORKDIR}/beat") == before
