@@ -158,7 +158,7 @@ def test_code_and_text_in_other_clothes_is_found(built: Built, tmp_path: Path) -
 OWN = b"""set -eu
 mkdir -p /opt/env/lib/python3.11/site-packages
 cd /opt/env/lib/python3.11/site-packages
-mkdir -p pkg pkg-1.dist-info zope_event-5.0.dist-info sphinxcontrib_x-1.dist-info
+mkdir -p pkg pkg-1.dist-info sphinxcontrib_x-1.dist-info
 printf 'no name of the fix' >pkg/core.cpython-311-x86_64-linux-gnu.so
 printf 'pkg/core.cpython-311-x86_64-linux-gnu.so,,\\npkg-1.dist-info/RECORD,,\\n' >pkg-1.dist-info/RECORD
 printf 'Name: pkg\\n' >pkg-1.dist-info/METADATA

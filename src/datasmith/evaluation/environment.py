@@ -49,12 +49,12 @@ def _words(command: str | Sequence[str]) -> tuple[list[str], bytes]:
         raise TrialError(f"command={command!r:.60} is neither a text nor a list of words {example}")
     if any("\0" in word for word in words):
         raise TrialError(f"the command holds a NUL, which no program can be given {example}")
-    sizes = [len(word.encode("utf-8", "surrogateescape")) for word in words]
-    if max(sizes) <= _LONGEST_WORD:
+    longest = max((word.encode("utf-8", "surrogateescape") for word in words), key=len)
+    if len(longest) <= _LONGEST_WORD:
         return words, b""
     if isinstance(command, str):
-        return ["/bin/bash", "-c", _FROM_STDIN, str(sizes[2])], command.encode("utf-8", "surrogateescape")
-    raise TrialError(f"a word of the command has {max(sizes)} bytes, more than {_LONGEST_WORD}: give it as stdin=...")
+        return ["/bin/bash", "-c", _FROM_STDIN, str(len(longest))], longest
+    raise TrialError(f"a word of the command has {len(longest)} bytes, more than {_LONGEST_WORD}: give it as stdin=...")
 
 
 @dataclass(frozen=True, slots=True)

@@ -233,9 +233,9 @@ def test_nothing_outlives_a_command_without_control_groups(bare: Container) -> N
     script += f" until [ -s {beat} ]; do sleep 0.05; done"
     for more in ("", "; sleep 60"):
         bare.exec(["sh", "-c", script + more], timeout=5.0)
-        before = bare.read_file(f"{WORKDIR}/beat")
+        before = bare.read_file(beat)
         time.sleep(0.2)
-        assert bare.read_file(f"{WORKDIR}/beat") == before
+        assert bare.read_file(beat) == before
 
 
 @pytest.mark.parametrize("groups", [True, False])

@@ -20,9 +20,9 @@ def solved(agent: Agent, task: Task, container: Container, *, timeout_s: float) 
         AgentFailed: the agent broke down, or handed in something else.
         ModelUnavailable: its model could not be reached.
     """
-    begin = time.monotonic()
     if is_ours(agent):
         return agent.solve(task, container, timeout_s=timeout_s)
+    begin = time.monotonic()
     with _Blamed(agent):
         result = agent.solve(task, container, timeout_s=timeout_s)
     wrong = next(_wrong(result), "")
