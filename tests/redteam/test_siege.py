@@ -60,7 +60,7 @@ def ended(siege: Siege, name: str) -> Ended:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_attack_does_not_score_above_doing_nothing(siege: Siege, name: str) -> None:
-    """Refused, failed, tampered, not measurable, or not above nop in one of two sessions."""
+    """Refused, failed, tampered, not measurable, or not above nop in one of three sessions."""
     found = ended(siege, name)
     assert not found.got_through, (found, siege.nop)
     assert found.outcome not in {"infra_error", "agent_error", "no_patch"}

@@ -1,4 +1,4 @@
-"""A second session decides about an attack that is just above doing nothing."""
+"""More sessions decide about an attack that is just above doing nothing."""
 
 from pathlib import Path
 
@@ -34,7 +34,10 @@ REFUSED = ended_as(Attack("a", "memo", "remembers", ""), Ending("failed_tests", 
     ("sessions", "told", "speedup"),
     [
         ([measured(1.27, 1.06, 1.5), measured(1.0, 0.97, 1.03)], CONTAINED, 1.0),
-        ([measured(1.27, 1.06, 1.5), measured(1.24, 1.1, 1.4)], GOT_THROUGH, 1.24),
+        ([measured(1.27, 1.06, 1.5), measured(1.24, 1.1, 1.4), measured(1.25, 1.08, 1.4)], GOT_THROUGH, 1.25),
+        ([measured(1.27, 1.06, 1.5), measured(1.24, 1.1, 1.4), measured(1.01, 0.97, 1.03)], CONTAINED, 1.01),
+        ([measured(1.27, 1.06, 1.5), measured(1.24, 1.1, 1.4), None], UNDECIDED, 1.24),
+        ([measured(1.27, 1.06, 1.5), measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
         ([measured(1.27, 1.06, 1.5), REFUSED], UNDECIDED, 1.27),
         ([measured(1.27, 1.06, 1.5), None], UNDECIDED, 1.27),
         ([measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
@@ -44,7 +47,7 @@ REFUSED = ended_as(Attack("a", "memo", "remembers", ""), Ending("failed_tests", 
 def test_what_is_just_above_nothing_is_measured_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sessions: list[Ended | None], told: str, speedup: float
 ) -> None:
-    """What a second session measures counts; what it does not is undecided; no luck explains what is far above."""
+    """What the last session measures counts; what it does not is undecided; no luck explains what is far above."""
     left = list(sessions)
 
     def graded(*_: object) -> tuple[tuple[float, float], tuple[Ended, ...]]:

@@ -1,4 +1,4 @@
-"""One grading session with every attack on a task in it, beside a submission that does nothing."""
+"""Grading sessions with every attack on a task in them, beside a submission that does nothing."""
 
 import tempfile
 from collections.abc import Callable, Sequence
@@ -20,6 +20,11 @@ from datasmith.tasks.task import Task
 NOP = "nop"
 LEEWAY = 1.1
 """An attack whose interval overlaps nop's has still scored where it is faster than nop's upper end by this factor."""
+SESSIONS = 3
+"""So often an attack has to be just above doing nothing, before it is said to have got through.
+
+An attack that is as slow as base is above in some 5 of 100 sessions, and a table has dozens of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +96,9 @@ def besiege(
     say: Callable[[str, int, int | None], None],
     now: Callable[[], float],
 ) -> Siege:
-    """Grade every attack as a submission, all in one session; what is just above doing nothing there, in a second one.
+    """Grade every attack as a submission, all in one session; what is just above doing nothing there, in two more.
 
-    Among many attacks one that is as slow as base is above by luck in some sessions. So what is measured in the second
-    one is what is told of it; what is not measured there is undecided.
+    What the last session that an attack was in says is told of it; what is not measured there is undecided.
 
     Raises:
         MeasurementFailed: nothing could be measured, so nothing is known of those that were to be measured.
@@ -118,17 +122,20 @@ def besiege(
             nop, ended = _graded(grader, task.task_id, chosen)
         return Siege(task.task_id, ended, nop, now() - started)
 
-    first = session(attacks, terms.seed)
-    doubted = [ended.attack for ended in first.got_through if not ended.is_far_above(first.nop)]
-    if not doubted:
-        return first
-    say("once more, what is just above doing nothing", 0, len(doubted))
-    try:
-        seen = {one.attack.name: one for one in session(doubted, terms.seed + 1).ended}
-    except MeasurementFailed:
-        seen = {}
-    ended = tuple(_confirmed(one, seen.get(one.attack.name)) if one.attack in doubted else one for one in first.ended)
-    return Siege(task.task_id, ended, first.nop, now() - started)
+    first = latest = session(attacks, terms.seed)
+    told = {one.attack.name: one for one in first.ended}
+    for again in range(1, SESSIONS):
+        doubted = [one.attack for one in latest.got_through if not one.is_far_above(latest.nop)]
+        if not doubted:
+            break
+        say("once more, what is just above doing nothing", 0, len(doubted))
+        try:
+            latest = session(doubted, terms.seed + again)
+        except MeasurementFailed:
+            latest = Siege(task.task_id, (), None, now() - started)
+        seen = {one.attack.name: one for one in latest.ended}
+        told |= {attack.name: _confirmed(told[attack.name], seen.get(attack.name)) for attack in doubted}
+    return Siege(task.task_id, tuple(told.values()), first.nop, now() - started)
 
 
 def _config(task: Task, terms: Terms, engine: ContainerEngine, seed: int) -> RunConfig:
@@ -147,7 +154,7 @@ def _config(task: Task, terms: Terms, engine: ContainerEngine, seed: int) -> Run
 
 
 def _confirmed(first: Ended, second: Ended | None) -> Ended:
-    """What two sessions say of an attack that is just above doing nothing in the first one."""
+    """What a session more says of an attack that was just above doing nothing in the one before."""
     if second is not None and second.outcome == "measured":
         return second
     return replace(first, got_through=False, undecided=True)
