@@ -8,6 +8,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from datasmith.agents.coding.trajectory import TrajectoryStep
+from datasmith.counted import counted
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict
 from datasmith.workloads.launch import TAMPERED
@@ -175,7 +176,9 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
         return Ending("invalid_measurement", f"{named(unchecked)}: {reasons[unchecked[0]]}")
     healthy = {row.workload for row in expert.valid} & {row.workload for row in control.valid}
     if not healthy:
-        return Ending("invalid_measurement", "no workload yields a time in base, base2 and expert")
+        return Ending(
+            "invalid_measurement", f"no workload has a time in all of base, base2 and expert{_first(expert, control)}"
+        )
     disturbed = {
         row.workload
         for arm in (agent, expert, control)
@@ -196,8 +199,16 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
         first = stored[0]
         names = named([row.workload for row in stored])
         fell = f"{first.repeated:.2f} on the suite's inputs, {first.ratio:.2f} on others"
-        return Ending("measured", f"{len(stored)} workloads are only faster on inputs of the suite: {names}: {fell}")
+        return Ending(
+            "measured", f"{counted(len(stored), 'workload')} faster only on inputs of the suite: {names}: {fell}"
+        )
     return Ending("measured")
+
+
+def _first(*arms: ArmSummary) -> str:
+    """The first reason among workloads without a ratio, to be put behind a sentence."""
+    rows = [row for arm in arms for row in arm.workloads if row.reason]
+    return f": {rows[0].workload}: {(rows[0].reason or '').removeprefix(f'{INVALID}: ')}" if rows else ""
 
 
 def named(names: Sequence[str]) -> str:

@@ -162,6 +162,14 @@ def test_noise_that_took_the_workloads_from_all_arms_is_seen_as_well() -> None:
     )
 
 
+def test_a_machine_that_was_busy_all_the_time_is_named_as_the_reason() -> None:
+    """Where no workload is left, the reason says what took the first of them."""
+    lost = arm(a="invalid_measurement: 0 undisturbed rounds are too few, 24 launches were disturbed")
+    ending = after_timing(lost, lost, lost)
+    assert ending.outcome == "invalid_measurement"
+    assert (ending.reason or "").endswith(": a: 0 undisturbed rounds are too few, 24 launches were disturbed")
+
+
 @pytest.mark.parametrize("field", ["wall_s", "cost_usd", "input_tokens"])
 @pytest.mark.parametrize("value", [-1, math.nan, math.inf])
 def test_impossible_numbers_are_no_facts(field: str, value: float) -> None:

@@ -216,7 +216,7 @@ def test_answers_that_were_stored_are_found_in_the_files(folder: RunFolder) -> N
     _add(folder.trial(KEY) / "measurements.jsonl", {agent_arm(KEY.label): 1e-3})
     found, reason = outcome(folder)
     assert found == "measured"
-    assert reason.startswith("1 workloads are only faster on inputs of the suite: bench.time_a")
+    assert reason.startswith("1 workload faster only on inputs of the suite: bench.time_a")
     record = folder.read_trial(KEY)
     assert record is not None
     assert record.ratios is not None

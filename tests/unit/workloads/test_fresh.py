@@ -78,7 +78,7 @@ def test_answers_that_were_stored_are_worth_what_they_are_on_other_inputs() -> N
     summaries = measured.summaries
     ending = after_timing(summaries[AGENT], summaries[EXPERT], summaries[CONTROL])
     assert ending.outcome == "measured"
-    assert (ending.reason or "").startswith("1 workloads are only faster on inputs of the suite: m.time_x: 10")
+    assert (ending.reason or "").startswith("1 workload faster only on inputs of the suite: m.time_x: 10")
 
 
 def singly(seconds: float) -> Callable[[Request], float | None]:
