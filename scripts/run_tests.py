@@ -45,7 +45,7 @@ PAIRED = tuple(f"tests/{room}/test_{name}.py" for room, names in _TWO_AT_ONCE.it
 _ENGINES = {
     "conformance": (
         "container_engine", "container_limits", "docker_base", "executor", "image_manager", "metadata_hook",
-        "seal_leaks", "sources_built", "verifiers",
+        "seal_commit", "seal_leaks", "sources_built", "verifiers",
     ),
     "faults": (
         "bubblewrap_kills", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets", "trial_kills",
