@@ -1,8 +1,9 @@
-"""Time the way of build contexts from task folders and back: from_directory, tar, to_directory.
+"""Time the way of build contexts from task folders and back: from_directory, tar, to_directory, and there and back.
 
 Run: `python benchmarks/contexts.py [TASKS] [--folders 1557]`. TASKS is a directory with task folders; without it as
 many are written as asked for, each with its own lock of 40 pins. Target: 5,000 folders a second (the incumbent reads
-860). Each round is told by the wall clock and by this process' own cpu time, which a busy machine changes less.
+860), for reading and for the way there and back. Each round is told by the wall clock and by this process' own cpu
+time, which a busy machine changes less. The reference is a plain loop that copies all files and looks at nothing.
 """
 
 import argparse
@@ -53,6 +54,27 @@ def write(contexts: list[DockerContext], target: Path) -> None:
         context.to_directory(target / str(number))
 
 
+def round_trip(given: list[Path], target: Path) -> None:
+    """Each directory read, and written to a new one."""
+    for number, path in enumerate(given):
+        DockerContext.from_directory(path).to_directory(target / str(number))
+
+
+def copy(given: list[Path], names: list[list[str]], target: Path) -> None:
+    """The same files as bytes, unchecked."""
+    for number, path in enumerate(given):
+        place = target / str(number)
+        place.mkdir(parents=True)
+        for name in names[number]:
+            copied(f"{path}/{name}", f"{place}/{name}")
+
+
+def copied(source: str, target: str) -> None:
+    """One file, with no more than `open`."""
+    with open(source, "rb") as old, open(target, "wb") as new:  # noqa: PTH123 - a Path costs more than it
+        new.write(old.read())
+
+
 def main() -> None:
     """Rates of reading, of tars, of writing and of the whole way; whether two runs give the same bytes."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -69,12 +91,17 @@ def main() -> None:
         read = rates("from_directory", lambda: [DockerContext.from_directory(path) for path in given], len(given))
         rates("tar", lambda: [context.tar() for context in contexts], len(given))
         rates("to_directory", lambda: write(contexts, place / f"out-{next(fresh)}"), len(given))
+        whole = rates("there and back", lambda: round_trip(given, place / f"out-{next(fresh)}"), len(given))
+        names = [[file.name for file in path.iterdir() if file.suffix != ".gz"] for path in given]
+        bare = rates("files copied as bytes", lambda: copy(given, names, place / f"out-{next(fresh)}"), len(given))
+        print(f"there and back takes {bare / whole:.2f} times as long as copying the files (cpu time)")
         target = place / "out-0"
         again = [DockerContext.from_directory(target / str(number)) for number in range(len(contexts))]
         same = all(one == other and one.tar() == other.tar() for one, other in zip(contexts, again, strict=True))
     print(f"{len(given)} contexts come back equal, with the same bytes as tar: {'yes' if same else 'NO'}")
-    print(f"target: {TARGET} /s read; the incumbent reads {INCUMBENT} /s: {read / INCUMBENT:.1f} times as fast")
-    sys.exit(not same or read < TARGET)
+    print(f"the incumbent reads {INCUMBENT} /s: {read / INCUMBENT:.1f} times as fast")
+    print(f"target: {TARGET} /s there and back by cpu time: {'met' if min(read, whole) >= TARGET else 'MISSED'}")
+    sys.exit(not same or min(read, whole) < TARGET)
 
 
 if __name__ == "__main__":

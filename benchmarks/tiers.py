@@ -2,8 +2,8 @@
 
 Run: `PYTHONPATH=. python benchmarks/tiers.py [--engine bubblewrap docker buildkit]`. Target: the second one takes at
 most 20 % of the first one's time and adds at most 100 MB. Needs the package index, and Debian's packages for docker.
-The second one has another tree; it is built with the same lock, then with one pin moved. `buildkit` is the system's
-docker in /usr/bin, which keeps downloads from earlier runs.
+The second one has another tree; it is built with the same lock, then with one pin moved, and the target is for both.
+`buildkit` is the system's docker in /usr/bin, which keeps downloads from earlier runs.
 """
 
 import argparse
@@ -135,7 +135,7 @@ def measure(name: str, locks: tuple[str, str], trees: tuple[Path, Path], place: 
         work = f", {cpu / spent[0]:.0%} of its cpu time ({cpu:.1f} s)" if engine.name == "bubblewrap" else ""
         share = f"{second / seconds[0]:4.0%} of the first one's time{work}"
         print(f"{name:11} {what:22} {second:6.1f} s  {megabytes:7.1f} MB  {share}")
-    return seconds[1] <= TARGET_SHARE * seconds[0] and added[1] <= TARGET_MB
+    return max(seconds[1:]) <= TARGET_SHARE * seconds[0] and max(added[1:]) <= TARGET_MB
 
 
 def main() -> None:

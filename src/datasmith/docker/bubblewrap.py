@@ -3,10 +3,8 @@
 import functools
 import logging
 import os
-import re
 import shutil
 import tarfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -16,15 +14,15 @@ from datasmith.docker.bubblewrap_command import NAMESPACES, Layout, Sandbox
 from datasmith.docker.bubblewrap_container import BubblewrapContainer
 from datasmith.docker.bubblewrap_python import Interpreter, find_interpreters
 from datasmith.docker.bubblewrap_root import Root, debian_root, host_identity, make_etc
+from datasmith.docker.bubblewrap_scripts import run_scripts, write_files
 from datasmith.docker.bubblewrap_slots import Slot, Slots
 from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.debian import package_names
-from datasmith.docker.downloads import UV_CACHE, Downloads, downloads
+from datasmith.docker.downloads import OWN_CACHE, SHARED, Downloads, downloads
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import TOOLS
-from datasmith.docker.layers import Layer, LayerStore, Origin, content, digest_of, tier_key
+from datasmith.docker.layers import Layer, LayerStore, Origin, digest_of, tier_key
 from datasmith.docker.origin import runs_only_ours
-from datasmith.docker.outages import failed
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
 
@@ -57,6 +55,9 @@ class BubblewrapEngine:
         self._cache = cache_dir.absolute()
         self._layers = LayerStore(self._cache / "layers")
         self._slots = Slots(self._cache / "containers")
+        # Not the cache of the resolver, who reads on the host what lies there.
+        self._shared = self._cache / "wheels"
+        self._environments = Slots(self._shared / "made")
         self._ca_bundle = ca_bundle
         self._index_url = index_url
         self._limits = limits or Limits()
@@ -67,6 +68,7 @@ class BubblewrapEngine:
         """What may be used of control groups; what killed processes left behind is deleted on the way."""
         found = Cgroups.probe()
         self._slots.sweep(found.remove)
+        self._environments.sweep(lambda _name: None)
         self._layers.sweep()
         return found
 
@@ -162,9 +164,12 @@ class BubblewrapEngine:
         python = self._interpreter(root, tier.args.get("FC_PYTHON", ""))
 
         def fill(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
-            (draft / "env").mkdir()
             args = {"UV_PYTHON": str(python), "UV_PYTHON_DOWNLOADS": "never"}
-            self._run_scripts(tier, Layout(root, {ENV_PREFIX: draft / "env"}, python), args, log, limits)
+            with self._environments.taken() as slot:
+                made = slot.path / "env"
+                made.mkdir()
+                self._run_scripts(tier, Layout(root, {ENV_PREFIX: made}, python), args, log, limits)
+                made.rename(draft / "env")
             return {"python": str(python)}
 
         key = tier_key(tier, digest_of(parent), {"python": str(python)})
@@ -217,23 +222,19 @@ class BubblewrapEngine:
         return Root(top, base.path / "etc")
 
     def _run_scripts(self, tier: Tier, layout: Layout, args: Mapping[str, str], log: Path, limits: Limits) -> None:
-        # Not the cache of the resolver, who reads on the host what lies there.
-        shared = self._cache / "wheels"
         given = {**tier.args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, **args}
         with (
-            downloads(tier, shared=shared, index_url=self._index_url, ca_bundle=self._ca_bundle) as way,
+            downloads(tier, shared=self._shared, index_url=self._index_url, ca_bundle=self._ca_bundle) as way,
             self._builder(tier, layout, limits, way) as container,
         ):
-            _run_all(container, tier, {**given, **way.environment}, way.before, log)
+            run_scripts(container, tier, {**given, **way.environment}, way.before, log)
 
     def _builder(self, tier: Tier, layout: Layout, limits: Limits, way: Downloads) -> BubblewrapContainer:
         slot = self._slots.take()
         try:
             if tier.network == "build":
-                own = slot.path / "uv"
-                own.mkdir()
-                layout = layout.also(UV_CACHE, way.cache or own)
-            mounts = (Mount(_write_files(tier, slot), "/build"), *self._tools(), *way.mounts)
+                layout = _with_cache(layout, way, slot)
+            mounts = (Mount(write_files(tier, slot), "/build"), *self._tools(), *way.mounts)
             image = ImageRef(self.name, tier.name, "")
             return self._container(image, layout, limits, mounts, slot, network=way.network)
         except BaseException:
@@ -355,27 +356,13 @@ def _python_of(layer: Layer | None) -> Path | None:
     return Path(layer.facts["python"]) if layer and "python" in layer.facts else None
 
 
-def _run_all(
-    sandbox: BubblewrapContainer, tier: Tier, environment: Mapping[str, str], before: Sequence[str], log: Path
-) -> None:
-    deadline = time.monotonic() + tier.timeout_s
-    for script in tier.scripts:
-        words, left_s = [*before, "bash", f"/build/{script}"], deadline - time.monotonic()
-        done = sandbox.exec(words, timeout=left_s, env=environment, cwd="/build", log=log)
-        if not done.ok:
-            raise failed(tier, script, done.rc, done.text[-4000:] + done.error_text, timed_out=done.timed_out)
-
-
-def _write_files(tier: Tier, slot: Slot) -> Path:
-    """The scripts and files of a tier as a directory."""
-    directory = slot.path / "build"
-    directory.mkdir()
-    for name, data in tier.files.items():
-        if not re.fullmatch(r"[A-Za-z0-9._-]+", name) or name in {".", ".."}:
-            raise ContainerError(f"a tier's file cannot be called {name!r} (example: docker_build_pkg.sh)")
-        if name != REPO_TAR:
-            (directory / name).write_bytes(content(data))
-    return directory
+def _with_cache(layout: Layout, way: Downloads, slot: Slot) -> Layout:
+    """With the cache that other builds have too, and the environment in the same mount, or with one of its own."""
+    if way.shared:
+        return layout.also(SHARED, way.shared).linked(ENV_PREFIX, SHARED)
+    own = slot.path / "uv"
+    own.mkdir()
+    return layout.also(OWN_CACHE, own)
 
 
 def _emptied(root: Path, places: Sequence[str]) -> dict[str, Path]:

@@ -64,29 +64,25 @@ class DockerContext:
             ConfigError: there is no such directory, it holds a directory or a link, or a file is no text or larger than
                 5 MB.
         """
-        folder = Path(directory)
-        if not folder.is_dir():
+        try:
+            at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError) as error:
             raise ConfigError(
-                f"build context {folder} is not a directory (example: tasks/shapely_shapely_2283/environment)"
-            )
+                f"build context {directory} is not a directory (example: tasks/shapely_shapely_2283/environment)"
+            ) from error
         texts: dict[str, str] = {}
-        with os.scandir(folder) as entries:
-            for entry in sorted(entries, key=lambda entry: entry.name):
-                if entry.name.startswith(".") or entry.name.endswith(_ARCHIVES):
-                    continue
-                if not entry.is_file(follow_symlinks=False):
-                    what = "a directory" if entry.is_dir(follow_symlinks=False) else "a link or no plain file"
-                    raise ConfigError(
-                        f"build context {folder}: {entry.name} is {what}: it may hold plain files (example: lock.txt)"
-                    )
-                texts.setdefault(_RENAMED.get(entry.name, entry.name), _text(entry.path))
+        try:
+            for name in _plain_files(at, directory):
+                texts.setdefault(_RENAMED.get(name, name), _text(at, name, directory))
+        finally:
+            os.close(at)
         return cls(texts)
 
     def to_directory(self, directory: Path | str) -> Path:
         """Write all files into a directory, which is made where it is missing; returns it."""
         folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        os.makedirs(directory, exist_ok=True)  # noqa: PTH103 - thousands of them
+        at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for name, text in self.texts.items():
                 _write(at, name, text.encode("utf-8"))
@@ -116,6 +112,23 @@ class DockerContext:
         return target.getvalue()
 
 
+def _plain_files(at: int, directory: Path | str) -> list[str]:
+    """Names of the files of a directory, which is open as `at`, in their order; without archives and hidden ones."""
+    names: list[str] = []
+    with os.scandir(at) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.startswith(".") or name.endswith(_ARCHIVES):
+                continue
+            if not entry.is_file(follow_symlinks=False):
+                what = "a directory" if entry.is_dir(follow_symlinks=False) else "a link or no plain file"
+                raise ConfigError(
+                    f"build context {directory}: {name} is {what}: it may hold plain files (example: lock.txt)"
+                )
+            names.append(name)
+    return sorted(names)
+
+
 def has_sources(lock: str) -> bool:
     """True where a lock names packages that have to be built from sources."""
     return any(line.startswith("--no-binary ") for line in lock.splitlines())
@@ -131,14 +144,16 @@ def _write(at: int, name: str, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _text(path: str) -> str:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+def _text(at: int, name: str, directory: Path | str) -> str:
+    """The text of a file of a directory, which is open as `at`."""
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
     try:
         size = os.fstat(descriptor).st_size
         if size > _MAX_FILE:
+            path = Path(directory, name)
             raise ConfigError(f"{path} is larger than {_MAX_FILE} bytes: no build file (example: docker_build_pkg.sh)")
         return os.read(descriptor, size).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not text (example: docker_build_pkg.sh)") from error
+        raise ConfigError(f"{Path(directory, name)} is not text (example: docker_build_pkg.sh)") from error
     finally:
         os.close(descriptor)
