@@ -66,10 +66,9 @@ class DockerContext:
         """
         try:
             at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise ConfigError(
-                f"build context {directory} is not a directory (example: tasks/shapely_shapely_2283/environment)"
-            ) from error
+        except (OSError, ValueError) as error:
+            said = f"build context {directory} is not a directory that can be read"
+            raise ConfigError(f"{said} (example: tasks/shapely_shapely_2283/environment)") from error
         texts: dict[str, str] = {}
         try:
             for name in _plain_files(at, directory):

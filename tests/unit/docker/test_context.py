@@ -51,10 +51,13 @@ def test_what_a_context_cannot_hold_is_refused(tmp_path: Path, kind: str) -> Non
         DockerContext.from_directory(tmp_path)
 
 
-def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
-    """A context is never silently empty because its path is wrong."""
-    with pytest.raises(ConfigError, match="absent is not a directory"):
-        DockerContext.from_directory(tmp_path / "absent")
+@pytest.mark.parametrize("name", ["absent", "loop", "zero\0byte", "file"])
+def test_what_is_no_directory_is_an_error(tmp_path: Path, name: str) -> None:
+    """It is missing, leads to itself, cannot be named, or is a file: one line that says so."""
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=f"{name} is not a directory"):
+        DockerContext.from_directory(tmp_path / name)
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * 5_000_001])
