@@ -18,7 +18,7 @@ from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import limits_of, open_engine
 from datasmith.errors import ForgeError, NothingToDo
 from datasmith.executors.base import Executor
-from datasmith.executors.cores import CorePool, usable_cores
+from datasmith.executors.cores import core_locks, usable_cores
 from datasmith.executors.executors import open_executor
 from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Forge
@@ -311,9 +311,9 @@ class Pipeline:
                 return PublishRunner(store, self._window, options, data_dir=self._data_dir, images=self._images())
 
     def _options(self, stage: int, names: Sequence[str] | None, show: Show) -> RunOptions:
-        cores = len(usable_cores())
-        wanted = self._request.n_concurrent or cores
-        options = RunOptions(worker=default_worker(), n_concurrent=min(wanted, cores) if stage == 5 else wanted)
+        wanted = self._request.n_concurrent or len(usable_cores())
+        at_once = min(wanted, len(core_locks(self._settings))) if stage == 5 else wanted
+        options = RunOptions(worker=default_worker(), n_concurrent=at_once)
 
         def progress(done: int, total: int, item: str, state: ItemState) -> None:
             show(STAGES[stage], done, total, f"{item} {state}")
@@ -368,7 +368,7 @@ class Pipeline:
             options,
             forge=self._forge,
             synthesis=synthesis,
-            cores=CorePool(usable_cores()),
+            cores=core_locks(self._settings),
             data_dir=self._data_dir,
             needs_room=(self._settings.cache_dir.absolute(),),
             note=partial(_under_way, show),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import anyio
 
-from datasmith.executors.cores import CorePool, usable_cores
+from datasmith.executors.cores import core_locks
 from datasmith.github.forges import Sources
 from datasmith.pipeline import Pipeline, Show
 from datasmith.publish.records import record, write_parquet
@@ -126,7 +126,7 @@ class QuickPipeline(Pipeline):
             options,
             forge=self._forge,
             synthesis=AtOnce(self.tools / "source.tar.gz", self._data_dir),
-            cores=CorePool(usable_cores()),
+            cores=core_locks(self._settings),
             data_dir=self._data_dir,
         )
 

@@ -22,7 +22,7 @@ from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys
 from datasmith.evaluation.trial import StepObserver, Stopped, StopToken, Surroundings, TaskRun
 from datasmith.executors.base import Executor
-from datasmith.executors.cores import CoreLocks, CoreSet, core_sets, usable_cores
+from datasmith.executors.cores import WAITS, CoreLocks, CoreSet, core_locks
 from datasmith.executors.local import first_error
 from datasmith.settings import Settings, load_settings
 from datasmith.tasks.folder import read_task, task_digest
@@ -31,15 +31,6 @@ from datasmith.tasks.task import Task
 NEEDS = ("bench",)
 """What a machine must be to work on a task: quiet enough to measure. It offers as many as it has slots."""
 POLL_S = 1.0
-
-
-def core_locks(settings: Settings) -> CoreLocks:
-    """This machine's slots, shared by all commands that use the same cache directory.
-
-    Raises:
-        ConfigError: FC_BENCH_CORES cannot be used here.
-    """
-    return CoreLocks(settings.cache_dir.absolute() / "cores", core_sets(settings.bench_cores, usable_cores()))
 
 
 @contextmanager
@@ -53,7 +44,7 @@ def own_core(settings: Settings, say: Callable[[str], None]) -> Iterator[CoreSet
 
     def check() -> None:
         if next(asked) == 1:
-            say("waits for a core that another command measures on")
+            say(WAITS)
 
     with core_locks(settings).hold(check) as cores:
         yield cores

@@ -19,12 +19,12 @@ from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, InvalidTask
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents
-from datasmith.evaluation.placing import TaskJob, TaskWork, core_locks, elsewhere, side_by_side
+from datasmith.evaluation.placing import TaskJob, TaskWork, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
 from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
 from datasmith.executors.base import Executor
-from datasmith.executors.cores import core_sets, usable_cores
+from datasmith.executors.cores import core_locks
 from datasmith.executors.executors import open_executor
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Machine
@@ -241,7 +241,7 @@ def check_cost(limit_usd: float | None, agents: Iterable[Agent], kept: str = "")
 
 def _check_slots(request: RunRequest, settings: Settings) -> None:
     """Raises ConfigError where more tasks at once are asked for than there are slots on this machine."""
-    have = len(core_sets(settings.bench_cores, usable_cores()))
+    have = len(core_locks(settings))
     if request.executor == "local" and (request.n_concurrent or 1) > have:
         raise ConfigError(TOO_FEW_CORES.format(asked=request.n_concurrent, have=have))
 

@@ -10,36 +10,14 @@ from pathlib import Path
 import anyio
 
 from datasmith.errors import ConfigError
+from datasmith.settings import Settings
+
+WAITS = "waits for a core that another command measures on"
 
 
 def usable_cores() -> tuple[int, ...]:
     """Core numbers this process may run on, ascending."""
     return tuple(sorted(os.sched_getaffinity(0)))
-
-
-class CorePool:
-    """Hands out each core to one holder at a time; waiting is first come, first served."""
-
-    def __init__(self, cores: Sequence[int]) -> None:
-        """Hold these core numbers; one given twice counts once.
-
-        Raises:
-            ConfigError: there is none: whoever waited for one would wait for ever.
-        """
-        self._free = sorted(set(cores), reverse=True)
-        if not self._free:
-            raise ConfigError("no core to measure on (example: taskset -c 0,1 fc-data ...)")
-        self._slots = anyio.Semaphore(len(self._free))
-
-    @asynccontextmanager
-    async def hold(self) -> AsyncIterator[int]:
-        """Wait for a free core and keep it for the body."""
-        async with self._slots:
-            core = self._free.pop()
-            try:
-                yield core
-            finally:
-                self._free.append(core)
 
 
 CoreSet = tuple[int, ...]
@@ -82,6 +60,10 @@ class CoreLocks:
         self._sets = sets
         self._poll_s = poll_s
 
+    def __len__(self) -> int:
+        """How many slots there are."""
+        return len(self._sets)
+
     @contextmanager
     def hold(self, check: Callable[[], None], sleep: Callable[[float], None] = time.sleep) -> Iterator[CoreSet]:
         """Wait for a free slot and keep it for the body; `check` is called while waiting, and may raise.
@@ -89,18 +71,36 @@ class CoreLocks:
         Raises:
             ConfigError: the directory cannot be written.
         """
-        while True:
-            check()
-            for cores in self._sets:
-                descriptor = self._lock(cores)
-                if descriptor is None:
-                    continue
-                try:
-                    yield cores
-                finally:
-                    os.close(descriptor)
-                return
+        check()
+        while (free := self._free()) is None:
             sleep(self._poll_s)
+            check()
+        with _kept(*free) as cores:
+            yield cores
+
+    @asynccontextmanager
+    async def held(self, say: Callable[[], None]) -> AsyncIterator[CoreSet]:
+        """The same without blocking others; `say` is called once where the slot has to be waited for.
+
+        Raises:
+            ConfigError: the directory cannot be written.
+        """
+        free = self._free()
+        if free is None:
+            say()
+        while free is None:
+            await anyio.sleep(self._poll_s)
+            free = self._free()
+        with _kept(*free) as cores:
+            yield cores
+
+    def _free(self) -> tuple[CoreSet, int] | None:
+        """The first slot that nobody holds, locked by the descriptor beside it."""
+        for cores in self._sets:
+            descriptor = self._lock(cores)
+            if descriptor is not None:
+                return cores, descriptor
+        return None
 
     def _lock(self, cores: CoreSet) -> int | None:
         try:
@@ -115,3 +115,20 @@ class CoreLocks:
             os.close(descriptor)
             return None
         return descriptor
+
+
+@contextmanager
+def _kept(cores: CoreSet, descriptor: int) -> Iterator[CoreSet]:
+    try:
+        yield cores
+    finally:
+        os.close(descriptor)
+
+
+def core_locks(settings: Settings) -> CoreLocks:
+    """This machine's slots, shared by all commands that use the same cache directory.
+
+    Raises:
+        ConfigError: FC_BENCH_CORES cannot be used here.
+    """
+    return CoreLocks(settings.cache_dir.absolute() / "cores", core_sets(settings.bench_cores, usable_cores()))

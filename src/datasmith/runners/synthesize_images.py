@@ -8,7 +8,7 @@ from anyio import from_thread, to_thread
 
 from datasmith import __version__
 from datasmith.errors import ConfigError
-from datasmith.executors.cores import CorePool
+from datasmith.executors.cores import WAITS, CoreLocks
 from datasmith.github.base import Forge
 from datasmith.github.git import Git
 from datasmith.github.models import PR, Repository
@@ -50,7 +50,7 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
         *,
         forge: Forge,
         synthesis: Synthesis,
-        cores: CorePool,
+        cores: CoreLocks,
         data_dir: Path,
         needs_room: Sequence[Path] = (),
         note: Callable[[str, str], None] = lambda _item, _step: None,
@@ -77,8 +77,8 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
         """See BaseRunner."""
         clone = await self._forge.clone(Repository(owner=item.owner, repo=item.repo))
         suites = await self._suites.clone(clone)
-        async with self._cores.hold() as core:
-            return await to_thread.run_sync(self._make, item, clone, suites, core, abandon_on_cancel=False)
+        async with self._cores.held(functools.partial(self._note, item.cache_key, WAITS)) as cores:
+            return await to_thread.run_sync(self._make, item, clone, suites, cores[0], abandon_on_cancel=False)
 
     def _make(self, pr: PR, clone: Path, suites: Path, core: int) -> Outcome[Task]:
         identity = task_id(pr.owner, pr.repo, pr.issue_number)

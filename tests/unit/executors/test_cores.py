@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from datasmith.errors import ConfigError
-from datasmith.executors.cores import CoreLocks, CorePool, core_sets, usable_cores
+from datasmith.executors.cores import CoreLocks, core_sets, usable_cores
 
 
 def test_the_usable_cores_are_those_of_this_process() -> None:
@@ -17,14 +17,15 @@ def test_the_usable_cores_are_those_of_this_process() -> None:
     assert usable_cores() == tuple(sorted(os.sched_getaffinity(0))) and usable_cores()
 
 
-def test_nobody_shares_a_core() -> None:
-    """With more holders than cores each core has one holder at a time, and all get their turn."""
+def test_nobody_shares_a_core(tmp_path: Path) -> None:
+    """With more holders than slots each slot has one holder at a time, and all get their turn; who waits is told so."""
     held: set[int] = set()
     most, turns = 0, 0
+    told: list[str] = []
 
-    async def work(pool: CorePool) -> None:
+    async def work(locks: CoreLocks) -> None:
         nonlocal most, turns
-        async with pool.hold() as core:
+        async with locks.held(lambda: told.append("waits")) as (core,):
             assert core not in held
             held.add(core)
             most, turns = max(most, len(held)), turns + 1
@@ -32,36 +33,36 @@ def test_nobody_shares_a_core() -> None:
             held.remove(core)
 
     async def main() -> None:
-        pool = CorePool([4, 7, 4])
+        locks = CoreLocks(tmp_path / "cores", [(4,), (7,)], poll_s=0.001)
         async with anyio.create_task_group() as group:
             for _ in range(10):
-                group.start_soon(work, pool)
+                group.start_soon(work, locks)
 
     anyio.run(main)
-    assert (most, turns) == (2, 10)
+    assert (most, turns, len(told)) == (2, 10, 8)
 
 
-def test_a_core_comes_back_after_an_error() -> None:
-    """Also where the holder is cancelled; the lowest core is given first."""
+def test_a_core_comes_back_after_an_error(tmp_path: Path) -> None:
+    """Also where the holder is cancelled."""
 
     async def main() -> list[int]:
-        pool = CorePool([1])
+        locks = CoreLocks(tmp_path / "cores", [(1,)], poll_s=0.001)
         with pytest.raises(RuntimeError):
-            async with pool.hold():
+            async with locks.held(lambda: None):
                 raise RuntimeError
         with anyio.move_on_after(0.001):
-            async with pool.hold():
+            async with locks.held(lambda: None):
                 await anyio.sleep_forever()
-        async with pool.hold() as core:
-            return [core]
+        async with locks.held(lambda: None) as cores:
+            return list(cores)
 
     assert anyio.run(main) == [1]
 
 
-def test_no_cores_is_an_error_at_once() -> None:
+def test_no_cores_is_an_error_at_once(tmp_path: Path) -> None:
     """Not a wait that never ends."""
     with pytest.raises(ConfigError, match="no core"):
-        CorePool([])
+        CoreLocks(tmp_path, [])
 
 
 def test_each_core_is_a_slot_unless_slots_are_named() -> None:

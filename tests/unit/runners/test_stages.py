@@ -13,7 +13,7 @@ import pytest
 
 from datasmith.agents.classification import Classification
 from datasmith.errors import IndexUnavailable, StoreUnavailable, Unsatisfiable
-from datasmith.executors.cores import CorePool
+from datasmith.executors.cores import CoreLocks
 from datasmith.github.forges import Clones
 from datasmith.github.models import PR
 from datasmith.publish import records_from_supabase
@@ -228,8 +228,9 @@ def test_a_base_without_a_usable_suite_is_refused(store: SqlStore, tmp_path: Pat
 
 def synthesised(store: SqlStore, forge: Clones, data_dir: Path, end: Callable[[Order], Task | Refusal]) -> StageSummary:
     """Stage 5 with a scripted end."""
+    cores = CoreLocks(data_dir / "cores", [(0,)])
     runner = MakeTasksRunner(
-        store, KEY, OPTIONS, forge=forge, synthesis=OneSynthesis(data_dir, end), cores=CorePool([0]), data_dir=data_dir
+        store, KEY, OPTIONS, forge=forge, synthesis=OneSynthesis(data_dir, end), cores=cores, data_dir=data_dir
     )
     return done(runner)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 from anyio import from_thread
 
-from datasmith.executors.cores import CorePool
+from datasmith.executors.cores import CoreLocks
 from datasmith.runners.order import Order, Refusal
 from datasmith.runners.synthesize_images import MakeTasksRunner
 from datasmith.storage.sql import SqlStore
@@ -37,8 +37,8 @@ def test_a_measurement_that_is_stopped_ends_with_its_launch(tmp_path: Path) -> N
     async def stopped() -> None:
         with anyio.CancelScope() as scope:
             runner = MakeTasksRunner(
-                store, KEY, OPTIONS, forge=forge, synthesis=synthesis, cores=CorePool([0]), data_dir=tmp_path,
-                note=lambda _item, _step: from_thread.run_sync(scope.cancel),
+                store, KEY, OPTIONS, forge=forge, synthesis=synthesis, cores=CoreLocks(tmp_path, [(0,)]),
+                data_dir=tmp_path, note=lambda _item, _step: from_thread.run_sync(scope.cancel),
             )  # fmt: skip
             await runner.run_stage()
 
