@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from datasmith.resolution.base import Dropped
@@ -56,7 +57,7 @@ _CONDA_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One requirement (PEP 508) with where it comes from; `fallback` is a weaker form to try before giving up."""
+    """One requirement (PEP 508) with where it comes from; `fallback` is a weaker form that it has of its own."""
 
     requirement: str
     origin: Origin
@@ -71,6 +72,18 @@ class Need:
     def optional(self) -> bool:
         """True where the project can be built and imported without it."""
         return self.origin not in ("runtime", "build", "runner")
+
+    @property
+    def weaker(self) -> str:
+        """What to ask for instead before giving up; empty where there is nothing.
+
+        One environment serves the build and the run: what only the build bounds gives way to its name.
+        """
+        asked = Requirement(self.requirement)
+        if self.fallback or self.origin != "build" or not asked.specifier:
+            return self.fallback
+        asked.specifier = SpecifierSet()
+        return str(asked)
 
 
 @dataclass(frozen=True, slots=True)
