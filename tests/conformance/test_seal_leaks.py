@@ -307,20 +307,23 @@ ENV NOTE="{note}"
 LABEL fixed="{short}"
 COPY own.sh /build/
 ADD repo.tar /workspace/repo/
+RUN rm /workspace/repo/.git/objects/{loose}
 USER 1000:1000
 """
 
 
 def test_what_an_image_says_of_itself_is_read(built: Built, tmp_path: Path) -> None:
-    """ENV and LABEL of a Dockerfile of its own: lines of the fix and the id of its commit; our own say nothing."""
+    """ENV and LABEL of a Dockerfile of its own, and an object that it took away again; our own say nothing."""
     tree = committed(tmp_path / "tree", FILES)
+    blob = git(tree, "hash-object", "-w", "--stdin", stdin=FIXED)
     known = fix(tree)
     merge = "5ea1" * 10
     known = Fix(known.objects | {merge}, known.lines)
     with tarfile.open(tmp_path / "repo.tar", "w") as archive:
         archive.add(tree, arcname=".")
     files: dict[str, bytes | Path] = {"own.sh": b"true\n", "repo.tar": tmp_path / "repo.tar"}
-    text = OWN_DOCKERFILE.format(note=NOTE, short=f"see {merge[:9]}") if built.engine.runs_dockerfiles else ""
+    own = OWN_DOCKERFILE.format(note=NOTE, short=f"see {merge[:9]}", loose=f"{blob[:2]}/{blob[2:]}")
+    text = own if built.engine.runs_dockerfiles else ""
     tier = Tier("pr", "fc-conformance/saying:1", ("own.sh",), files, dockerfile=text)
     made = built.engine.build(built.env, tier, log=built.log)
     with built.engine.start(made) as container:
@@ -331,6 +334,7 @@ def test_what_an_image_says_of_itself_is_read(built: Built, tmp_path: Path) -> N
             "the image's configuration holds 1 of 1 lines that the fix adds to CHANGES.md",
             f"the image's configuration names {merge}, an object of the fix",
         ]
+        assert "another repository: in a lower layer: /workspace/repo/.git/objects" in report.problems
     else:
         assert said == []
 

@@ -35,14 +35,35 @@ matching '/HEAD$' | while IFS= read -r -d '' path; do
   if [ "$there" = /workspace/repo/.git ] || [ ! -d "$there/objects" ] || [ ! -d "$there/refs" ]; then continue; fi
   if ! tracked "$path" || untracked "$there"; then printf '%s\0' "$there" | show repo; fi
 done
+# Of the objects that a build packed anew a lower layer holds the former files: they are the tree's own where all that
+# is in them is.
+"${git[@]}" cat-file --batch-all-objects --batch-check='%(objectname)' | sort -u >"$place/objects"
+former='/workspace/cache/\.fc-below/[0-9]+/workspace/repo/\.git/objects/'
+packs_own() {
+  [[ $1 =~ ^$former ]] && "${git[@]}" index-pack -o "$place/former.idx" "$1" >/dev/null 2>&1 &&
+    "${git[@]}" show-index <"$place/former.idx" | cut -d ' ' -f 2 | sort | comm -23 - "$place/objects" >"$place/new" &&
+    [ ! -s "$place/new" ]
+}
+matching "^${former}[0-9a-f]{2}/[0-9a-f]+$" | "$reader" -I -S -c 'import sys, zlib
+from hashlib import sha1, sha256
+own = set(open(sys.argv[1]).read().split())
+for path in filter(None, sys.stdin.buffer.read().split(b"\0")):
+    name = b"".join(path.split(b"/")[-2:]).decode()
+    try:
+        with open(path, "rb") as file:
+            told = (sha1 if len(name) == 40 else sha256)(zlib.decompressobj().decompress(file.read(), 2**27)).hexdigest()
+    except zlib.error:
+        continue
+    if name == told and name in own:
+        sys.stdout.buffer.write(path + b"\0")' "$place/objects" | sort -zu >"$place/former"
 matching '\.(pack|bundle)$' | while IFS= read -r -d '' path; do
-  if [[ $path == /workspace/repo/.git/objects/pack/* ]] || tracked "$path"; then continue; fi
+  if [[ $path == /workspace/repo/.git/objects/pack/* ]] || tracked "$path" || packs_own "$path"; then continue; fi
   case $(head -c 16 -- "$path" | tr '\0' ' ') in PACK* | '# v2 git bundle'* | '# v3 git bundle'*)
     printf '%s\0' "$path" | show repo ;;
   esac
 done
 # What git calls its loose objects, below another directory: stores that no HEAD lies beside.
-matching '/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?$' | while IFS= read -r -d '' path; do
+matching '/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?$' | comm -z -23 - "$place/former" | while IFS= read -r -d '' path; do
   if [[ $path == /workspace/repo/.git/objects/* ]] || tracked "$path"; then continue; fi
   if [ "$(head -c 1 -- "$path")" = x ]; then printf '%s\0' "${path%/*/*}"; fi
 done | sort -zu | show repo
