@@ -176,6 +176,9 @@ printf 'pkg/core.cpython-311-x86_64-linux-gnu.so,,\\npkg-1.dist-info/RECORD,,\\n
 printf 'Name: pkg\\n' >pkg-1.dist-info/METADATA
 printf '{"url": "file:///workspace/repo", "dir_info": {"editable": true}}' >pkg-1.dist-info/direct_url.json
 echo shared | tee sphinxcontrib_x-1.dist-info/top_level.txt >sphinxcontrib_x-1.dist-info/namespace_packages.txt
+mkdir shared_y-1.dist-info
+echo shared >shared_y-1.dist-info/top_level.txt
+echo 'shared/y/__init__.py,,' >shared_y-1.dist-info/RECORD
 cd /workspace/repo
 mkdir pkg.egg-info
 cp a.py pkg.egg-info/SOURCES.txt

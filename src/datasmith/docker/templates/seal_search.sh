@@ -74,7 +74,8 @@ if [ -n "$names" ]; then
   { matching '/(site|dist)-packages/[^/]*\.dist-info/RECORD$' |
     xargs -0 -r grep -lZE -e "^($names)(/__init__\.py|\.py|(\.[^/,]*)?\.so)," -- || true
     matching '/(site|dist)-packages/[^/]*\.(dist|egg)-info/top_level\.txt$' | while IFS= read -r -d '' path; do
-      # Distributions that share a namespace all list it.
+      # Distributions that share a namespace all list it, with or without saying so; what one brings is in its RECORD.
+      if [ -s "${path%/*}/RECORD" ]; then continue; fi
       cat "${path%/*}/namespace_packages.txt" 2>/dev/null >"$place/shared" || true
       if grep -vxF -f "$place/shared" -- "$path" | grep -xE -e "($names)" >"$place/brought"; then
         printf '%s\0' "$path"
