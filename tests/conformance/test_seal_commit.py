@@ -1,5 +1,6 @@
 """What only a commit, its directory or a whole file of the fix tells: the seal finds it on each engine."""
 
+import hashlib
 import html
 import zlib
 from collections.abc import Callable
@@ -19,8 +20,9 @@ TOP = b"".join(b"x%d = %d\n" % (number, number) for number in range(20))
 LEFT = TOP + b"x = 1\ny = 2\n"
 BASE = TOP + b"x = 1\nfor i in range(10):\n    the_slow_thing_that_should_go_away(i)\ny = 2\n"
 FILES = {"a.py": BASE, "pkg/__init__.py": b"", ".gitignore": b"build\n*.so\n"}
-TAKES_AWAY = """diff --git a/a.py b/a.py
-index 1234567..89abcde 100644
+BLOB = hashlib.sha1(b"blob %d\0%s" % (len(BASE), BASE)).hexdigest()
+TAKES_AWAY = f"""diff --git a/a.py b/a.py
+index {BLOB[:7]}..89abcde 100644
 --- a/a.py
 +++ b/a.py
 @@ -21,4 +21,2 @@
@@ -32,8 +34,10 @@ diff --git a/pkg/other.py b/pkg/other.py
 new file mode 100644
 index 0000000..e69de29
 """
-"""A fix that adds no line, but an empty file such as base has already; ids are shortened, and those of no object."""
-ADDS = "diff --git a/a.py b/a.py\nindex 1234567..89abcde 100644\n--- a/a.py\n+++ b/a.py\n@@ -21,4 +21,7 @@\n x = 1\n"
+"""A fix that adds no line, but an empty file such as base has already; ids are shortened, the new one of no object."""
+ADDS = (
+    f"diff --git a/a.py b/a.py\nindex {BLOB[:9]}..89abcde12 100644\n--- a/a.py\n+++ b/a.py\n@@ -21,4 +21,7 @@\n x = 1\n"
+)
 ADDS += " for i in range(10):\n     the_slow_thing_that_should_go_away(i)\n y = 2\n" + "".join(
     f"+{line}\n" for line in NEW
 )
@@ -89,8 +93,15 @@ def heads(tree: Path) -> None:
         (tree / ".git" / name).write_text("1" * 40 + "\n")
 
 
+def further_on(tree: Path) -> None:
+    """Another version of the file, to which git would apply the patch some lines further on."""
+    (tree / "a.py").write_bytes(b"# another day\n" + BASE)
+    amended(tree, "-m", "base")
+
+
 SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
     "HEAD is the fix": (is_the_fix, "the commit's a.py is not the one that the fix changes"),
+    "HEAD is of another day": (further_on, "the commit's a.py is not the one that the fix changes"),
     "the message tells it": (tells_the_fix, "the commit's message is"),
     "a pack of a broken fetch": (broken_fetch, ".git/objects/pack/tmp_pack_Xy12ab is there"),
     "a pack without a list": (unlisted, f".git/objects/pack/pack-{'1' * 40}.pack holds other objects"),
@@ -103,7 +114,8 @@ def checked(built: Built, tree: Path, *leaks: Leak, patch: str = TAKES_AWAY, nam
     """What the seal says of the tree's image after a build that leaves these."""
     made = left_by(built, tree, "commit", b"true\n" + b"".join(leak.script for leak in leaks))
     with built.engine.start(made) as container:
-        return seal.check(container, fix=fix_of(patch, {"b" * 40}), import_names=names)
+        fix, below = fix_of(patch, {"b" * 40}), built.engine.below(made)
+        return seal.check(container, fix=fix, import_names=names, below=below)
 
 
 @pytest.mark.parametrize("name", SPOILED)
@@ -164,6 +176,9 @@ printf 'pkg/core.cpython-311-x86_64-linux-gnu.so,,\\npkg-1.dist-info/RECORD,,\\n
 printf 'Name: pkg\\n' >pkg-1.dist-info/METADATA
 printf '{"url": "file:///workspace/repo", "dir_info": {"editable": true}}' >pkg-1.dist-info/direct_url.json
 echo shared | tee sphinxcontrib_x-1.dist-info/top_level.txt >sphinxcontrib_x-1.dist-info/namespace_packages.txt
+mkdir shared_y-1.dist-info
+echo shared >shared_y-1.dist-info/top_level.txt
+echo 'shared/y/__init__.py,,' >shared_y-1.dist-info/RECORD
 cd /workspace/repo
 mkdir pkg.egg-info
 cp a.py pkg.egg-info/SOURCES.txt
@@ -181,7 +196,8 @@ def test_an_honest_build_is_sealed(built: Built, tmp_path: Path) -> None:
     )
     made = left_by(built, tree, "honest", OWN, sealed=True)
     with built.engine.start(made) as container:
-        report = seal.check(container, fix=fix_of(ADDS, {"b" * 40}), import_names=("pkg", "shared"))
+        fix, below = fix_of(ADDS, {"b" * 40}), built.engine.below(made)
+        report = seal.check(container, fix=fix, import_names=("pkg", "shared"), below=below)
     assert (report.problems, report.unknown) == ((), ())
 
 

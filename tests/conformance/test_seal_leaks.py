@@ -15,11 +15,11 @@ from datasmith.cli.common import run_app
 from datasmith.cli.data import app
 from datasmith.docker import seal
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import ENV_PREFIX, WORKDIR, ImageRef, Limits, Tier
+from datasmith.docker.engine import CACHE_DIR, ENV_PREFIX, WORKDIR, ImageRef, Limits, Tier
 from datasmith.docker.seal import Fix
 from datasmith.errors import ContainerError
 from datasmith.settings import known_variables
-from tests.conformance.engines import CA_BUNDLE, Built
+from tests.conformance.engines import CA_BUNDLE, ENV_SCRIPT, LONG, Built
 from tests.sandboxes import GIT_ENV, committed
 
 NEW = (
@@ -188,7 +188,7 @@ def test_an_image_without_a_leak_is_sealed(built: Built, tmp_path: Path) -> None
     ours = Leak("", path=f"{WORKDIR}/build/lib/pkg/core.so", content=b"\x7fELF\0PyInit_core\0build_a_table\0")
     made, known = image(built, tmp_path, "sealed", ours)
     with built.engine.start(made) as container:
-        report = seal.check(container, fix=known, import_names=["pkg"])
+        report = seal.check(container, fix=known, import_names=["pkg"], below=built.engine.below(made))
     assert report.ok, report.problems
 
 
@@ -268,6 +268,75 @@ def test_a_search_that_breaks_off_is_no_answer(built: Built, tmp_path: Path) -> 
         pytest.raises(ContainerError, match="cannot check the seal"),
     ):
         seal.check(container, fix=fix(tree), import_names=["pkg"])
+
+
+OWN_SCRIPT = b"""set -eu
+rm "$FC_ENV/notes.txt"
+printf 'other\\n' >"$FC_ENV/other.txt"
+"""
+"""A build that takes away one file of the tier below, and replaces another."""
+
+
+def test_what_an_upper_layer_hides_is_found(built: Built, tmp_path: Path) -> None:
+    """No sandbox shows it, and whoever pulls the image reads it: a file that is gone, and one that was written over."""
+    tree = committed(tmp_path / "tree", FILES)
+    contents = {"notes": NOTE.encode(), "other": zipped()}
+    leaks = [Leak("", path=f"{ENV_PREFIX}/{name}.txt", content=content) for name, content in contents.items()]
+    script = ENV_SCRIPT + b"\n".join(leak.script for leak in leaks)
+    env = Tier("env", "fc-conformance/env:hiding", ("env.sh",), {"env.sh": script}, {"FC_PYTHON": "3.11"})
+    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
+        archive.add(tree, arcname=".")
+    files: dict[str, bytes | Path] = {"own.sh": OWN_SCRIPT, "repo.tar": tmp_path / "repo.tar"}
+    tier = Tier("pr", "fc-conformance/hiding:1", ("own.sh",), files)
+    made = built.engine.build(built.engine.build(built.base, env, log=built.log), tier, log=built.log)
+    with built.engine.start(made) as container:
+        seen = seal.check(container, fix=fix(tree), import_names=["pkg"])
+        found = seal.check(container, fix=fix(tree), import_names=["pkg"], below=built.engine.below(made))
+        assert not container.exec(["find", CACHE_DIR, "-mindepth", "1"], timeout=LONG).text
+    assert not any(".txt" in problem for problem in seen.problems) and seal._NOT_BELOW in seen.unknown
+    hidden = [problem for problem in found.problems if problem not in seen.problems]
+    assert len(hidden) == 2, found.problems
+    for name in contents:
+        assert any(problem.startswith(f"in a lower layer: {ENV_PREFIX}/{name}.txt holds ") for problem in hidden)
+
+
+OWN_DOCKERFILE = """ARG PARENT
+FROM ${{PARENT}}
+USER 0:0
+ENV NOTE="{note}"
+LABEL fixed="{short}"
+COPY own.sh /build/
+ADD repo.tar /workspace/repo/
+RUN rm /workspace/repo/.git/objects/{loose}
+USER 1000:1000
+"""
+
+
+def test_what_an_image_says_of_itself_is_read(built: Built, tmp_path: Path) -> None:
+    """ENV and LABEL of a Dockerfile of its own, and an object that it took away again; our own say nothing."""
+    tree = committed(tmp_path / "tree", FILES)
+    blob = git(tree, "hash-object", "-w", "--stdin", stdin=FIXED)
+    known = fix(tree)
+    merge = "5ea1" * 10
+    known = Fix(known.objects | {merge}, known.lines)
+    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
+        archive.add(tree, arcname=".")
+    files: dict[str, bytes | Path] = {"own.sh": b"true\n", "repo.tar": tmp_path / "repo.tar"}
+    own = OWN_DOCKERFILE.format(note=NOTE, short=f"see {merge[:9]}", loose=f"{blob[:2]}/{blob[2:]}")
+    text = own if built.engine.runs_dockerfiles else ""
+    tier = Tier("pr", "fc-conformance/saying:1", ("own.sh",), files, dockerfile=text)
+    made = built.engine.build(built.env, tier, log=built.log)
+    with built.engine.start(made) as container:
+        report = seal.check(container, fix=known, import_names=["pkg"], below=built.engine.below(made))
+    said = [problem for problem in report.problems if "the image's configuration" in problem]
+    if built.engine.runs_dockerfiles:
+        assert said == [
+            "the image's configuration holds 1 of 1 lines that the fix adds to CHANGES.md",
+            f"the image's configuration names {merge}, an object of the fix",
+        ]
+        assert "another repository: in a lower layer: /workspace/repo/.git/objects" in report.problems
+    else:
+        assert said == []
 
 
 ARCHIVES = {

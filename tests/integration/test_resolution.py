@@ -30,7 +30,11 @@ RELEASES = (
     Release("pytest", "8.0", "2024-02-29"),
     Release("pytest", "9.0", "2024-03-02"),
     Release("pluggy", "1.0", "2021-01-01"),
+    Release("setuptools", "59.0", "2021-11-01"),
     Release("setuptools", "69.0", "2023-12-01"),
+    Release("cython", "0.29", "2021-11-01"),
+    Release("cython", "3.0", "2023-08-01"),
+    Release("needs-cython", "1.0", "2023-09-01", ("cython>=3",)),
     Release("wheel", "0.42", "2023-12-01"),
     Release("numpy", "1.26", "2023-09-01"),
     Release("numpy", "2.0rc1", "2024-02-01"),
@@ -144,6 +148,24 @@ def test_a_build_bound_on_numpy_gives_way_to_the_package(index: Index, tmp_path:
     assert "numpy==1.26" in found.pins
     assert [item.requirement for item in found.dropped] == ["numpy>=2.0rc1"]
     assert "numpy" in found.build_requires
+
+
+def test_a_build_bound_does_not_fight_a_run_time_bound(index: Index, tmp_path: Path) -> None:
+    """What runs the package wins, whether it or a dependency says so; the lock holds no such bound of the build."""
+    tree = project('"setuptools>=60", "needs-cython"', build='"setuptools<60", "cython<3; python_version > \'3\'"')
+    found = resolve(resolver(index, tmp_path), tree)
+    assert {"setuptools==69.0", "cython==3.0"} <= {*found.pins} and {"cython", "setuptools"} <= {*found.build_requires}
+    assert sorted(item.requirement for item in found.dropped) == ['cython<3; python_version > "3"', "setuptools<60"]
+    assert all("you require" in item.reason for item in found.dropped)
+    assert [line for line in found.lock.splitlines() if line.startswith("#bound")] == ["#bound setuptools>=60"]
+
+
+def test_a_build_bound_holds_where_nothing_contradicts_it(index: Index, tmp_path: Path) -> None:
+    """An optional requirement goes before it does."""
+    tree = project('"setuptools"', build='"setuptools<60", "cython<3"', test='"needs-cython"')
+    found = resolve(resolver(index, tmp_path), tree)
+    assert {"setuptools==59.0", "cython==0.29"} <= {*found.pins}
+    assert [item.requirement for item in found.dropped] == ["needs-cython"]
 
 
 def test_a_release_candidate_is_taken_only_where_it_is_asked_for_and_needed(index: Index, tmp_path: Path) -> None:

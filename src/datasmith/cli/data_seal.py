@@ -82,7 +82,7 @@ def _task(engine: "ContainerEngine", settings: "Settings", folder: Path) -> "tup
     image = image_of(engine, settings, task, folder, log=log)
     fix = fix_of(task.expert_patch, {task.merge_commit})
     with engine.start(image) as container:
-        return image, seal.check(container, fix=fix, import_names=_import_names(task))
+        return image, seal.check(container, fix=fix, import_names=_import_names(task), below=engine.below(image))
 
 
 def _image(engine: "ContainerEngine", name: str) -> "tuple[ImageRef, SealReport]":
@@ -95,7 +95,7 @@ def _image(engine: "ContainerEngine", name: str) -> "tuple[ImageRef, SealReport]
             " (example: fc-data seal-check work/dataset/tasks/shapely_shapely_2283)"
         )
     with engine.start(image) as container:
-        return image, seal.check(container)
+        return image, seal.check(container, below=engine.below(image))
 
 
 def _import_names(task: "Task") -> list[str]:

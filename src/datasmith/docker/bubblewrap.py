@@ -5,13 +5,15 @@ import logging
 import os
 import shutil
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from datasmith import process
 from datasmith.docker.archive import unpack
+from datasmith.docker.below import Hidden
 from datasmith.docker.bubblewrap_command import NAMESPACES, Layout, Sandbox
 from datasmith.docker.bubblewrap_container import BubblewrapContainer
+from datasmith.docker.bubblewrap_files import emptied
 from datasmith.docker.bubblewrap_python import Interpreter, find_interpreters
 from datasmith.docker.bubblewrap_root import Root, debian_root, host_identity, make_etc
 from datasmith.docker.bubblewrap_scripts import run_scripts, write_files
@@ -22,6 +24,7 @@ from datasmith.docker.downloads import OWN_CACHE, SHARED, Downloads, downloads
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import TOOLS
 from datasmith.docker.layers import Layer, LayerStore, Origin, digest_of, tier_key
+from datasmith.docker.oci_trees import hidden_files
 from datasmith.docker.origin import runs_only_ours
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
@@ -284,7 +287,7 @@ class BubblewrapEngine:
         try:
             self._lay_out(slot.path, layer, with_env=writable_env)
             env = self._layers.tree(layer, "env")
-            writable = {"/workspace": slot.path / "workspace", **_emptied(slot.path / "places", places)}
+            writable = {"/workspace": slot.path / "workspace", **emptied(slot.path / "places", places)}
             writable |= {ENV_PREFIX: slot.path / "env"} if writable_env else {}
             fixed = {ENV_PREFIX: env} if env and not writable_env else {}
             layout = Layout(self._root(layer), writable, _python_of(layer), fixed)
@@ -309,6 +312,10 @@ class BubblewrapEngine:
         """See ContainerEngine; the digest covers the versions of the host's packages where its /usr is shown."""
         base = self._layers.lowest(self._layer(image))
         return f"{base.facts.get('os', base.facts['root'])}@{base.digest}"
+
+    def below(self, image: ImageRef) -> Iterator[Hidden]:
+        """See ContainerEngine; what such an image says of itself, we write where it is given away."""
+        return hidden_files(self._layers, self._layer(image))
 
     def export(self, image: ImageRef, path: str, target: Path) -> None:
         """See ContainerEngine."""
@@ -363,14 +370,6 @@ def _with_cache(layout: Layout, way: Downloads, slot: Slot) -> Layout:
     own = slot.path / "uv"
     own.mkdir()
     return layout.also(OWN_CACHE, own)
-
-
-def _emptied(root: Path, places: Sequence[str]) -> dict[str, Path]:
-    """An empty directory below `root` for each place."""
-    found = {place: root / place.strip("/") for place in places}
-    for path in found.values():
-        path.mkdir(parents=True)
-    return found
 
 
 def _archive(data: bytes | Path, spare: Path) -> Path:

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -36,6 +36,14 @@ def write(shown: Mapping[str, Path], path: str, data: bytes, mode: int) -> None:
             _replace(at, name, data, mode, path)
     except OSError as error:
         raise ContainerError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def emptied(root: Path, places: Sequence[str]) -> dict[str, Path]:
+    """An empty directory below `root` for each place."""
+    found = {place: root / place.strip("/") for place in places}
+    for path in found.values():
+        path.mkdir(parents=True)
+    return found
 
 
 def _replace(at: int, name: str, data: bytes, mode: int, path: str) -> None:

@@ -3,11 +3,12 @@
 import functools
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from datasmith.docker.archive import MOST_BYTES
+from datasmith.docker.below import Hidden, hidden_in
 from datasmith.docker.cli_build import (
     KEY_LABEL,
     LABEL,
@@ -28,6 +29,7 @@ from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import HOME
 from datasmith.docker.layers import tier_key
+from datasmith.docker.oci_save import save_archive
 from datasmith.docker.origin import runs_only_ours
 from datasmith.docker.outages import build_failure
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
@@ -291,6 +293,13 @@ class CliEngine:
         told = labels or {}
         name, digest = str(told.get(_BASE_NAME, "unknown")), str(told.get(_BASE_DIGEST, image.digest))
         return f"{name.partition('@')[0]}@{digest}"
+
+    def below(self, image: ImageRef) -> Iterator[Hidden]:
+        """See ContainerEngine."""
+        with tempfile.TemporaryDirectory(prefix="fc-save-") as place:
+            archive = Path(place, "image.tar")
+            save_archive(self._cli, image, archive)
+            yield from hidden_in(archive)
 
     def export(self, image: ImageRef, path: str, target: Path) -> None:
         """See ContainerEngine."""

@@ -1,10 +1,12 @@
 """The seam to sandboxes: what an engine can build, start and promise, whichever program stands behind it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Protocol, Self, runtime_checkable
+
+from datasmith.docker.below import Hidden
 
 WORKDIR = "/workspace/repo"
 """Where the repository's tree lies in every sandbox."""
@@ -254,6 +256,16 @@ class ContainerEngine(Protocol):
 
         Raises:
             ContainerError: this engine does not hold the image.
+        """
+
+    def below(self, image: ImageRef) -> Iterator[Hidden]:
+        """What whoever pulls the image can read, and no sandbox of it shows.
+
+        That is what its configuration says, and the files that its upper layers replace or take away.
+
+        Raises:
+            ContainerError: this engine does not hold the image, or it cannot be read.
+            EngineUnavailable: the engine is gone.
         """
 
     def export(self, image: ImageRef, path: str, target: Path) -> None:

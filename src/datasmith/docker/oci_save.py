@@ -38,10 +38,20 @@ def _saved(settings: "Settings", image: ImageRef, layout: OciLayout, name: str) 
     cli = Cli(image.engine, {variable: value for variable, value in reached.items() if value})
     with tempfile.TemporaryDirectory(dir=layout.root.parent, prefix=".save-") as place:
         archive = Path(place, "image.tar")
-        form = ["--format", "docker-archive"] if image.engine == "podman" else []
-        cli.ask(["save", *form, "--output", archive, image.digest], timeout=_SAVE_S)
+        save_archive(cli, image, archive)
         manifest = read_saved(archive, layout, name)
         found = manifest.blobs[0].digest
         if not is_saved_as(archive, image.digest, found):
             raise ContainerError(f"{image.engine} saved another image: {found}, not {image.digest}")
     return manifest
+
+
+def save_archive(cli: Cli, image: ImageRef, target: Path) -> None:
+    """What `docker save` writes of an image: its configuration and all of its layers.
+
+    Raises:
+        ContainerError: the engine does not hold it.
+        EngineUnavailable: the engine is gone.
+    """
+    form = ["--format", "docker-archive"] if cli.program == "podman" else []
+    cli.ask(["save", *form, "--output", target, image.digest], timeout=_SAVE_S)

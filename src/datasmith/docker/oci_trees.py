@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from datasmith.docker.below import Hidden, bounded
 from datasmith.docker.engine import ENV_PREFIX, SANDBOX_USER, WORKDIR
 from datasmith.docker.environment import CLEAN_ENVIRONMENT
 from datasmith.docker.layers import Layer, LayerStore
@@ -30,13 +31,11 @@ def save_layers(store: LayerStore, image: Layer, layout: OciLayout, name: str) -
     Owners are the sandbox's user, times are fixed. Where the base tier is the host's own system, that is not laid out:
     the label HOST_BASE names it.
     """
-    chain = [image]
-    while below := store.below(chain[0]):
-        chain.insert(0, below)
+    chain = _chain(store, image)
     layers, diffs = [], []
     shown: dict[str, Path] = {}
     for tier in chain:
-        trees = {part: tier.path / part for part in PLACES if (tier.path / part).is_dir()}
+        trees = _trees(tier)
         if trees:
             with tempfile.TemporaryFile(dir=layout.root) as file:
                 _write_layer(trees, shown, file)
@@ -52,6 +51,58 @@ def save_layers(store: LayerStore, image: Layer, layout: OciLayout, name: str) -
         workdir=WORKDIR,
     )
     return layout.finish(name, layout.add(config, CONFIG), layers, {})
+
+
+def hidden_files(store: LayerStore, image: Layer) -> Iterator[Hidden]:
+    """The files of lower tiers that upper ones take away or replace."""
+    return bounded(_hidden(_chain(store, image)))
+
+
+def _hidden(chain: list[Layer]) -> Iterator[tuple[str, int, IO[bytes]]]:
+    shown: dict[str, Path] = {}
+    for number, tier in enumerate(chain):
+        trees = _trees(tier)
+        for part in sorted(trees.keys() & shown.keys()):
+            for file in _replaced(trees[part], shown[part]):
+                name = f"{number}/{PLACES[part]}/{file.relative_to(shown[part])}"
+                yield name, file.stat().st_size, file.open("rb")
+        shown |= trees
+
+
+def _replaced(tree: Path, below: Path) -> Iterator[Path]:
+    """The files of a tree below that another one takes away, or whose content it replaces."""
+    for relative, path, gone in _changes(tree, below):
+        if gone:
+            yield from _files(path)
+        elif not _is_dir(path):
+            yield from (file for file in _files(below / relative) if not _has_content_of(path, file))
+        elif not _is_dir(below / relative):
+            yield from _files(below / relative)
+
+
+def _has_content_of(path: Path, file: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and filecmp.cmp(path, file, shallow=False)
+
+
+def _chain(store: LayerStore, image: Layer) -> list[Layer]:
+    """The tiers of an image, the lowest first."""
+    chain = [image]
+    while below := store.below(chain[0]):
+        chain.insert(0, below)
+    return chain
+
+
+def _trees(tier: Layer) -> dict[str, Path]:
+    return {part: tier.path / part for part in PLACES if (tier.path / part).is_dir()}
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """A file, or those below a directory; no link is followed."""
+    if _is_dir(path):
+        for one in sorted(path.iterdir()):
+            yield from _files(one)
+    elif path.is_file() and not path.is_symlink():
+        yield path
 
 
 def _labels(base: Layer, image: Layer) -> dict[str, str]:

@@ -1,14 +1,16 @@
 """Is an image sealed: nothing in it leads to the fix. The host asks, inside a fresh sandbox of the image."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from datasmith.docker import seal_names, seal_search
+from datasmith.docker.below import Hidden
 from datasmith.docker.cli_build import template
 from datasmith.docker.engine import WORKDIR, Container, ExecResult
 from datasmith.docker.environment import SYSTEM_PATH
+from datasmith.docker.seal_below import Below, shown
 from datasmith.docker.seal_names import Names
 from datasmith.docker.seal_search import Search, telling, texts
 from datasmith.docker.worktree import GIT, GIT_ENV
@@ -29,6 +31,7 @@ _SETTINGS = {
 }  # fmt: skip
 """What our own sealing and `git init` write into .git/config."""
 _NO_LINES = "lines and names of the fix, in files, machine code and archives: the fix is not known"
+_NOT_BELOW = "the image's configuration, and what upper layers hide"
 _NO_NAMES = "copies and other distributions of the package: its modules are not known"
 _ASKING = {"PATH": SYSTEM_PATH, **GIT_ENV}
 """The environment's own programs come first elsewhere; here a build could answer through one that it left there."""
@@ -70,17 +73,34 @@ def check(
     fix: Fix | None = None,
     base_tree: str | None = None,
     import_names: Sequence[str] = (),
+    below: Iterable[Hidden] | None = None,
 ) -> SealReport:
     """Look for ways from the image to the fix.
 
     `base_tree` is the tree that the one commit must have; `import_names` are the package's modules, of which the image
-    may hold no copy beside the tree.
+    may hold no copy beside the tree; `below` is what its engine says that no sandbox shows of it. That is laid into the
+    container meanwhile, and searched like all else.
 
     Raises:
         ContainerError: a question could not be asked; nothing is known then.
         EngineUnavailable: the engine is gone.
     """
-    known = fix or Fix()
+    laid = Below(container)
+    try:
+        if below is not None:
+            laid.lay_out(below)
+        report = _report(container, fix or Fix(), base_tree, import_names)
+    finally:
+        if below is not None:
+            laid.take_away()
+    if below is None:
+        return replace(report, unknown=(*report.unknown, _NOT_BELOW))
+    looked_at = (*report.looked_at, f"what the image says of itself, and {laid.files} files that upper layers hide")
+    problems = (*map(shown, report.problems), *laid.problems((fix or Fix()).objects))
+    return replace(report, looked_at=looked_at, problems=tuple(dict.fromkeys(problems)))
+
+
+def _report(container: Container, known: Fix, base_tree: str | None, import_names: Sequence[str]) -> SealReport:
     tree = _Tree(container)
     lines = telling(known.lines)
     names = sorted(set(import_names))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from datasmith.docker.engine import ENV_PREFIX
+from datasmith.docker.seal_below import is_below
 
 SHORTEST_LINE = 25
 """Characters; a shorter line is found anywhere by chance."""
@@ -141,9 +142,13 @@ def problems(
         if not _is_harmless(path, (*names, *search.own)):
             yield f"cached package {path}"
     yield from (f"another repository: {path}" for path in search.repositories)
-    yield from (f"another distribution brings the package: {path}" for path in search.others)
+    # A lower layer may hold an older release, which the build replaced; of a newer one the lines are found.
+    others, copies = (
+        [path for path in paths if not is_below(path)] for paths in (search.others, (*search.copies, *_alone(search)))
+    )
+    yield from (f"another distribution brings the package: {path}" for path in others)
     yield from (f"cannot be read to its end: {path}" for path in search.unread)
-    yield from (f"a second copy of the package: {path}" for path in (*search.copies, *_alone(search)))
+    yield from (f"a second copy of the package: {path}" for path in copies)
     for path, found in search.files.items():
         for source, lines in wanted.items():
             added = lines & search.lines
@@ -187,5 +192,7 @@ def _is_harmless(path: str, names: Sequence[str]) -> bool:
     """True for archives that the system or a locked package brought, of others."""
     plain = [re.sub(r"[-_.]+", "-", name).lower() for name in names]
     file = re.sub(r"[-_.]+", "-", path.rpartition("/")[2]).lower()
-    installed = _INSTALLED.match(path) or (_PLAIN_ARCHIVE.search(path) and path.startswith(f"{ENV_PREFIX}/"))
+    installed = (
+        is_below(path) or _INSTALLED.match(path) or (_PLAIN_ARCHIVE.search(path) and path.startswith(f"{ENV_PREFIX}/"))
+    )
     return bool(installed) and not any(file.startswith(f"{name}-") for name in plain)

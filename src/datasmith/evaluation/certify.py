@@ -56,7 +56,7 @@ class Certifier:
         with self.engine.start(image, limits=self._limits, mounts=inside_mounts()) as container:
             names = task.build.build_args.get("FC_IMPORT_NAMES", "").split()
             fix = fix_of(task.expert_patch, {task.merge_commit})
-            sealed = seal.check(container, fix=fix, import_names=names)
+            sealed = seal.check(container, fix=fix, import_names=names, below=self.engine.below(image))
             at_base = self._passed(task, container)
         self.say("tests with the expert's patch", 0, None)
         with self._arm(task, image, task.expert_patch) as container:

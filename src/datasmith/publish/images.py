@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, Literal, TypedDict, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -45,11 +45,17 @@ class _Frozen(BaseModel):
 
 
 class Reference(_Frozen):
-    """One place where an image is: registry, repository, tag."""
+    """One place where an image is: registry, repository, tag; `scheme` is how it was reached, where that was noted."""
 
     host: str
     repository: str
     tag: str
+    scheme: Literal["", "http", "https"] = ""
+
+    @property
+    def address(self) -> str:
+        """As FC_REGISTRIES would name its place."""
+        return f"{self.scheme}://{self.host}/{self.repository}".removeprefix("://")
 
 
 class Published(_Frozen):
@@ -95,7 +101,7 @@ def read_published(folder: Path) -> Published | None:
     if not found.references:
         raise InvalidTask([f"{folder.name}: {PUBLISHED} names no registry"])
     try:
-        several = any(len(read_places(f"{each.host}/{each.repository}")) != 1 for each in found.references)
+        several = any(len(read_places(each.address)) != 1 for each in found.references)
     except ConfigError:
         several = True
     if several:
@@ -188,9 +194,11 @@ class ImagePublisher:
         return Availability(reference, "other" if pinned else "missing", said)
 
     def _place(self, reference: Reference) -> Place:
-        """Where to ask: the scheme that the settings name for this host goes before the usual one."""
-        (usual,) = read_places(f"{reference.host}/{reference.repository}")
-        return next((place for place in self.places if place.host == usual.host), usual)
+        """Where to ask: as it was reached; where that was not noted, the settings' scheme goes before the usual one."""
+        (known,) = read_places(reference.address)
+        if reference.scheme:
+            return known
+        return next((place for place in self.places if place.host == known.host), known)
 
     def _image(self, task: Task) -> ImageRef:
         engine = self.engine()
@@ -209,6 +217,7 @@ class ImagePublisher:
                 host=place.host,
                 repository=place.repository(task.owner, task.repo, single=single),
                 tag=name.tag(single=single),
+                scheme=place.scheme,
             )
             for place in self.places
         )

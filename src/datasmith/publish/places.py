@@ -7,7 +7,7 @@ from binascii import Error as BadBase64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from datasmith.docker.images import archive_tag, repository_name
 from datasmith.errors import ConfigError
@@ -34,6 +34,11 @@ class Place:
     host: str
     namespace: str
     url: str
+
+    @property
+    def scheme(self) -> Literal["http", "https"]:
+        """How its registry is spoken to."""
+        return "http" if self.url.startswith("http:") else "https"
 
     def repository(self, owner: str, repo: str, *, single: bool) -> str:
         """The repository that holds a task's image: one for all, or one for each project."""

@@ -175,7 +175,10 @@ class Registry:
         found = answer.headers.get("Location", "")
         if not found:
             raise self._unexpected(answer, "an upload")
-        return place_in(found, f"{self._url}/", self._name)
+        place = place_in(found, f"{self._url}/", self._name)
+        if urlsplit(place).scheme == "http" and urlsplit(self._url).scheme == "https":
+            raise PublishError(f"{self._name}: an upload would go on in the clear, at {urlsplit(place).netloc}")
+        return place
 
     def _ask(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, content: bytes = b""

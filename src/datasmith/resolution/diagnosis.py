@@ -55,7 +55,7 @@ def diagnose(log: str) -> Diagnosis:
     for kind, sign, packages in _SIGNS:
         found = re.search(sign, log, re.MULTILINE)
         if found:
-            what = next((group for group in found.groups() if group), "") if found.re.groups else ""
+            what = " ".join(group for group in found.groups() if group)
             return Diagnosis(kind, what, packages(what), _requirements(kind, what))
     return Diagnosis("unknown")
 
@@ -65,7 +65,7 @@ def _nothing(_what: str) -> tuple[str, ...]:
 
 
 def _header(what: str) -> tuple[str, ...]:
-    return packages_for(f"#include <{what}>")
+    return _PYTHON_HEADERS if what == "Python.h" else packages_for(f"#include <{what}>")
 
 
 def _library(what: str) -> tuple[str, ...]:
@@ -96,7 +96,19 @@ def _requirements(kind: Kind, what: str) -> tuple[str, ...]:
         return ("numpy<1.24",) if what in _GONE_IN_1_24 else ("numpy<2",)
     if kind == "numpy older than its build":
         return (_NUMPY_OF_API[what],) if what in _NUMPY_OF_API else ()
+    if kind == "numpy ABI" and what:
+        return _numpy_of_sizes(*what.split())
     return _KIND_REQUIREMENTS.get(kind, ())
+
+
+def _numpy_of_sizes(type_name: str, header: str, found: str) -> tuple[str, ...]:
+    """A numpy as new as the one compiled against, or older than the one that it met; none for sizes unknown."""
+    sizes = _FIRST_WITH_SIZE[type_name]
+    built, met = sizes.get(header), sizes.get(found)
+    if built is None or met is None:
+        return ()
+    order = [*sizes.values()]
+    return (f"numpy>={built}",) if order.index(built) > order.index(met) else (f"numpy<{met}",)
 
 
 _GONE_IN_1_24 = frozenset({"float", "int", "bool", "object", "str", "complex", "long", "typeDict"})
@@ -112,6 +124,12 @@ _NUMPY_OF_API = {
     "0xe": "numpy>=1.20", "0xf": "numpy>=1.22", "0x10": "numpy>=1.23", "0x11": "numpy>=1.25", "0x12": "numpy>=2.0",
 }  # fmt: skip
 """The C API that a module was compiled against -> the first numpy that has it."""
+_FIRST_WITH_SIZE = {
+    "ndarray": {"80": "1.0", "88": "1.20", "96": "1.22"},
+    "dtype": {"96": "1.0", "88": "2.0"},
+    "ufunc": {"192": "1.0", "216": "1.16", "232": "1.22", "240": "2.1"},
+}
+"""Bytes of numpy's objects on 64 bits -> the first numpy that has them, the oldest first."""
 _BUILD_MODULES = {
     "Cython": "cython", "numpy": "numpy", "pybind11": "pybind11", "setuptools": "setuptools<81", "wheel": "wheel",
     "setuptools_scm": "setuptools-scm", "setuptools_rust": "setuptools-rust", "packaging": "packaging",
@@ -130,6 +148,8 @@ _SHARED = {
     "libquadmath": ("libquadmath0",), "libtbb": ("libtbb12",), "libatomic": ("libatomic1",),
 }  # fmt: skip
 """Libraries that wheels load, up to their ".so" (or its first dot)."""
+_PYTHON_HEADERS = ("python3-dev",)
+"""For Debian's own Python; others bring their headers."""
 _LIBRARY_NAMES = {
     "z": ("zlib1g-dev",), "zlib": ("zlib1g-dev",), "bz2": ("libbz2-dev",), "lzma": ("liblzma-dev",),
     "ssl": ("libssl-dev",), "crypto": ("libssl-dev",), "openssl": ("libssl-dev",), "ffi": ("libffi-dev",),
@@ -202,8 +222,14 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("missing module", r"error: invalid command 'bdist_(wheel)'", _nothing),
     (
         "numpy ABI",
-        r"numpy\.(?:ndarray|dtype|ufunc) size changed|compiled using NumPy 1\.x|module compiled against ABI version"
-        r"|numpy\.core\.multiarray failed to import",
+        r"(?<!Warning: )numpy\.(ndarray|dtype|ufunc) size changed, may indicate binary incompatibility\.\s"
+        r"Expected (\d+) from C header, got (\d+)",
+        _nothing,
+    ),
+    (
+        "numpy ABI",
+        r"(?<!Warning: )numpy\.(?:ndarray|dtype|ufunc) size changed|compiled using NumPy 1\.x"
+        r"|module compiled against ABI version|numpy\.core\.multiarray failed to import",
         _nothing,
     ),
     (
@@ -225,4 +251,4 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("version from git", r"setuptools[_-]scm was unable to detect version|unable to detect version for", _nothing),
     ("test-only failure", r"^(?:=+ )?(?:\d+ failed|ERROR collecting|FAILED \S+::)", _nothing),
 )
-"""Kind, sign (its first group that matches is what was lacking), and what to install."""
+"""Kind, sign (its groups that match are what was lacking), and what to install."""

@@ -72,7 +72,7 @@ def to_give_up(error: str, needs: Iterable[Need]) -> Need | None:
     A need that must stay is only chosen where it has a weaker form; None where nothing that is named can give way.
     """
     text = " ".join(error.split())
-    named = [(need, _position(text, need.name)) for need in needs if need.optional or need.fallback]
+    named = [(need, _position(text, need.name)) for need in needs if need.optional or need.weaker]
     found = [(_DEARNESS[need.origin], position, need.requirement, need) for need, position in named if position >= 0]
     return min(found, key=lambda item: item[:3])[3] if found else None
 

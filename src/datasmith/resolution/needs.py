@@ -192,6 +192,8 @@ def _filtered(found: list[Need], dropped: list[Dropped], metadata: ProjectMetada
 
 
 def _reason_to_leave_out(need: Need, pytest_options: str) -> str:
+    if need.name == "python":
+        return "the interpreter is no distribution"
     if not need.optional:
         return ""
     if need.name in _SHUFFLERS and "random" not in pytest_options:

@@ -7,7 +7,8 @@ from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 _OPERATORS = {"=": "==", "<>": "!="}
-_PATCHLESS = {">": ">=", "<=": "<", "~=": "==", "===": "=="}
+_PATCHLESS = {">": ">=", "<=": "<", "~=": "=="}
+_NEVER = "python_version < '0'"
 _GAP = re.compile(r"([<>=!~^])\s+(?=[\w*])")
 _CLAUSE = re.compile(r"([<>=!~^]*)(.+)")
 
@@ -29,14 +30,15 @@ def poetry_specifier(constraint: object) -> str:
 def python_marker(clause: str) -> str:
     """One bound of an interpreter as a marker; empty where it bounds nothing.
 
-    Environments have the newest patch of a Python: ">=3.8.1" holds on 3.8, "<3.8.5" does not, "!=3.9.7" always does.
+    Environments have the newest patch of a Python: ">=3.8.1" holds on 3.8, "<3.8.5" does not, "!=3.9.7" always does,
+    and "==3.8.1" nowhere.
     """
     operator = clause[: len(clause) - len(clause.lstrip("<>=!~"))]
     version = clause[len(operator) :]
     release = Version(version.removesuffix(".*")).release
     if len(release) > 2:
-        if operator == "!=":
-            return ""
+        if operator in ("!=", "==", "==="):
+            return "" if operator == "!=" else _NEVER
         operator = _PATCHLESS.get(operator, operator)
         version = f"{release[0]}.{release[1]}"
     return f"python_version {operator} '{version}'"

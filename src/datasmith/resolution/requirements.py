@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 from datasmith.resolution.base import Dropped
@@ -31,7 +32,10 @@ _CONDA_COLUMNS = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s+(
 """Name, version and build as conda prints them."""
 _CONDA_BUILD = re.compile(r"([\w.-]+\s*(?:[=<>!~]=)\s*[0-9][\w.*]*)=[\w.*]+")
 _CONDA_ANY = re.compile(r"([A-Za-z0-9][\w.-]*)=\*(?:=\S+)?")
-_CONDA_BRACKETS = re.compile(r"([A-Za-z0-9][\w.:/-]*)\[version=(['\"]?)([^'\"\]]+)\2]")
+_CONDA_VALUE = r"""(?:'[^']*'|"[^"]*"|[^'",\]]*)"""
+_CONDA_BRACKETS = re.compile(rf"([A-Za-z0-9][\w.:/-]*)\s*\[\s*(\w+\s*={_CONDA_VALUE}(?:,\s*\w+\s*={_CONDA_VALUE})*)]")
+_CONDA_VERSION = re.compile(rf"(?:^|,\s*)version\s*=\s*({_CONDA_VALUE})")
+_QUOTES = "'\" "
 _CONDA_CHOICE = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s*[<>=!~0-9][^;@]*\|[^;@]*")
 _NAME_BEFORE_BOUNDS = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(\[[\w,\s.-]*])?\s*(?:[<>=!~^(;|*]|$)")
 _URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
@@ -56,7 +60,7 @@ _CONDA_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One requirement (PEP 508) with where it comes from; `fallback` is a weaker form to try before giving up."""
+    """One requirement (PEP 508) with where it comes from; `fallback` is a weaker form that it has of its own."""
 
     requirement: str
     origin: Origin
@@ -71,6 +75,18 @@ class Need:
     def optional(self) -> bool:
         """True where the project can be built and imported without it."""
         return self.origin not in ("runtime", "build", "runner")
+
+    @property
+    def weaker(self) -> str:
+        """What to ask for instead before giving up; empty where there is nothing.
+
+        One environment serves the build and the run: what only the build bounds gives way to its name.
+        """
+        asked = Requirement(self.requirement)
+        if self.fallback or self.origin != "build" or not asked.specifier:
+            return self.fallback
+        asked.specifier = SpecifierSet()
+        return str(asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +203,8 @@ def _read_url(text: str) -> Reading:
 def _plain(text: str) -> str:
     """A match of conda's without its build and its brackets."""
     if brackets := _CONDA_BRACKETS.fullmatch(text):
-        text = f"{brackets[1]} {brackets[3]}"
+        version = _CONDA_VERSION.search(brackets[2])
+        text = f"{brackets[1]} {version[1].strip(_QUOTES)}" if version else brackets[1]
     found = _CONDA_BUILD.fullmatch(text) or _CONDA_ANY.fullmatch(text)
     return found[1] if found else text
 

@@ -95,7 +95,7 @@ class Resolver:
             case.story.tell(f"left out {item.requirement}: {item.reason}")
         compiled = is_compiled(tree, metadata)
         system = set(apt_packages(tree, metadata, compiled, wanted.native))
-        lock = with_bounds(self._lock(case, found), wanted.needs)
+        lock = with_bounds(self._lock(case, found), found.needs)
         return Resolution(
             python_version=versions.minor(found.python),
             pins=found.lock.pins,

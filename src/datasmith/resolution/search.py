@@ -1,7 +1,7 @@
 """The search for an environment: which Python, what has to go, what is built from sources; and its story."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from datasmith.errors import Unsatisfiable
 from datasmith.resolution import failures
@@ -37,10 +37,11 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The Python, the lock, and what had to be left out for it."""
+    """The Python, the lock, the needs that it meets, and what had to be left out for it."""
 
     python: str
     lock: Compiled
+    needs: tuple[Need, ...]
     dropped: tuple[Dropped, ...]
 
 
@@ -49,8 +50,9 @@ class Search:
     """A bounded search over Pythons and optional requirements.
 
     First each Python, newest first, with everything but what cannot be had on any of them; only a refusal that
-    another Python may mend leads to an older one. Then, again newest first, optional requirements give way one by
-    one, as the refusals name them. Each time, sources are admitted first of what was never a wheel.
+    another Python may mend leads to an older one. Then, again newest first, optional requirements and bounds of the
+    build give way one by one, as the refusals name them. Each time, sources are admitted first of what was never a
+    wheel.
     """
 
     locker: Locker
@@ -67,11 +69,11 @@ class Search:
         """
         needs, hopeless, first = self._whole(needs, candidates)
         if first:
-            return Found(first[0], first[1], hopeless)
+            return Found(first[0], first[1], needs, hopeless)
         for python in candidates:
             found = self._give_way(needs, python)
             if found:
-                return Found(found.python, found.lock, hopeless + found.dropped)
+                return replace(found, dropped=hopeless + found.dropped)
         reasons = "\n".join(f"python {python}: {self.refusals[python]}" for python in candidates)
         raise Unsatisfiable(f"no environment as of {self.locker.cutoff:%Y-%m-%d}:\n{reasons}")
 
@@ -106,7 +108,7 @@ class Search:
         for _ in range(MAX_DROPS):
             answer = self._ask(needs, python)
             if isinstance(answer, Compiled):
-                return Found(python, answer, tuple(dropped))
+                return Found(python, answer, needs, tuple(dropped))
             need = failures.to_give_up(answer.error, needs)
             if need is None:
                 return None
@@ -137,7 +139,7 @@ class Search:
 
 def _weakened(needs: tuple[Need, ...], need: Need) -> tuple[Need, ...]:
     """With one need in its weaker form, or without it where it has none."""
-    weaker = (Need(need.fallback, need.origin),) if need.fallback else ()
+    weaker = (Need(need.weaker, need.origin),) if need.weaker else ()
     return tuple(kept for other in needs for kept in (weaker if other == need else (other,)))
 
 

@@ -182,6 +182,7 @@ class Synthesis:
                 fix=fix,
                 base_tree=git.tree_id(pr.base_sha),
                 import_names=order.resolution.import_names,
+                below=self._engine.below(sealed.image),
             )
             if not report.ok:
                 return Refusal(f"not sealed: {'; '.join(report.problems)}")

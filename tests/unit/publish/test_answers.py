@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import httpx2
 import pytest
@@ -123,15 +124,32 @@ def test_an_index_without_bottom_is_left_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("registries", "url"),
-    [("https://localhost:5000/a", "https://localhost:5000"), ("docker.io/a", "http://localhost:5000")],
+    ("scheme", "registries", "url"),
+    [
+        ("https", "http://localhost:5000/a", "https://localhost:5000"),
+        ("https", "docker.io/a", "https://localhost:5000"),
+        ("http", "https://localhost:5000/a", "http://localhost:5000"),
+        ("", "https://localhost:5000/a", "https://localhost:5000"),
+        ("", "docker.io/a", "http://localhost:5000"),
+    ],
 )
-def test_a_published_image_is_asked_for_by_the_scheme_of_the_settings(registries: str, url: str) -> None:
-    """Loopback that the settings say is https is not talked to as http."""
+def test_a_published_image_is_asked_for_as_it_was_reached(
+    scheme: Literal["", "http", "https"], registries: str, url: str
+) -> None:
+    """Whatever the settings say today; they decide only where nobody noted it."""
     settings = Settings.model_validate({"registries": registries})
     publisher = ImagePublisher(settings, lambda: pytest.fail("no engine is needed"))
-    place = publisher._place(Reference(host="localhost:5000", repository="a/all", tag="t"))
+    place = publisher._place(Reference(host="localhost:5000", repository="a/all", tag="t", scheme=scheme))
     assert place.url == url
+
+
+@pytest.mark.parametrize("location", ["http://registry.example.org/up", "http://storage.example.net/up"])
+def test_an_upload_does_not_leave_https(tmp_path: Path, location: str) -> None:
+    """A Location of http is refused in one line, and nothing is sent there."""
+    asked: list[httpx2.Request] = []
+    with pytest.raises(PublishError, match="an upload would go on in the clear, at"):
+        registry(upload(location), asked).put_blob("a/b", *blob(tmp_path))
+    assert [(request.method, request.url.scheme) for request in asked] == [("HEAD", "https"), ("POST", "https")]
 
 
 def blob(place: Path) -> tuple[Descriptor, Path]:

@@ -10,6 +10,7 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "src/geos.c:1:2: fatal error: geos_c.h: No such file": ("missing header", "geos_c.h", ("libgeos-dev",)),
     "a.cpp:1:10: fatal error: 'boost/a.hpp' file not found": ("missing header", "boost/a.hpp", ("libboost-dev",)),
     "fatal error: graphviz/cgraph.h: No such file": ("missing header", "graphviz/cgraph.h", ("libgraphviz-dev",)),
+    "ext.c:1:10: fatal error: Python.h: No such file or directory": ("missing header", "Python.h", ("python3-dev",)),
     "fatal error: their_own.h: No such file or directory": ("missing header", "their_own.h", ()),
     "/usr/bin/ld: cannot find -lopenblas: No such file": ("missing library", "openblas", ("libopenblas-dev",)),
     "/usr/bin/ld: cannot find -lz": ("missing library", "z", ("zlib1g-dev",)),
@@ -83,7 +84,7 @@ EXCERPTS: dict[str, tuple[str, tuple[str, ...]]] = {
       File "pandas/_libs/interval.pyx", line 1, in init pandas._libs.interval
     ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from
     PyObject
-    """: ("numpy ABI", ("numpy<2",)),
+    """: ("numpy ABI", ("numpy<2.0",)),
     """
     A module that was compiled using NumPy 1.x cannot be run in
     NumPy 2.0.2 as it may crash. To support both 1.x and 2.x
@@ -261,3 +262,28 @@ def test_a_tool_that_is_missing_or_too_old_is_known(log: str) -> None:
     """Compilers that a shell misses, networks, old setuptools, and a numpy older than what it is built with."""
     found = diagnose(f"collecting\n{log}\nerror: exit status 1\n")
     assert (found.kind, found.apt_packages, found.requirements) == MENDED[log]
+
+
+SIZES: dict[tuple[str, int, int], tuple[str, ...]] = {
+    ("ndarray", 88, 80): ("numpy>=1.20",),
+    ("ndarray", 96, 80): ("numpy>=1.22",),
+    ("ndarray", 80, 88): ("numpy<1.20",),
+    ("ufunc", 216, 192): ("numpy>=1.16",),
+    ("ufunc", 192, 216): ("numpy<1.16",),
+    ("dtype", 96, 88): ("numpy<2.0",),
+    ("dtype", 88, 96): ("numpy>=2.0",),
+    ("dtype", 104, 96): (),
+}
+"""The sizes are those of numpy's headers and objects from 1.14 to 2.3; dtypes became smaller in numpy 2."""
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_the_direction_of_a_size_that_changed_decides(sizes: tuple[str, int, int]) -> None:
+    """A module of a newer numpy than the one it meets asks for a newer one, a module of an older one for an older."""
+    name, header, found = sizes
+    said = (
+        f"numpy.{name} size changed, may indicate binary incompatibility. Expected {header} from C header, got {found}"
+    )
+    read = diagnose(f"ValueError: {said} from PyObject")
+    assert (read.kind, read.requirements) == ("numpy ABI", SIZES[sizes])
+    assert diagnose(f"<frozen importlib._bootstrap>:219: RuntimeWarning: {said} from PyObject").kind == "unknown"

@@ -58,6 +58,16 @@ def test_what_is_left_out_has_a_reason() -> None:
     assert found.native == ("geos", "python")
 
 
+def test_the_interpreter_is_no_distribution() -> None:
+    """Wherever a list that conda wrote names it: there is a project of that name on PyPI."""
+    texts = {"setup.py": "setup(name='p', install_requires=open('x').read())", "requirements.txt": "python=3.8\nsix"}
+    found = wanted(texts)
+    assert by_origin(found, "runtime") == ["six"]
+    assert [(item.requirement, item.reason) for item in found.dropped] == [
+        ("python==3.8.*", "the interpreter is no distribution")
+    ]
+
+
 def test_one_numpy_serves_build_and_run() -> None:
     """A build pin goes, a build bound may give way."""
     found = wanted({"pyproject.toml": PROJECT.replace("numpy>=2.0.0rc1", "numpy==1.19.5")})

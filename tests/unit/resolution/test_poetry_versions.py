@@ -72,6 +72,8 @@ def test_every_line_of_a_table_is_read() -> None:
         ("<=3.8.5", "python_version < '3.8'"),
         ("~=3.8.1", "python_version == '3.8'"),
         ("!=3.9.7", ""),
+        ("==3.8.1", "python_version < '0'"),
+        ("===3.8.1", "python_version < '0'"),
         ("<3.11", "python_version < '3.11'"),
         ("==3.8.*", "python_version == '3.8.*'"),
     ],

@@ -4,13 +4,15 @@ Arguments: where the lines go that the fix adds, one a line; where the files go 
 Standard input: JSON, {"lines": [...], "patches": [...], "paths": [...]}, each patch a git diff of the file at its path.
 A file that the tree's commit has with the same content, under any name, is not the fix's; the others are written as
 `SIZE<tab>SHA256<tab>N`, where N counts the patches. Prints `whole<tab>N` for each of these, and `other<tab>N` for a
-patch that does not apply to the commit: that one is not what the fix was made of.
+patch that does not apply to the commit, or names another file before it than the commit's (git would apply it some
+lines further on): that one is not what the fix was made of.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,9 @@ SMALLEST = 100
 """Bytes; a smaller file may be anywhere by chance."""
 FILE = b"100"
 """How the modes of files begin; links and submodules have others."""
+BEFORE = re.compile(rb"^index ([0-9a-f]{7,64})\.\.", re.MULTILINE)
+"""The id, whole or shortened, of the file that a patch was made of."""
+MOVED = re.compile(rb"^(?:rename|copy) from ([^\"\n].*)$", re.MULTILINE)
 
 
 class Index:
@@ -68,6 +73,15 @@ def fixed(index: Index, patches: list[bytes], paths: list[bytes]) -> tuple[dict[
     return found, other
 
 
+def is_of_another(patch: bytes, path: bytes, at_base: dict[bytes, bytes]) -> bool:
+    """Whether a patch says that it was made of another file than the commit's; a new file is made of none."""
+    head = patch.partition(b"\n@@ ")[0]
+    before, moved = BEFORE.search(head), MOVED.search(head)
+    if not before or not before[1].strip(b"0") or (b' from "' in head and not moved):
+        return False
+    return not at_base.get(moved[1] if moved else path, b"").startswith(before[1])
+
+
 def main(lines: str, files: str, *git: str) -> None:
     """See the module."""
     given = json.load(sys.stdin)
@@ -76,14 +90,17 @@ def main(lines: str, files: str, *git: str) -> None:
     paths = [path.encode("utf-8", "surrogateescape") for path in given["paths"]]
     with tempfile.TemporaryDirectory() as place, Path(files).open("w") as listed:
         index = Index(list(git), Path(place))
-        at_base = {line.split()[2].decode() for line in index.run("ls-tree", "-rz", "HEAD").split(b"\0") if line}
+        entries = (line.partition(b"\t") for line in index.run("ls-tree", "-rz", "HEAD").split(b"\0") if line)
+        ids = {path: head.split()[2] for head, _, path in entries}
+        at_base = {name.decode() for name in ids.values()}
         found, other = fixed(index, patches, paths) if patches else ({}, [])
+        others = {*other, *(number for number, path in enumerate(paths) if is_of_another(patches[number], path, ids))}
         for number, name in found.items():
             content = index.run("cat-file", "blob", name)
             if name not in at_base and len(content) >= SMALLEST:
                 print(f"{len(content)}\t{sha256(content).hexdigest()}\t{number}", file=listed)
                 sys.stdout.write(f"whole\t{number}\n")
-    sys.stdout.writelines(f"other\t{number}\n" for number in other)
+    sys.stdout.writelines(f"other\t{number}\n" for number in sorted(others))
 
 
 if __name__ == "__main__":

@@ -35,14 +35,35 @@ matching '/HEAD$' | while IFS= read -r -d '' path; do
   if [ "$there" = /workspace/repo/.git ] || [ ! -d "$there/objects" ] || [ ! -d "$there/refs" ]; then continue; fi
   if ! tracked "$path" || untracked "$there"; then printf '%s\0' "$there" | show repo; fi
 done
+# Of the objects that a build packed anew a lower layer holds the former files: they are the tree's own where all that
+# is in them is.
+"${git[@]}" cat-file --batch-all-objects --batch-check='%(objectname)' | sort -u >"$place/objects"
+former='/workspace/cache/\.fc-below/[0-9]+/workspace/repo/\.git/objects/'
+packs_own() {
+  [[ $1 =~ ^$former ]] && "${git[@]}" index-pack -o "$place/former.idx" "$1" >/dev/null 2>&1 &&
+    "${git[@]}" show-index <"$place/former.idx" | cut -d ' ' -f 2 | sort | comm -23 - "$place/objects" >"$place/new" &&
+    [ ! -s "$place/new" ]
+}
+matching "^${former}[0-9a-f]{2}/[0-9a-f]+$" | "$reader" -I -S -c 'import sys, zlib
+from hashlib import sha1, sha256
+own = set(open(sys.argv[1]).read().split())
+for path in filter(None, sys.stdin.buffer.read().split(b"\0")):
+    name = b"".join(path.split(b"/")[-2:]).decode()
+    try:
+        with open(path, "rb") as file:
+            told = (sha1 if len(name) == 40 else sha256)(zlib.decompressobj().decompress(file.read(), 2**27)).hexdigest()
+    except zlib.error:
+        continue
+    if name == told and name in own:
+        sys.stdout.buffer.write(path + b"\0")' "$place/objects" | sort -zu >"$place/former"
 matching '\.(pack|bundle)$' | while IFS= read -r -d '' path; do
-  if [[ $path == /workspace/repo/.git/objects/pack/* ]] || tracked "$path"; then continue; fi
+  if [[ $path == /workspace/repo/.git/objects/pack/* ]] || tracked "$path" || packs_own "$path"; then continue; fi
   case $(head -c 16 -- "$path" | tr '\0' ' ') in PACK* | '# v2 git bundle'* | '# v3 git bundle'*)
     printf '%s\0' "$path" | show repo ;;
   esac
 done
 # What git calls its loose objects, below another directory: stores that no HEAD lies beside.
-matching '/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?$' | while IFS= read -r -d '' path; do
+matching '/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?$' | comm -z -23 - "$place/former" | while IFS= read -r -d '' path; do
   if [[ $path == /workspace/repo/.git/objects/* ]] || tracked "$path"; then continue; fi
   if [ "$(head -c 1 -- "$path")" = x ]; then printf '%s\0' "${path%/*/*}"; fi
 done | sort -zu | show repo
@@ -53,7 +74,8 @@ if [ -n "$names" ]; then
   { matching '/(site|dist)-packages/[^/]*\.dist-info/RECORD$' |
     xargs -0 -r grep -lZE -e "^($names)(/__init__\.py|\.py|(\.[^/,]*)?\.so)," -- || true
     matching '/(site|dist)-packages/[^/]*\.(dist|egg)-info/top_level\.txt$' | while IFS= read -r -d '' path; do
-      # Distributions that share a namespace all list it.
+      # Distributions that share a namespace all list it, with or without saying so; what one brings is in its RECORD.
+      if [ -s "${path%/*}/RECORD" ]; then continue; fi
       cat "${path%/*}/namespace_packages.txt" 2>/dev/null >"$place/shared" || true
       if grep -vxF -f "$place/shared" -- "$path" | grep -xE -e "($names)" >"$place/brought"; then
         printf '%s\0' "$path"

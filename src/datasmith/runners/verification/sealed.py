@@ -67,7 +67,8 @@ class SealedFolders:
         with self.container_engine.start(image, mounts=inside_mounts()) as container:
             step("seal")
             names = task.build.build_args.get("FC_IMPORT_NAMES", "").split()
-            report = seal.check(container, fix=fix_of(task.expert_patch, {task.merge_commit}), import_names=names)
+            fix, below = fix_of(task.expert_patch, {task.merge_commit}), self.container_engine.below(image)
+            report = seal.check(container, fix=fix, import_names=names, below=below)
             if not report.ok:
                 return failed("build", f"not sealed: {'; '.join(report.problems)}", step="seal")
             step("tests")
