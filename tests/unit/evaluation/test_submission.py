@@ -217,6 +217,21 @@ def _no_outputs(run: RunFolder) -> None:
     (run.trial(GOOD) / "outputs.json").write_text('{"workloads": []}')
 
 
+def _untimed(run: RunFolder) -> None:
+    """All that was timed of a task's agents is taken away, and called a bad measurement."""
+    where = run.session("acme_fast_1", 1) / "session.json"
+    session = json.loads(where.read_text())
+    shared = len((where.parent / "measurements.jsonl").read_text().splitlines())
+    session["cost"]["launches"] = shared + 36 * len(session["agents"])
+    where.write_text(json.dumps(session | {"agents": []}))
+    for trial in (run.root / "trials/acme_fast_1").glob("command-*/1"):
+        for name in ("measurements.jsonl", "outputs.json"):
+            (trial / name).unlink()
+        new = {"outcome": "invalid_measurement", "reason": "noise", "session": None, "ratios": None, "score": None}
+        path = trial / "trial.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | new))
+
+
 def _longer(run: RunFolder) -> None:
     path = run.session("acme_fast_1", 1) / "measurements.jsonl"
     path.write_text(path.read_text().replace('"wall_s":0.2', '"wall_s":0.002'))
@@ -257,6 +272,7 @@ def _token(run: RunFolder) -> None:
         (_dropped, "run.json lacks tasks of run.lock: acme_fast_2"),
         (_dropped, "trials of tasks that run.json does not name: acme_fast_2"),
         (_no_outputs, "outputs.json lacks what was timed: "),
+        (_untimed, "108 of its 216 launches are gone"),
         (_longer, "calls that took longer than their launch: trials/acme_fast_1/_arms/1/measurements.jsonl"),
         (_no_log, "agent.log is missing: acme_fast_1 command-good#1"),
         (_link, "a link, where a run has files: trials/acme_fast_1/command-good/1/agent.log"),
