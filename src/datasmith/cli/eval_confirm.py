@@ -59,11 +59,20 @@ def show(confirmed: "list[Confirmed]", *, json_output: bool) -> None:
     for one in confirmed:
         against = sum(row.disagrees for row in one.rows)
         by = f"fastest samples and {one.counter}" if one.counter else "fastest samples"
-        print(f"{one.task_id}: {counted(len(one.rows), 'workload')} by {by}, {against} disagree")
+        print(f"{one.task_id}: {counted(len(one.rows), 'workload')} by {by}, {against} disagree{_slower(one)}")
         if one.no_counter:
             print(f"  {one.no_counter}")
         for row in one.rows:
-            print(f"  {row.workload}: {_told(row, one.counter)}{'  DISAGREES' if row.disagrees else ''}")
+            print(f"  {row.workload}: {_told(row, one.counter)}{_marks(row)}")
+
+
+def _slower(one: "Confirmed") -> str:
+    number = sum(row.slower for row in one.rows)
+    return f"; the expert's patch makes {number} of them slower" if number else ""
+
+
+def _marks(row: "Confirmation") -> str:
+    return ("  SLOWER" if row.slower else "") + ("  DISAGREES" if row.disagrees else "")
 
 
 def _told(row: "Confirmation", counter: str | None) -> str:

@@ -14,6 +14,7 @@ from datasmith.evaluation.reference import ReferenceReport
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.compat import NUMBERED
+from datasmith.metrics.integrity import Duplicate
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.ranking import RULES
 from datasmith.metrics.score import Interval
@@ -136,10 +137,15 @@ def _dollars(ends: Interval | None) -> str:
 def warnings(board: Board) -> list[str]:
     """What must be known before the ranks are believed."""
     return [
-        f"warning: {each.first} and {each.second} have equal times on {each.equal} of {each.shared} tasks"
+        f"warning: {_whose(each)} have equal times on {each.equal} of {each.shared} tasks"
         f"{': one is a copy of the other' if each.complete else ''}"
         for each in board.duplicates
     ]
+
+
+def _whose(each: Duplicate) -> str:
+    """Two agents, or one whose attempts are equal: of a run that was given under two names, for example."""
+    return f"two attempts of {each.first}" if each.first == each.second else f"{each.first} and {each.second}"
 
 
 def levels_sheet(board: Board) -> Sheet:

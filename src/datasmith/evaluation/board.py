@@ -5,6 +5,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from datasmith.evaluation.intervals import AgentIntervals, Attempt, TaskDraws
 from datasmith.evaluation.outcome import EXCLUDED, Outcome
@@ -12,7 +13,7 @@ from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.aggregate import Mean, RunScore, mean, run_score
 from datasmith.metrics.attempts import mean_pass_at_k, reported_ks
 from datasmith.metrics.efficiency import cost_weighted, pareto
-from datasmith.metrics.integrity import Duplicate, duplicates
+from datasmith.metrics.integrity import Duplicate, duplicates, repeated
 from datasmith.metrics.ranking import Ballot, heaviest_share, stability, tie_groups
 from datasmith.metrics.score import Interval, Score
 
@@ -155,14 +156,15 @@ class Board:
         return [{name: mine[task] for name, mine in values.items() if task in mine} for task in self.tasks]
 
     def _duplicates(self) -> tuple[Duplicate, ...]:
-        measured: dict[str, dict[str, list[float]]] = {}
+        measured: dict[str, dict[str, list[list[float]]]] = {}
         for trial in self.trials:
             ratios = trial.row.record.ratios
             if trial.row.measured and ratios is not None:
                 values = [row.ratio for row in ratios.valid if row.ratio is not None]
                 mine = measured.setdefault(trial.configuration, {})
-                mine.setdefault(trial.row.record.task_id, []).extend(values)
-        return duplicates(measured)
+                mine.setdefault(trial.row.record.task_id, []).append(values)
+        whole = {name: {task: [*chain(*each)] for task, each in mine.items()} for name, mine in measured.items()}
+        return (*repeated(measured), *duplicates(whole))
 
     def _agents(self) -> tuple[AgentReport, ...]:
         means = {name: run_score(self.scores(name)) for name in self.configurations}

@@ -14,6 +14,7 @@ from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.registry import agent_address, load_agent
 from datasmith.errors import ConfigError
 from datasmith.tasks.folder import TEST_TIMEOUT_S
+from datasmith.tasks.quantities import MOST
 from datasmith.workloads.impact import Select
 from datasmith.written_json import written_json
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
 REPEAT = "(example, to let an agent try twice: --n-attempts 2)"
+MOST_ATTEMPTS = 10_000
 NO_MODEL = "none"
 """What an entry says where its agent asks no model."""
 
@@ -166,8 +168,8 @@ class RunConfig(BaseModel):
     release: str
     task_ids: tuple[str, ...]
     agents: tuple[AgentEntry, ...]
-    n_attempts: int = Field(default=1, ge=1)
-    seed: int = 0
+    n_attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
+    seed: int = Field(default=0, ge=-MOST, le=MOST)
     timeout_s: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     precise: bool = False
     max_rounds: int | None = Field(default=None, ge=2)

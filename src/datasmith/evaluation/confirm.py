@@ -30,6 +30,8 @@ class Confirmation:
     disagrees: bool
     fastest: Fastest
     counted: Counted
+    slower: bool = False
+    """The certificate says that the expert's patch makes it slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Confirmer:
             if counter:
                 self.say(f"count, {counter}", number, len(workloads))
                 work = counted(counter, *two, row.base_s, benchmark_dir=where)
-            rows.append(Confirmation(workload.id, row.ratio, disagree(row, quick, work), quick, work))
+            rows.append(Confirmation(workload.id, row.ratio, disagree(row, quick, work), quick, work, slower(row)))
         return Confirmed(task.task_id, counter, no_counter, tuple(rows))
 
 
@@ -101,6 +103,11 @@ def disagree(timed: WorkloadRatio, quick: Fastest, work: Counted) -> bool:
     instructions = math.log(work.ratio) if work.ratio else 0.0
     calls = math.log(quick.ratio) if quick.ratio and quick.changed else 0.0
     return (abs(instructions) > FLOOR and seconds * instructions < 0) or seconds * calls < 0
+
+
+def slower(timed: WorkloadRatio) -> bool:
+    """True where the expert's patch was seen to take more time than base."""
+    return timed.changed and timed.ratio is not None and timed.ratio < 1.0
 
 
 def _timed(task: Task, *, everything: bool) -> dict[str, WorkloadRatio]:

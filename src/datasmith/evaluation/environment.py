@@ -4,6 +4,7 @@ import math
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from datasmith.evaluation.images import image_of
 from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Outcome
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.suite import show_suite
-from datasmith.executors.cores import core_sets, usable_cores
+from datasmith.executors.cores import CoreLocks, core_sets, locks_of, usable_cores
 from datasmith.metrics.compat import shaped_reward
 from datasmith.settings import Settings, load_settings
 from datasmith.stats.multiple import rounds_needed
@@ -85,7 +86,10 @@ class TaskEnvironment:
         max_rounds: int | None = None,
         shape: Shape = "speedup",
         seed: int = 0,
+        locks: CoreLocks | None = None,
     ) -> None:
+        """`locks`: the cores that `limits` names, held while something is timed; None where nothing is pinned."""
+        self._locks = locks
         self._task = task
         self._image = image
         self._engine = engine
@@ -139,7 +143,8 @@ class TaskEnvironment:
     def score(self) -> Reward:
         """Grade the tree as it is now, as fc-eval run does: policy, tests, outputs, timing, all in fresh sandboxes.
 
-        The sandbox is left as it is: more can be done in it, and be scored again.
+        The sandbox is left as it is: more can be done in it, and be scored again. Where another command or environment
+        measures on the same core, this one waits for it.
 
         Raises:
             MeasurementFailed: nothing can be said now: the host was disturbed, or the task does not work here.
@@ -151,7 +156,8 @@ class TaskEnvironment:
         except AgentFailed as error:
             return Reward("agent_error", str(error), failed)
         key = TrialKey(self._task.task_id, "nop", 1)
-        with tempfile.TemporaryDirectory(prefix="fc-score-") as place:
+        alone = self._locks.hold(lambda: None) if self._locks else nullcontext()
+        with tempfile.TemporaryDirectory(prefix="fc-score-") as place, alone:
             graded = self._graded(key, patch, RunFolder(Path(place)))
         ending, score = graded.endings[key], graded.score(key)
         if ending.outcome in EXCLUDED:
@@ -269,5 +275,5 @@ def _opened(
             f' (example: task.environment("work/dataset/tasks/{task.task_id}"))'
         )
     cpus = core_sets(known.bench_cores, usable_cores())[0][:1] if cores is None else tuple(cores)
-    limits = limits_of(known, cpus)
-    return TaskEnvironment(task, image, engine, limits, max_rounds=max_rounds, shape=shape, seed=seed)
+    limits, locks = limits_of(known, cpus), locks_of(known, (cpus,)) if cpus else None
+    return TaskEnvironment(task, image, engine, limits, max_rounds=max_rounds, shape=shape, seed=seed, locks=locks)

@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from datasmith.agents.coding.trajectory import TrajectoryStep
 from datasmith.counted import counted
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict
+from datasmith.tasks.quantities import Count, Dollars, Seconds
 from datasmith.workloads.launch import TAMPERED
 from datasmith.workloads.summary import INVALID, UNCHECKED
 from datasmith.workloads.watch import OutputRow, OutputState
@@ -34,7 +35,7 @@ SHOWN = 5
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class AgentFacts(_Frozen):
@@ -44,10 +45,10 @@ class AgentFacts(_Frozen):
     model where that ended it.
     """
 
-    wall_s: float = Field(ge=0, allow_inf_nan=False)
-    input_tokens: int | None = Field(None, ge=0)
-    output_tokens: int | None = Field(None, ge=0)
-    cost_usd: float | None = Field(None, ge=0, allow_inf_nan=False)
+    wall_s: Seconds
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cost_usd: Dollars | None = None
     failure: str | None = None
     timed_out: bool = False
     measure_empty: bool = False
@@ -75,11 +76,11 @@ class TestFacts(_Frozen):
     __test__ = False
 
     built: bool
-    expected: int
+    expected: Count
     failed: tuple[str, ...] = ()
     timed_out: bool = False
     problem: str | None = None
-    broken: int = 0
+    broken: Count = 0
     forged: tuple[str, ...] = ()
 
     @property

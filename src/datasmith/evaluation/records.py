@@ -11,11 +11,12 @@ from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import Outcome
 from datasmith.metrics.score import Score
 from datasmith.tasks.certificate import ArmSummary, Cost, HostFacts, Machine
+from datasmith.tasks.quantities import Count, Dollars, Seconds
 from datasmith.tasks.task import Task
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class RunRecord(_Frozen):
@@ -49,7 +50,7 @@ class RunLock(_Frozen):
 class RunLimit(_Frozen):
     """limit.json: what the run may cost, in US dollars, as it was last said; no part of what decides its results."""
 
-    max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    max_cost_usd: Dollars | None = None
 
 
 class TaskFacts(_Frozen):
@@ -95,7 +96,7 @@ class SelectionRecord(_Frozen):
 
     selected: Mapping[str, str]
     not_selected: Mapping[str, str]
-    coverage_s: float
+    coverage_s: Seconds
 
 
 class SessionRecord(_Frozen):
@@ -120,7 +121,7 @@ class SessionRecord(_Frozen):
     """Where it was measured; older records do not say."""
     selection: SelectionRecord | None = None
     """None: all workloads of the task."""
-    not_impacted: int = 0
+    not_impacted: Count = 0
     """Workloads of the suite that are no part of the task."""
     host: HostFacts | None = None
 
@@ -135,8 +136,8 @@ class TrialRecord(_Frozen):
     reason: str | None
     session: int | None
     patch_sha256: str
-    wall_s: float
-    cost_usd: float | None
+    wall_s: Seconds
+    cost_usd: Dollars | None
     ratios: ArmSummary | None = None
     score: Score | None = None
 

@@ -52,6 +52,7 @@ def regrade_run(folder: RunFolder) -> tuple[str, ...]:
                 key = TrialKey.of(record)
                 drafts.append((folder.trial(key) / "trial.json", again))
                 changed.append(f"{key.task_id} {key.label}: {_change(record, again)}")
+        task.refuse_gaps()
         drafts += task.changed_sessions()
     for path, draft in drafts:
         write_record(path, draft)
@@ -155,6 +156,11 @@ class TaskFiles:
             keys = [key for key in self._keys if self._timed_in(key) == number]
             self._summaries[number] = _summaries(self._folder, self._sessions[number], keys)
         return self._summaries[number]
+
+    def refuse_gaps(self) -> None:
+        """Raises TrialError where launches of a session are gone, though no trial is said to be of it any more."""
+        for number in self._sessions:
+            self._of(number)
 
     def changed_sessions(self) -> list[tuple[Path, SessionRecord]]:
         """The session.json of those that a trial is of, where the launches give another one."""

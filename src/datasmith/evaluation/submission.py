@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import re
 import shutil
 import tarfile
 import tempfile
@@ -16,20 +17,15 @@ from pydantic import BaseModel, ConfigDict
 from datasmith.docker.archive import unpack
 from datasmith.errors import ConfigError, ContainerError, TrialError
 from datasmith.evaluation.overview import PENDING, WORKED, RunState, run_state
-from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import RunFolder, read_record
+from datasmith.evaluation.unlikely import beyond_the_clock, is_of_a_run, unlike
 from datasmith.redact import redact
 from datasmith.tar_members import DAMAGE, open_tar
-from datasmith.tasks.dataset import Dataset
+from datasmith.tasks.dataset import LOCAL, Dataset
 from datasmith.tasks.folder import read_task, task_digest
 
 MANIFEST = "manifest.json"
-_TOP = ("run.json", "run.lock")
-_KINDS = frozenset({".json", ".jsonl", ".diff", ".log"})
-_DEPTHS = range(4, 6)
-"""Parts of a trial's, a session's and a task's files: trials/TASK/_arms/task.json, trials/TASK/AGENT/1/trial.json."""
-_NOT_OURS = frozenset({"leases", "build.log"})
 _EXAMPLE = "fc-eval submit RUN writes one; example: --check my-run.submission.tar.gz"
 SHOWN = 5
 
@@ -64,8 +60,10 @@ def write_submission(folder: RunFolder, target: Path) -> Checked:
     """
     if target.is_dir():
         raise ConfigError(f"--to {target}: is a directory (example: --to my-run.tar.gz)")
-    if target.exists() and not _is_submission(target):
-        raise ConfigError(f"--to {target}: is there already, and is no submission (example: --to my-run.tar.gz)")
+    if target.exists() and not _is_of(target, folder.root):
+        raise ConfigError(
+            f"--to {target}: is there already, and is no submission of this run (example: --to other.tar.gz)"
+        )
     names = sorted(_belonging(folder.root))
     links = sorted(path.relative_to(folder.root).as_posix() for path in folder.root.rglob("*") if path.is_symlink())
     found = [f"a link, where a run has files: {_named(links)}"] if links else _check(folder, names)
@@ -122,9 +120,11 @@ def _check(folder: RunFolder, names: Sequence[str]) -> list[str]:
     silent = [f"{key.task_id} {key.label}" for key in state.states if _lacks_log(folder.trial(key))]
     problems += [f"agent.log is missing: {_named(silent)}"] if silent else []
     problems += [f"run.json: {name[:80]!r} is no task's id" for name in state.run.config.task_ids if not _is_name(name)]
-    problems += [f"does not belong to a run: {name}" for name in names if not _belongs(name)]
+    problems += [f"does not belong to a run: {name}" for name in names if not is_of_a_run(name)]
     changed = _changed(folder, names) if not problems else []
     problems += [f"its records do not follow from its raw files: {_named(changed)}"] if changed else []
+    absurd = beyond_the_clock(folder, names)
+    problems += [f"calls that took longer than their launch: {_named(absurd)}"] if absurd else []
     secret = [name for name in names if _has_secret(folder.root / name)]
     problems += [f"holds what looks like a secret: {_named(secret)}"] if secret else []
     return problems
@@ -166,20 +166,11 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _belonging(root: Path) -> Iterator[str]:
-    return (name for name in _files(root) if _belongs(name))
+    return (name for name in _files(root) if is_of_a_run(name))
 
 
 def _files(root: Path) -> set[str]:
     return {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file() and not path.is_symlink()}
-
-
-def _belongs(name: str) -> bool:
-    """Whether a report or a regrade reads the file, or a reader of the submission wants it."""
-    parts = PurePosixPath(name).parts
-    if len(parts) == 1:
-        return name in _TOP
-    hidden = any(part.startswith(".") or part in _NOT_OURS for part in parts)
-    return parts[0] == "trials" and len(parts) in _DEPTHS and not hidden and PurePosixPath(name).suffix in _KINDS
 
 
 def _is_name(task_id: str) -> bool:
@@ -187,12 +178,14 @@ def _is_name(task_id: str) -> bool:
     return "/" not in task_id and task_id not in {"", ".", ".."}
 
 
-def _is_submission(path: Path) -> bool:
+def _is_of(path: Path, root: Path) -> bool:
+    """Whether a file is a submission of the run in `root`, whose run.json is written once."""
     if not path.is_file():
         return False
     try:
         with open_tar(path) as archive:
-            return MANIFEST in archive.getnames()
+            there = archive.extractfile("run.json") if {MANIFEST, "run.json"} <= set(archive.getnames()) else None
+            return there is not None and there.read() == (root / "run.json").read_bytes()
     except (OSError, *DAMAGE):
         return False
 
@@ -232,14 +225,18 @@ def _unlike(root: Path, names: Sequence[str], manifest: Manifest) -> list[str]:
 
 
 def _other_tasks(folder: RunFolder, dataset: Dataset) -> list[str]:
-    """Which of its tasks are not those of the dataset: files, expert's patch, benchmarks, workloads."""
-    wrong = []
+    """What of it is not the dataset's: its release; its tasks' files, expert's patches, workloads, tests and images."""
+    state = run_state(folder)
+    wrong: list[str] = []
     for task_id, digest in sorted(folder.read_lock().tasks.items()):
         where = dataset.folders.get(task_id)
         if where is None or task_digest(where) != digest:
             wrong.append(task_id)
             continue
-        facts = read_record(folder.task_facts(task_id), TaskFacts)
-        if facts is not None and facts != TaskFacts.of(read_task(where)):
-            wrong.append(task_id)
-    return [f"other tasks than those of {dataset.name}: {_named(wrong)}"] if wrong else []
+        wrong += [f"{task_id} ({what})" for what in unlike(folder, state, read_task(where))]
+    problems = [f"other tasks than those of {dataset.name}: {_named(wrong)}"] if wrong else []
+    release = state.run.config.release
+    names = {name for name in (release, dataset.release) if name != LOCAL and not re.fullmatch("[0-9a-f]{40}", name)}
+    if len(names) > 1:
+        problems.append(f"run.json says release {release[:80]!r}, and {dataset.name} is {dataset.release}")
+    return problems

@@ -131,4 +131,9 @@ def core_locks(settings: Settings) -> CoreLocks:
     Raises:
         ConfigError: FC_BENCH_CORES cannot be used here.
     """
-    return CoreLocks(settings.cache_dir.absolute() / "cores", core_sets(settings.bench_cores, usable_cores()))
+    return locks_of(settings, core_sets(settings.bench_cores, usable_cores()))
+
+
+def locks_of(settings: Settings, sets: Sequence[CoreSet]) -> CoreLocks:
+    """Such slots, shared as those of `core_locks` are."""
+    return CoreLocks(settings.cache_dir.absolute() / "cores", sets)

@@ -36,5 +36,19 @@ def duplicates(values: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[Dup
     return tuple(found)
 
 
+def repeated(values: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]) -> tuple[Duplicate, ...]:
+    """The configurations two of whose attempts at a task are equal, from configuration -> task -> values per attempt.
+
+    `first` and `second` are then the same one; `shared` are its tasks with two attempts or more.
+    """
+    found = []
+    for name, tasks in values.items():
+        several = [attempts for attempts in tasks.values() if len(attempts) > 1]
+        equal = sum(any(_same(*two) for two in combinations(attempts, 2)) for attempts in several)
+        if equal:
+            found.append(Duplicate(name, name, equal, len(several)))
+    return tuple(found)
+
+
 def _same(mine: Sequence[float], others: Sequence[float]) -> bool:
     return len(mine) == len(others) and all(abs(a - b) <= SAME for a, b in zip(mine, others, strict=True))

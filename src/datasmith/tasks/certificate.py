@@ -3,15 +3,16 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from datasmith.tasks.quantities import CallSeconds, Count, Ratio, Seconds, Share
 from datasmith.tasks.suite import SuiteRecord
 
 CertificateStatus = Literal["valid", "fragile", "withdrawn", "refused"]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Machine(_Frozen):
@@ -35,18 +36,18 @@ class WorkloadRatio(_Frozen):
     """
 
     workload: str
-    ratio: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    q: float | None
-    floor: float | None
+    ratio: Ratio | None
+    low: Ratio | None
+    high: Ratio | None
+    p: Share | None
+    q: Share | None
+    floor: float | None = Field(ge=0)
     changed: bool
-    rounds: int
-    base_s: float | None
-    arm_s: float | None
+    rounds: Count
+    base_s: CallSeconds | None
+    arm_s: CallSeconds | None
     reason: str | None = None
-    repeated: float | None = None
+    repeated: Ratio | None = None
 
 
 class ArmSummary(_Frozen):
@@ -56,9 +57,9 @@ class ArmSummary(_Frozen):
     """
 
     arm: str
-    speedup: float | None
-    low: float | None
-    high: float | None
+    speedup: Ratio | None
+    low: Ratio | None
+    high: Ratio | None
     workloads: tuple[WorkloadRatio, ...]
 
     @property
@@ -75,10 +76,10 @@ class ArmSummary(_Frozen):
 class Cost(_Frozen):
     """What a measurement cost: launches, seconds, and the share of wall time that was not inside a timed call."""
 
-    launches: int
-    wall_s: float
-    cpu_s: float
-    timed_s: float
+    launches: Count
+    wall_s: Seconds
+    cpu_s: Seconds
+    timed_s: Seconds
 
     @property
     def overhead_share(self) -> float:
@@ -126,11 +127,11 @@ class Certificate(_Frozen):
     seed: int
     expert: ArmSummary
     control: ArmSummary
-    changed_speedup: float | None
-    changed_low: float | None
-    changed_high: float | None
-    tests_passed_base: int
-    tests_passed_expert: int
+    changed_speedup: Ratio | None
+    changed_low: Ratio | None
+    changed_high: Ratio | None
+    tests_passed_base: Count
+    tests_passed_expert: Count
     sealed: bool
     cost: Cost
     status: CertificateStatus

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from datasmith.tasks.quantities import CallSeconds, Count, Seconds
+
 WorkloadKind = Literal["time", "timeraw", "peakmem", "mem", "track"]
 SCORED_KINDS: tuple[WorkloadKind, ...] = ("time", "timeraw")
 
@@ -54,10 +56,10 @@ class Measurement:
     workload: str
     arm: str
     round: int
-    samples: tuple[float, ...]
-    number: int
-    wall_s: float
-    cpu_s: float | None
+    samples: tuple[CallSeconds, ...]
+    number: Count
+    wall_s: Seconds
+    cpu_s: Seconds | None
     cpu_id: int | None
     noisy: bool = False
     reason: str | None = None

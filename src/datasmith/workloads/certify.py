@@ -101,7 +101,9 @@ def _problem(
 def _praise(expert: ArmSummary, changed: MeanEstimate | None) -> str:
     assert changed is not None
     whole = _interval(changed.value, changed.low, changed.high)
-    return f"{whole} over {changed.n} changed of {len(expert.valid)} workloads"
+    slower = sorted((row for row in expert.changed if (row.ratio or 1.0) < 1.0), key=lambda row: row.ratio or 1.0)
+    price = f", {len(slower)} of them slower, most of all {_told(slower[0])}" if slower else ""
+    return f"{whole} over {changed.n} changed of {len(expert.valid)} workloads{price}"
 
 
 def _largest(rows: tuple[WorkloadRatio, ...]) -> WorkloadRatio:

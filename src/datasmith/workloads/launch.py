@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ExecResult
+from datasmith.tasks.quantities import LONGEST_S, SHORTEST_CALL_S
 from datasmith.workloads.base import SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize, Pace
 from datasmith.workloads.channel import new_key, own_lines
@@ -240,16 +241,17 @@ def parse_reply(stdout: bytes) -> Reply | str:
 
 
 def _samples(value: object) -> tuple[float, ...] | None:
-    """The samples where all are positive finite numbers, and neither none nor too many."""
+    """The samples where all are times that a call can take, and neither none nor too many."""
     if not isinstance(value, list) or not 0 < len(value) <= MOST_SAMPLES:
         return None
     numbers = [_number(sample) for sample in value]
-    return tuple(number for number in numbers if number) if all(numbers) else None
+    times = tuple(number for number in numbers if number is not None and number >= SHORTEST_CALL_S)
+    return times if len(times) == len(numbers) else None
 
 
 def _number(value: object) -> float | None:
     """A finite number of at least zero as a float, else None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e15:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= LONGEST_S:
         return None
     return float(value)
 

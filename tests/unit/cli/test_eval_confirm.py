@@ -26,6 +26,14 @@ def test_every_channel_has_its_number_and_disagreement_is_said(capsys: pytest.Ca
     ]
 
 
+def test_what_the_experts_patch_makes_slower_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """Beside the workload, and counted."""
+    row = Confirmation("m.time_x", 0.9, disagrees=False, fastest=QUICK, counted=WORK, slower=True)
+    first, second = told(capsys, Confirmed("t", "callgrind", None, (row,)))
+    assert first.endswith("0 disagree; the expert's patch makes 1 of them slower")
+    assert second.endswith("by instructions  SLOWER")
+
+
 def test_what_has_no_number_has_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
     """A workload that cannot be counted or timed; and a machine without any counter, said once."""
     quick, work = Fastest("m.time_x", reason="too long"), Counted("m.time_x", None, "killed")

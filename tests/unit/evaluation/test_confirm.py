@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasmith.evaluation.confirm import disagree
+from datasmith.evaluation.confirm import disagree, slower
 from datasmith.tasks.certificate import WorkloadRatio
 from datasmith.workloads.fastest import Fastest
 from datasmith.workloads.instructions import Counted
@@ -46,3 +46,8 @@ def test_the_fastest_samples_disagree_with_their_whole_interval(
     """One that reaches into half a percent of no change contradicts nothing."""
     quick = Fastest("m.time_x", (low + high) / 2, low, high, 20)
     assert disagree(timed(ratio), quick, NO_COUNT) is expected
+
+
+def test_slower_is_what_changed_for_the_worse() -> None:
+    """Noise is not."""
+    assert [slower(timed(0.8)), slower(timed(1.2)), slower(timed(0.8, changed=False))] == [True, False, False]

@@ -1,14 +1,21 @@
 """The environment to learn in: what it is opened with, what it runs, and what its rewards are worth."""
 
+import fcntl
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from datasmith.docker.engine import ImageRef, Limits
 from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation import environment
 from datasmith.evaluation.environment import _SHAPES, TaskEnvironment, environment_of
+from datasmith.evaluation.grading import Graded, Grader, Submission
+from datasmith.evaluation.outcome import Ending
+from datasmith.executors.cores import usable_cores
+from datasmith.settings import load_settings
 from tests.sandboxes import embedded_engine, tree_image, tree_task
 
 
@@ -76,3 +83,35 @@ def test_a_timeout_is_seconds(opened: TaskEnvironment, timeout: float) -> None:
     """None that cannot pass."""
     with pytest.raises(TrialError, match=r"^timeout=.* \(example: timeout=600.0\)$"):
         opened.exec("true", timeout=timeout)
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("pinned", [True, False])
+def test_who_is_timed_holds_its_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pinned: bool) -> None:
+    """As fc-eval run does, so that neither disturbs the other; with no core there is none to hold."""
+    engine = embedded_engine(tmp_path / "engine")
+    image = tree_image(engine, tmp_path, {"a.py": b"x = 1\n"})
+    settings = load_settings().model_copy(update={"cache_dir": tmp_path / "cache"})
+    monkeypatch.setattr(environment, "open_engine", lambda _settings: engine)
+    taken: list[list[str]] = []
+
+    def grade(_grader: Grader, submissions: Sequence[Submission]) -> Graded:
+        taken.append([path.name for path in tmp_path.glob("cache/cores/*") if _is_taken(path)])
+        return Graded(None, {submissions[0].key: Ending("failed_tests", "1 of 2")})
+
+    monkeypatch.setattr(Grader, "grade", grade)
+    core = usable_cores()[-1]
+    with environment_of(tree_task(image), None, settings=settings, cores=(core,) if pinned else ()) as env:
+        env.reset()
+        assert env.score().outcome == "failed_tests"
+    assert taken == [[f"core-{core}"] if pinned else []]
+    assert not any(map(_is_taken, tmp_path.glob("cache/cores/*")))
+
+
+def _is_taken(path: Path) -> bool:
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False

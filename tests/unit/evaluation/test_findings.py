@@ -4,6 +4,7 @@ import io
 import json
 import math
 import random
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
 from datasmith.cli.findings_tables import print_findings
 from datasmith.errors import ConfigError
 from datasmith.evaluation.compare import compare_sides
@@ -23,6 +26,7 @@ from datasmith.evaluation.outside import Cutoffs, read_stars
 from datasmith.evaluation.records import RunLock, SelectionRecord, TaskFacts, TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
 from datasmith.evaluation.task_difference import task_difference
+from datasmith.metrics.integrity import Duplicate
 from datasmith.tasks.certificate import Machine
 from datasmith.workloads.base import agent_arm
 from tests.unit.evaluation.sample_run import MACHINE, SampleRun
@@ -183,6 +187,20 @@ def test_a_copy_is_found(tmp_path: Path) -> None:
     (found,) = compare_sides((folder, "command-gpt-5"), (folder, "command-honest"), "floor")
     assert found.duplicate is not None
     assert (found.duplicate.equal, found.duplicate.complete) == (2, True)
+
+
+def test_a_copied_run_adds_no_attempts_unseen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Under another id its trials look like further attempts, but two never take the same times: that is told."""
+    folder = run_of(tmp_path / "mine", {"gpt-5": 1.2}, [0, 1])
+    assert gather([folder], "floor").board.duplicates == ()
+    shutil.copytree(folder.root, tmp_path / "another")
+    path = tmp_path / "another/run.json"
+    path.write_text(path.read_text().replace('"mine"', '"another"'))
+    found = gather([folder, RunFolder(tmp_path / "another")], "floor").board.duplicates
+    assert found == (Duplicate("command-gpt-5", "command-gpt-5", 2, 2),)
+    assert run_app(app, ["findings", str(folder.root), str(tmp_path / "another")]) == 0
+    told = "warning: two attempts of command-gpt-5 have equal times on 2 of 2 tasks: one is a copy of the other"
+    assert told in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("first", ["nobody", "command-gpt-5"])

@@ -1,9 +1,12 @@
 """The run folder: whole files, one process at a time, errors that name the file."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.outcome import AgentFacts
 from datasmith.evaluation.run_folder import (
@@ -52,6 +55,38 @@ def test_measurements_come_back_equal(tmp_path: Path) -> None:
     write_measurements(tmp_path / "m.jsonl", launches)
     assert read_measurements(tmp_path / "m.jsonl") == launches
     assert read_measurements(tmp_path / "none.jsonl") == ()
+
+
+IMPOSSIBLE = {
+    "trial.json": ("wall_s", "cost_usd", "ratios.speedup", "ratios.low", "ratios.workloads.0.ratio"),
+    "trajectory.json": ("wall_s", "cost_usd"),
+    "session.json": ("cost.timed_s", "expert.high", "expert.workloads.0.ratio", "control.workloads.0.base_s"),
+    "measurements.jsonl": ("samples.0", "wall_s", "cpu_s"),
+    "run.json": ("config.n_attempts", "config.seed"),
+}
+
+
+@pytest.mark.parametrize(("name", "at"), [(name, at) for name, all_of in IMPOSSIBLE.items() for at in all_of])
+@pytest.mark.parametrize("number", ["NaN", "1e999", "-1e308", "1e308", "-9" + "9" * 30, "9" * 400])
+def test_a_number_that_nothing_can_be_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, at: str, number: str
+) -> None:
+    """Infinite, negative or absurd: a report ends with a line that names the file, and with no defect."""
+    run = sample_run(tmp_path / "r")
+    sessions = name == "session.json"
+    beside = run.folder.session(KEY.task_id, 1) if sessions else run.folder.trial(KEY)
+    path = (run.folder.root if name == "run.json" else beside) / name
+    first, *rest = path.read_text().split("\n" if name.endswith("l") else "\0")
+    record = json.loads(first)
+    *parents, last = (int(part) if part.isdigit() else part for part in at.split("."))
+    inner = record
+    for part in parents:
+        inner = inner[part]
+    inner[last] = "HERE"
+    path.write_text("\n".join([json.dumps(record).replace('"HERE"', number), *rest]))
+    words = ["runs", "status"] if name == "trajectory.json" else ["report"]
+    assert run_app(app, [*words, str(run.folder.root)]) == TrialError.exit_code
+    assert f"error: {path}: " in capsys.readouterr().err
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:

@@ -15,13 +15,17 @@ import pytest
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.errors import ConfigError, TrialError
+from datasmith.evaluation.overview import run_state
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
 from datasmith.evaluation.submission import Checked, check_submission, write_submission
+from datasmith.evaluation.unlikely import is_of_a_run, unlike
+from datasmith.tasks.dataset import LOCAL, Dataset
 from datasmith.workloads.base import agent_arm
 from tests.secrets_made_up import BY_FORM
 from tests.unit.evaluation.sample_run import sample_run
+from tests.unit.tasks.samples import sample_task
 
 GOOD = TrialKey("acme_fast_1", "command-good", 1)
 
@@ -98,9 +102,71 @@ def test_a_place_that_cannot_be_written_is_left_as_it_was(run: RunFolder, tmp_pa
     mine.write_text("precious")
     before.append(mine)
     for target in (tmp_path, tmp_path / "nowhere/mine.tar.gz", mine):
-        with pytest.raises(ConfigError, match=r"--to .*example: --to my-run\.tar\.gz"):
+        with pytest.raises(ConfigError, match=r"--to .*example: --to (my-run|other)\.tar\.gz"):
             write_submission(run, target)
     assert sorted(tmp_path.rglob("*")) == sorted(before) and mine.read_text() == "precious"
+
+
+def test_no_other_run_is_overwritten(run: RunFolder) -> None:
+    """Of the same run it is written again; that of another one, though it has the same id, stays."""
+    file, _ = packed(run)
+    before = packed(run)[0].read_bytes()
+    path = run.root / "run.json"
+    path.write_text(path.read_text().replace("2026-01-02", "2026-01-03"))
+    with pytest.raises(ConfigError, match="is no submission of this run"):
+        packed(run)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(("release", "told"), [("2026-03", True), (LOCAL, False), ("c" * 40, False)])
+def test_a_release_is_held_against_the_datasets(run: RunFolder, release: str, told: bool) -> None:
+    """Two names of releases must be one; a plain directory and a commit have none."""
+    path = run.root / "run.json"
+    path.write_text(path.read_text().replace('"release": "local"', f'"release": "{release}"'))
+    found = check_submission(packed(run)[0], Dataset("formulacode@2026-04", "2026-04", {}))
+    assert any("run.json says release '2026-03'" in problem for problem in found.problems) is told
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("run.json", True),
+        ("trials/t/_arms/task.json", True),
+        ("trials/t/_arms/1/session.json", True),
+        ("trials/t/a/1/trial.json", True),
+        ("trials/t/a/1/more.json", False),
+        ("trials/t/a/x/trial.json", False),
+        ("trials/t/_arms/leases/1.json", False),
+        ("trials/t/_arms/1/agent#1/outputs.json", False),
+        ("more.json", False),
+    ],
+)
+def test_only_files_of_a_run_belong_to_it(name: str, there: bool) -> None:
+    """By their names and places, not by their endings."""
+    assert is_of_a_run(name) is there
+
+
+def test_a_run_is_held_against_its_task(run: RunFolder) -> None:
+    """Tests that it left out, another image and other workloads are told; an image that was built again is not."""
+    session = run.read_session("acme_fast_1", 1)
+    assert session is not None
+    passing = ("a::b", "c::d", "e::f")
+    mine = {"task_id": "acme_fast_1", "passing_tests": passing, "image_digest": session.image_digest}
+    task = sample_task().model_copy(update=mine)
+    write_record(run.task_facts("acme_fast_1"), TaskFacts.of(task))
+    assert list(unlike(run, run_state(run), task)) == []
+    fewer = run.read_tests(GOOD)
+    assert fewer is not None
+    write_record(run.trial(GOOD) / "tests.json", fewer.model_copy(update={"expected": 2}))
+    write_record(
+        run.session("acme_fast_1", 1) / "session.json", session.model_copy(update={"image_digest": "sha256:2"})
+    )
+    facts = TaskFacts.of(task).model_copy(update={"workloads": ("x",)})
+    write_record(run.task_facts("acme_fast_1"), facts)
+    assert list(unlike(run, run_state(run), task)) == ["task.json", "image", "tests of command-good#1"]
+    lock = run.read_lock().model_copy(update={"rebuilt": {"acme_fast_1": task.image_digest}})
+    write_record(run.root / "run.lock", lock)
+    assert "image" not in list(unlike(run, run_state(run), task))
 
 
 def _better_score(run: RunFolder) -> None:
@@ -151,6 +217,26 @@ def _no_outputs(run: RunFolder) -> None:
     (run.trial(GOOD) / "outputs.json").write_text('{"workloads": []}')
 
 
+def _untimed(run: RunFolder) -> None:
+    """All that was timed of a task's agents is taken away, and called a bad measurement."""
+    where = run.session("acme_fast_1", 1) / "session.json"
+    session = json.loads(where.read_text())
+    shared = len((where.parent / "measurements.jsonl").read_text().splitlines())
+    session["cost"]["launches"] = shared + 36 * len(session["agents"])
+    where.write_text(json.dumps(session | {"agents": []}))
+    for trial in (run.root / "trials/acme_fast_1").glob("command-*/1"):
+        for name in ("measurements.jsonl", "outputs.json"):
+            (trial / name).unlink()
+        new = {"outcome": "invalid_measurement", "reason": "noise", "session": None, "ratios": None, "score": None}
+        path = trial / "trial.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | new))
+
+
+def _longer(run: RunFolder) -> None:
+    path = run.session("acme_fast_1", 1) / "measurements.jsonl"
+    path.write_text(path.read_text().replace('"wall_s":0.2', '"wall_s":0.002'))
+
+
 def _link(run: RunFolder) -> None:
     log = run.trial(GOOD) / "agent.log"
     log.rename(run.root.parent / "elsewhere.log")
@@ -186,6 +272,8 @@ def _token(run: RunFolder) -> None:
         (_dropped, "run.json lacks tasks of run.lock: acme_fast_2"),
         (_dropped, "trials of tasks that run.json does not name: acme_fast_2"),
         (_no_outputs, "outputs.json lacks what was timed: "),
+        (_untimed, "108 of its 216 launches are gone"),
+        (_longer, "calls that took longer than their launch: trials/acme_fast_1/_arms/1/measurements.jsonl"),
         (_no_log, "agent.log is missing: acme_fast_1 command-good#1"),
         (_link, "a link, where a run has files: trials/acme_fast_1/command-good/1/agent.log"),
         (_token, "holds what looks like a secret: trials/acme_fast_1/command-good/1/agent.log"),

@@ -26,6 +26,7 @@ def test_a_good_reply_is_read() -> None:
         {"samples": []},
         {"samples": [0.0, 1.0]},
         {"samples": [-1e-3]},
+        {"samples": [1e-3, 5e-324]},
         {"samples": [float("nan")]},
         {"samples": [float("inf")]},
         {"samples": ["1e-3"]},

@@ -9,6 +9,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from datasmith.tasks.quantities import MOST
+
 Json = dict[str, JsonValue]
 Kind = Literal["message", "tool_call", "tool_result"]
 QUERY = re.compile(r'[!"$-:<->@-\[\]-~]*')
@@ -154,7 +156,7 @@ def _text(value: JsonValue | None) -> str:
 
 
 def _count(value: JsonValue | None) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST else None
 
 
 def _sum(*parts: int | None) -> int | None:

@@ -1,6 +1,6 @@
 """Agents that are classes of somebody else's: whatever such a class does ends its trial, and not the run."""
 
-import math
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
@@ -10,11 +10,14 @@ from datasmith.agents.coding.base import Agent, AgentResult, Usage
 from datasmith.agents.coding.trajectory import TrajectoryStep
 from datasmith.docker.engine import Container
 from datasmith.errors import AgentFailed, DatasmithError
+from datasmith.tasks.quantities import MOST
 from datasmith.tasks.task import Task
 
 
 def solved(agent: Agent, task: Task, container: Container, *, timeout_s: float) -> AgentResult:
     """What an agent hands in. Of a class that is not ours it is checked, and the time is that of our clock.
+
+    Such a class loses its sandbox where it has not come back in time, and is waited for no longer.
 
     Raises:
         AgentFailed: the agent broke down, or handed in something else.
@@ -23,30 +26,53 @@ def solved(agent: Agent, task: Task, container: Container, *, timeout_s: float) 
     if is_ours(agent):
         return agent.solve(task, container, timeout_s=timeout_s)
     begin = time.monotonic()
-    with _Blamed(agent):
-        result = agent.solve(task, container, timeout_s=timeout_s)
-    wrong = next(_wrong(result), "")
-    if wrong:
-        raise AgentFailed(f"{_called(agent)} handed in {wrong}")
+    work = _Work(lambda: agent.solve(task, container, timeout_s=timeout_s))
+    work.start()
+    work.join(min(timeout_s, threading.TIMEOUT_MAX))
     wall_s = time.monotonic() - begin
+    if work.is_alive():
+        container.stop()
+        log = f"{_called(agent)} had not come back after {wall_s:.0f} s\n"
+        return AgentResult("", Usage(), wall_s, log, timed_out=True)
+    result = _handed_in(agent, work)
     return replace(result, wall_s=wall_s, timed_out=result.timed_out or wall_s > timeout_s)
 
 
-class _Blamed:
-    """What is raised inside is the agent's failure, unless it means something to us or ends the whole program."""
+class _Work(threading.Thread):
+    """A call, and what became of it; nothing waits for it at the program's end."""
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self, call: Callable[[], object]) -> None:
+        super().__init__(daemon=True)
+        self._call = call
+        self.result: object = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Make the call."""
+        with self:
+            self.result = self._call()
 
     def __enter__(self) -> None:
         """Nothing to prepare."""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, Exception | SystemExit) and not isinstance(error, DatasmithError):
-            said = str(error).encode("utf-8", "backslashreplace").decode()
-            raise AgentFailed(f"{_called(self._agent)} ended with {type(error).__name__}: {said}") from error
+    ) -> bool:
+        self.error = error
+        return True
+
+
+def _handed_in(agent: Agent, work: _Work) -> AgentResult:
+    """What it raised is the agent's failure, unless it means something to us or ends the whole program."""
+    if isinstance(work.error, Exception | SystemExit) and not isinstance(work.error, DatasmithError):
+        said = str(work.error).encode("utf-8", "backslashreplace").decode()
+        raise AgentFailed(f"{_called(agent)} ended with {type(work.error).__name__}: {said}") from work.error
+    if work.error is not None:
+        raise work.error
+    wrong = next(_wrong(work.result), "")
+    if wrong or not isinstance(work.result, AgentResult):
+        raise AgentFailed(f"{_called(agent)} handed in {wrong}")
+    return work.result
 
 
 def is_ours(agent: object) -> bool:
@@ -85,11 +111,11 @@ def _is_said(value: object) -> bool:
 
 
 def _is_count(value: object) -> bool:
-    return value is None or (type(value) is int and value >= 0)
+    return value is None or (type(value) is int and 0 <= value <= MOST)
 
 
 def _is_cost(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and math.isfinite(value) and value >= 0)
+    return value is None or (isinstance(value, int | float) and 0 <= value <= MOST)
 
 
 def _are_steps(value: object) -> bool:

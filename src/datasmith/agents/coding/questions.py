@@ -16,6 +16,13 @@ _BRINGS_TOOLS = re.compile(
     "tool|search|mcp|plugin|connector|^prompt$|^cachedcontent$|^container$|^models$|^fallbacks$|^preset$"
 )
 """Other keys: with tools of the provider's, or with something it has stored or other models, which nobody sees here."""
+_OF_PROXIES = re.compile(
+    "timeout$|^mock|retries$|^retrypolicy$|^cooldown|^allowedfails|^(api|base)(base|url|key|version|type|host)$|^litellm"
+    "|^custom(llm)?provider$|^(extra|additional)?(headers|body|query)$|^(no)?cach(e|ing)$|^guardrails$|^userconfig$"
+    "|^(additional)?dropparams$|^allowedopenaiparams$|^provider$|^route$|^transforms$|^organization$"
+)
+"""Keys of a whole question that no model's API has, and that a proxy before one may obey: how soon it gives up, what it
+says in the model's place, where else it asks. A sandbox could make an outage, an answer or a way out of those."""
 _SEARCHES = re.compile(
     r"(^|[-_./:])(web[-_]?)?search([-_./:]|$)|deep-?search|deep-research|:online|(^|[-_./:])sonar([-_./:]|$)|^perplexity/",
     re.IGNORECASE,
@@ -69,8 +76,11 @@ def models_in(path: str, body: Json) -> tuple[str, ...]:
 
 
 def reaching_out(body: Json) -> str:
-    """Why a provider that is asked this would go to the network, or an empty text."""
+    """Why what is asked this would go to the network or obey more than a model does, or an empty text."""
     hosted, far = hosted_tools(body), addresses(body)
+    orders = [name[:100] for name in body if _OF_PROXIES.search(_plain(name))]
+    if orders:
+        return f"nothing that is for a proxy and not for a model: {_few(orders)}"
     if hosted:
         return f"no tools that a provider runs on the network: {_few(hosted)}"
     return f"no addresses that a provider fetches: {_few(far)}" if far else ""

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from datasmith.agents.coding.dialects import Kind, Reply, Said, Tokens
 from datasmith.agents.coding.prices import PriceOf
+from datasmith.tasks.quantities import Count, Dollars
 
 MOST_STEPS = 5_000
 """Steps kept of one trial: the first of them."""
@@ -29,10 +30,10 @@ class TrajectoryStep(BaseModel):
     tool: str | None = None
     cut: bool = False
     model: str | None = None
-    input_tokens: int | None = None
-    cached_tokens: int | None = None
-    output_tokens: int | None = None
-    cost_usd: float | None = None
+    input_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cost_usd: Dollars | None = None
 
 
 @dataclass(frozen=True, slots=True)

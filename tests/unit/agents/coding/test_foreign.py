@@ -1,6 +1,7 @@
 """Agents of somebody else's: whatever they do is told as theirs, and the host's clock counts."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -102,6 +103,26 @@ def test_the_hosts_clock_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         found = handed_in(lambda: replace(GOOD, wall_s=float("nan")))
         assert (found.wall_s, found.timed_out) == (wall_s, late)
         assert found.patch == GOOD.patch
+
+
+class Sandbox:
+    """A sandbox that knows whether it was stopped."""
+
+    stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def test_who_does_not_come_back_loses_the_sandbox() -> None:
+    """A class that hangs is waited for until its time is over, and not longer: the run goes on without it."""
+    sandbox, ever = Sandbox(), threading.Event()
+    agent = Theirs(lambda: ever.wait() and GOOD)
+    found = solved(agent, sample_task(), cast(Container, sandbox), timeout_s=0.01)
+    ever.set()
+    assert (found.timed_out, found.patch, found.usage) == (True, "", Usage())
+    assert "had not come back after 0 s" in found.log
+    assert sandbox.stopped
 
 
 class Nameless:

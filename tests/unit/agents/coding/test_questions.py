@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from datasmith.agents.coding.budget import Budget, Ledger
 from datasmith.agents.coding.clis import CLIS, Ask
 from datasmith.agents.coding.dialects import Json
-from datasmith.agents.coding.questions import Models, addresses, hosted_tools, models_in
+from datasmith.agents.coding.questions import Models, addresses, hosted_tools, models_in, reaching_out
 from datasmith.agents.coding.work import CodingCli
 from datasmith.settings import Settings
 
@@ -174,3 +174,43 @@ def test_each_program_asks_its_own_models(
         path = GEMINI % name if program == "gemini" else "/v1/messages"
         body: Json = {} if program == "gemini" else {"model": name}
         assert (cli.upstream.models.refusal(path, body) == "") == (name in good), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "timeout",
+        "request_timeout",
+        "stream-timeout",
+        "mock_response",
+        "mock_tool_calls",
+        "num_retries",
+        "max_retries",
+        "api_base",
+        "base_url",
+        "api_key",
+        "custom_llm_provider",
+        "litellm_params",
+        "extra_headers",
+        "headers",
+        "cache",
+        "caching",
+        "provider",
+        "route",
+        "transforms",
+        "guardrails",
+        "user_config",
+        "Mock-Timeout",
+    ],
+)
+def test_no_question_orders_a_proxy(name: str) -> None:
+    """What makes one give up, answer by itself or ask elsewhere would be told as the model's."""
+    assert reaching_out({"model": "m", "messages": [], name: "x"}).endswith(f"for a proxy and not for a model: {name}")
+
+
+def test_what_models_know_is_no_order() -> None:
+    """The words of the four APIs, and any inside a message or a tool's schema."""
+    words = ["prompt_cache_key", "cache_control", "service_tier", "user", "store", "metadata", "safety_identifier"]
+    words += ["max_output_tokens", "generationConfig", "safetySettings", "systemInstruction", "thinking", "reasoning"]
+    inside: Json = {"messages": [{"role": "user", "content": "x", "timeout": 3}]}
+    assert reaching_out(inside | dict.fromkeys(words, "x")) == ""
