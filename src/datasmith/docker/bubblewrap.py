@@ -20,7 +20,7 @@ from datasmith.docker.bubblewrap_scripts import run_scripts, write_files
 from datasmith.docker.bubblewrap_slots import Slot, Slots
 from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.debian import package_names
-from datasmith.docker.downloads import OWN_CACHE, SHARED, Downloads, downloads
+from datasmith.docker.downloads import UV_CACHE, Downloads, downloads
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import TOOLS
 from datasmith.docker.layers import Layer, LayerStore, Origin, digest_of, tier_key
@@ -58,9 +58,6 @@ class BubblewrapEngine:
         self._cache = cache_dir.absolute()
         self._layers = LayerStore(self._cache / "layers")
         self._slots = Slots(self._cache / "containers")
-        # Not the cache of the resolver, who reads on the host what lies there.
-        self._shared = self._cache / "wheels"
-        self._environments = Slots(self._shared / "made")
         self._ca_bundle = ca_bundle
         self._index_url = index_url
         self._limits = limits or Limits()
@@ -71,7 +68,6 @@ class BubblewrapEngine:
         """What may be used of control groups; what killed processes left behind is deleted on the way."""
         found = Cgroups.probe()
         self._slots.sweep(found.remove)
-        self._environments.sweep(lambda _name: None)
         self._layers.sweep()
         return found
 
@@ -167,12 +163,9 @@ class BubblewrapEngine:
         python = self._interpreter(root, tier.args.get("FC_PYTHON", ""))
 
         def fill(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
+            (draft / "env").mkdir()
             args = {"UV_PYTHON": str(python), "UV_PYTHON_DOWNLOADS": "never"}
-            with self._environments.taken() as slot:
-                made = slot.path / "env"
-                made.mkdir()
-                self._run_scripts(tier, Layout(root, {ENV_PREFIX: made}, python), args, log, limits)
-                made.rename(draft / "env")
+            self._run_scripts(tier, Layout(root, {ENV_PREFIX: draft / "env"}, python), args, log, limits)
             return {"python": str(python)}
 
         key = tier_key(tier, digest_of(parent), {"python": str(python)})
@@ -225,9 +218,11 @@ class BubblewrapEngine:
         return Root(top, base.path / "etc")
 
     def _run_scripts(self, tier: Tier, layout: Layout, args: Mapping[str, str], log: Path, limits: Limits) -> None:
+        # Not the cache of the resolver, who reads on the host what lies there.
+        shared = self._cache / "wheels"
         given = {**tier.args, "FC_WORKDIR": WORKDIR, "FC_ENV": ENV_PREFIX, **args}
         with (
-            downloads(tier, shared=self._shared, index_url=self._index_url, ca_bundle=self._ca_bundle) as way,
+            downloads(tier, shared=shared, index_url=self._index_url, ca_bundle=self._ca_bundle) as way,
             self._builder(tier, layout, limits, way) as container,
         ):
             run_scripts(container, tier, {**given, **way.environment}, way.before, log)
@@ -236,7 +231,9 @@ class BubblewrapEngine:
         slot = self._slots.take()
         try:
             if tier.network == "build":
-                layout = _with_cache(layout, way, slot)
+                own = slot.path / "uv"
+                own.mkdir()
+                layout = layout.also(UV_CACHE, way.cache or own)
             mounts = (Mount(write_files(tier, slot), "/build"), *self._tools(), *way.mounts)
             image = ImageRef(self.name, tier.name, "")
             return self._container(image, layout, limits, mounts, slot, network=way.network)
@@ -361,15 +358,6 @@ def _say_what_runs(tier: Tier, log: Path) -> None:
 
 def _python_of(layer: Layer | None) -> Path | None:
     return Path(layer.facts["python"]) if layer and "python" in layer.facts else None
-
-
-def _with_cache(layout: Layout, way: Downloads, slot: Slot) -> Layout:
-    """With the cache that other builds have too, and the environment in the same mount, or with one of its own."""
-    if way.shared:
-        return layout.also(SHARED, way.shared).linked(ENV_PREFIX, SHARED)
-    own = slot.path / "uv"
-    own.mkdir()
-    return layout.also(OWN_CACHE, own)
 
 
 def _archive(data: bytes | Path, spare: Path) -> Path:

@@ -40,13 +40,12 @@ its cpu time is counted; the kernel would kill it uncounted."""
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a sandbox shows: a root, directories and links by target, and an interpreter's installation."""
+    """What a sandbox shows: a root, writable and fixed directories by target, and an interpreter's installation."""
 
     root: Root
     writable: Mapping[str, Path]
     python: Path | None = None
     fixed: Mapping[str, Path] = field(default_factory=dict)
-    links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def shown(self) -> Mapping[str, Path]:
@@ -56,12 +55,6 @@ class Layout:
     def also(self, target: str, source: Path) -> "Layout":
         """With one more writable directory."""
         return replace(self, writable={**self.writable, target: source})
-
-    def linked(self, target: str, holder: str) -> "Layout":
-        """With a link at `target`, whose directory lies in that of `holder`: hard links lead across no two mounts."""
-        below = self.writable[target].relative_to(self.writable[holder])
-        rest = {place: source for place, source in self.writable.items() if place != target}
-        return replace(self, writable=rest, links={**self.links, target: f"{holder}/{below}"})
 
     def frozen(self) -> "Layout":
         """With nothing writable."""
@@ -76,8 +69,6 @@ class Layout:
         for option, shown in (("--ro-bind", self.fixed), ("--bind", self.writable)):
             for target, source in shown.items():
                 words += [option, str(source.absolute()), target]
-        for target, place in self.links.items():
-            words += ["--symlink", place, target]
         return words
 
 

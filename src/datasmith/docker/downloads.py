@@ -11,21 +11,17 @@ from datasmith.docker.environment import CERTIFICATES, OFFLINE
 from datasmith.docker.origin import runs_only_ours
 from datasmith.redact import without_credentials
 
-OWN_CACHE = "/tmp/uv-cache"
-SHARED = "/tmp/fc-shared"
-"""Where a sandbox sees the directory of the tiers that share: the cache, and the environments that are being made."""
-UV = "uv"
-"""The cache in there."""
+UV_CACHE = "/tmp/uv-cache"
 _EGRESS = "/opt/fc/egress"
 
 
 @dataclass(frozen=True, slots=True)
 class Downloads:
-    """How scripts get at packages: variables, mounts, what they share (None: nothing), and words before a command."""
+    """How scripts get at packages: variables, mounts, a cache (None: one of their own), and words before a command."""
 
     environment: Mapping[str, str]
     network: bool = False
-    shared: Path | None = None
+    cache: Path | None = None
     mounts: tuple[Mount, ...] = ()
     before: tuple[str, ...] = ()
 
@@ -34,19 +30,17 @@ class Downloads:
 def downloads(tier: Tier, *, shared: Path, index_url: str, ca_bundle: Path | None) -> Iterator[Downloads]:
     """The way for a tier, open while it is built.
 
-    A tier that downloads and runs nothing but what ships has the network, the cache of all such tiers (in `shared`),
-    whose files its environment holds as hard links, and the index as it is set. Somebody else's scripts have a cache
-    that goes with their sandbox, copies, no password, and the host's proxy, which lets them reach the index and nothing
-    else.
+    A tier that downloads and runs nothing but what ships has the network, the cache of all such tiers (`shared`) and
+    the index as it is set. Somebody else's scripts have a cache that goes with their sandbox, no password, and the
+    host's proxy, which lets them reach the index and nothing else.
     """
     if tier.network == "none":
         yield Downloads(OFFLINE)
         return
-    told = {"UV_CACHE_DIR": OWN_CACHE, "UV_LINK_MODE": "copy", "SSL_CERT_FILE": CERTIFICATES}
+    told = {"UV_CACHE_DIR": UV_CACHE, "UV_LINK_MODE": "copy", "SSL_CERT_FILE": CERTIFICATES}
     if runs_only_ours(tier):
         shared.mkdir(parents=True, exist_ok=True)
-        told |= {"UV_CACHE_DIR": f"{SHARED}/{UV}", "UV_LINK_MODE": "hardlink", **_index(index_url)}
-        yield Downloads(told, network=True, shared=shared)
+        yield Downloads({**told, **_index(index_url)}, network=True, cache=shared)
         return
     with ExitStack() as stack:
         egress = stack.enter_context(Egress(index_destinations(index_url)))

@@ -217,12 +217,10 @@ class LayerStore:
         try:
             origins: dict[str, Origin] = {}
             facts = dict(fill(draft, origins))
-            sibling = self.sibling(tier) if tier.kind == "env" else None
-            known = {name: origins.get(name) or self._shared_with(sibling, name) for name in trees}
-            read = {name: _read_tree(draft / name, tier, known[name]) for name in trees}
+            read = {name: _read_tree(draft / name, tier, origins.get(name)) for name in trees}
             facts |= {f"tree:{name}": tree.digest for name, tree in read.items()}
             for name, tree in read.items():
-                self._share(draft / name, tree, parent, sibling)
+                self._share(draft / name, tree, parent, self.sibling(tier) if tier.kind == "env" else None)
             digest = chained([parent.digest if parent else key, *(facts[f"tree:{name}"] for name in trees)])
             facts["created_at"] = self._now().isoformat(timespec="seconds")
             below = parent.key if parent else None
@@ -234,11 +232,6 @@ class LayerStore:
             return layer
         finally:
             remove_tree(draft)
-
-    def _shared_with(self, sibling: Layer | None, name: str) -> "Origin | None":
-        """What is known of the files that a tree may have in common with a sibling's: hard links of one cache."""
-        original = self.tree(sibling, name)
-        return Origin(_read_files(original.with_name(_FILES.format(name))), stamps_of(original)) if original else None
 
     def _share(self, made: Path, tree: Tree, parent: Layer | None, sibling: Layer | None) -> None:
         """Keep once what a layer has in common with others: the whole directory, or single files.
@@ -252,9 +245,8 @@ class LayerStore:
         for other, times in ((parent, True), (sibling, False)):
             original = self.tree(other, made.name)
             if original:
-                alike = tree.like(_read_files(original.with_name(_FILES.format(made.name))))
-                # What is known of a sibling's files is known because they are the same ones already.
-                share(made, original, alike if other is parent else alike - tree.unread, times=times)
+                theirs = _read_files(original.with_name(_FILES.format(made.name)))
+                share(made, original, tree.like(theirs), times=times)
 
     def _known(self, layer: Layer | None, name: str) -> str | None:
         while layer:
@@ -290,7 +282,7 @@ class LayerStore:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a tree has files from: the contents that they have there, and the stamps by which to know them here."""
+    """Where a tree was copied from: the contents of its files there, and their stamps in the copy."""
 
     files: Mapping[bytes, bytes]
     stamps: Mapping[bytes, Stamp]

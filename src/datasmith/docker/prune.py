@@ -9,7 +9,7 @@ from pathlib import Path
 from datasmith import process
 from datasmith.docker.layers import Layer, LayerStore
 
-DOWNLOADS = ("uv", "wheels/uv")
+DOWNLOADS = ("uv", "wheels")
 """Caches of uv: of the resolver, and of builds."""
 _UV_S = 600.0
 

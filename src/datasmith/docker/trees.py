@@ -34,11 +34,10 @@ Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What lies below a directory: one digest of all, sha256 by path of its regular files, and which were not read."""
+    """What lies below a directory: one digest of all, and sha256 by path of its regular files."""
 
     digest: str
     files: Mapping[bytes, bytes]
-    unread: frozenset[bytes] = frozenset()
 
     def like(self, other: Mapping[bytes, bytes]) -> frozenset[bytes]:
         """Paths of the files that have the same content in another tree."""
@@ -55,28 +54,25 @@ def read_tree(
 ) -> Tree:
     """sha256 over paths, modes, link targets and file contents below `root`; times and owners do not count.
 
-    What its owner may not read is made readable for him first. A file of which both `known` content and its stamp at
-    that time are given, and that still has this stamp, is not read.
+    What its owner may not read is made readable for him first. A file with the stamp that it had when it was copied
+    from a tree whose `known` contents are given is not read.
 
     Raises:
         OSError: something cannot be read, a path that is too long for one.
     """
     whole = hashlib.sha256()
     contents: dict[bytes, bytes] = {}
-    unread: set[bytes] = set()
     for entry in _entries(root):
         mode = entry.stat.st_mode
         whole.update(b"%s\0%o\0" % (entry.relative, mode))
         if stat.S_ISREG(mode):
-            if entry.relative in known and stamps.get(entry.relative) == _stamp(entry.stat):
-                unread.add(entry.relative)
-                contents[entry.relative] = known[entry.relative]
-            else:
-                contents[entry.relative] = _hash_of(entry)
+            untouched = stamps.get(entry.relative) == _stamp(entry.stat)
+            found = known.get(entry.relative) if untouched else None
+            contents[entry.relative] = found or _hash_of(entry)
             whole.update(contents[entry.relative])
         elif stat.S_ISLNK(mode):
             whole.update(os.fsencode(Path(os.fsdecode(entry.path)).readlink()))
-    return Tree(whole.hexdigest(), contents, frozenset(unread))
+    return Tree(whole.hexdigest(), contents)
 
 
 def stamps_of(root: Path) -> Mapping[bytes, Stamp]:

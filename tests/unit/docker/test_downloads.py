@@ -91,72 +91,15 @@ def test_nothing_of_a_package_runs_while_it_is_installed(tmp_path: Path) -> None
     with serving([wheel]) as index:
         engine = BubblewrapEngine(tmp_path / "cache", index_url=index.url)
         image = env_of(engine, tmp_path, docker_build_env__sh=template(ENV).encode(), lock__txt=_lock(wheel))
-        shared = tmp_path / "cache/wheels/uv"
+        shared = tmp_path / "cache/wheels"
         assert list(shared.rglob("*")) and not list(shared.rglob("ran"))
         with engine.start(image) as container:
             compiled = said(container, "find /opt/env/lib -name 'helper.*.pyc' -exec od -An -tu1 -j4 -N1 {} +")
     assert compiled == "3", "byte code that is checked by its source's hash"
 
 
-@dataclass(frozen=True)
-class WithFiles(Release):
-    """A wheel that brings files to where others have theirs."""
-
-    files: tuple[tuple[str, str], ...] = ()
-
-    def content(self) -> bytes:
-        whole = io.BytesIO(super().content())
-        with zipfile.ZipFile(whole, "a") as archive:
-            for name, text in self.files:
-                archive.writestr(zipfile.ZipInfo(name), text)
-        return whole.getvalue()
-
-
-FIRST = (
-    ("same.py", "first\n"),
-    ("first-1.0.data/scripts/tool", "#!/bin/sh\necho first\n"),
-    ("first-1.0.data/data/bin/other", "#!/bin/sh\necho first\n"),
-    ("first-1.0.data/purelib/second-1.0.dist-info/INSTALLER", "first\n"),
-    ("first-1.0.data/purelib/second-1.0.dist-info/REQUESTED", "first\n"),
-    ("first-1.0.data/data/pyvenv.cfg", "home = /usr/bin\n"),
-)
-SECOND = (
-    ("same.py", "second\n"),
-    ("second-1.0.data/purelib/first.py", "second = 1\n"),
-    ("second-1.0.data/scripts/other", "#!python\nprint(2)\n"),
-    ("second-1.0.dist-info/entry_points.txt", "[console_scripts]\ntool = second:main\nother = second:main\n"),
-)
-
-
-@pytest.mark.engine
-def test_what_an_environment_shares_with_the_cache_is_not_written(tmp_path: Path) -> None:
-    """Files of an environment are those of the cache, and wheels that overwrite one another leave these as they are."""
-    embedded_engine(tmp_path / "probe")
-    first = WithFiles("first", "1.0", "2023-01-01", modules=("first",), files=FIRST)
-    second = WithFiles("second", "1.0", "2023-01-01", modules=("second",), files=SECOND)
-    with serving([first, second]) as index:
-        engine = BubblewrapEngine(tmp_path / "cache", index_url=index.url)
-        script, cached = template(ENV).encode(), []
-        for wheels in ([first], [second], [first, second], [second, first]):
-            lock = b"".join(map(_lock, wheels))
-            image = env_of(engine, tmp_path, docker_build_env__sh=script, lock__txt=lock)
-            cached.append(_files(tmp_path / "cache/wheels/uv/archive-v0"))
-    (made,) = (path for path in (tmp_path / "cache/layers").glob("*/env/lib/*/*/second.py") if _is_of(path, image))
-    assert any(made.samefile(path) for path in (tmp_path / "cache/wheels/uv/archive-v0").glob("*/second.py"))
-    assert cached[1].items() >= cached[0].items() and cached[1] == cached[2] == cached[3]
-    assert not list((tmp_path / "cache/wheels/made").iterdir())
-
-
-def _files(place: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
-
-
-def _is_of(path: Path, image: ImageRef) -> bool:
-    return image.digest in (path.parents[4] / "layer.json").read_text()
-
-
 def _lock(wheel: Release) -> bytes:
-    return f"{wheel.name}==1.0 --hash=sha256:{hashlib.sha256(wheel.content()).hexdigest()}\n".encode()
+    return f"helper==1.0 --hash=sha256:{hashlib.sha256(wheel.content()).hexdigest()}\n".encode()
 
 
 def tier(**files: bytes) -> Tier:

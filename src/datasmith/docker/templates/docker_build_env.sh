@@ -17,8 +17,8 @@ fi
 uv pip install --quiet --no-config --python "$FC_ENV/bin/python" \
   --require-hashes --only-binary :all: --no-deps -r "$lock"
 # Byte code that is checked by hash, not by time, is the same in every build; launches see the layer read-only. It is kept
-# beside uv's downloads, by interpreter, path, mode and content: the next environment holds most of it, too. Without -S
-# the interpreter would run what the *.pth files of the packages say. Files that no Python of today can read stay.
+# beside uv's downloads, by interpreter, path and content: the next environment holds most of it, too. Without -S the
+# interpreter would run what the *.pth files of the packages say. Files that no Python of today can read stay.
 (cd / && "$FC_ENV/bin/python" -s -S - "$FC_ENV/lib" "${UV_CACHE_DIR:-}" <<'PYTHON') || true
 import functools, hashlib, os, shutil, sys
 from compileall import compile_file
@@ -29,27 +29,19 @@ from py_compile import PycInvalidationMode
 top, downloads = sys.argv[1:]
 place = os.path.join(downloads, "fc-byte-code")
 kept, missing = {}, []
-
-
-def give(source, target):
-    try:
-        os.link(source, target)
-    except OSError:  # No link leads to another mount.
-        shutil.copy(source, target)
-
-
 for directory, _, names in os.walk(top):
     for source in filter(os.path.isfile, (os.path.join(directory, name) for name in names if name.endswith(".py"))):
         with open(source, "rb") as file:
-            mode = b"%o" % os.fstat(file.fileno()).st_mode  # Byte code has that of its source.
-            said = b"\0".join((sys.version.encode(), os.fsencode(source), mode, file.read()))
+            said = b"\0".join((sys.version.encode(), os.fsencode(source), file.read()))
         kept[source] = os.path.join(place, hashlib.sha256(said).hexdigest())
         os.makedirs(os.path.dirname(cache_from_source(source)), exist_ok=True)
         if downloads and os.path.exists(kept[source]):
+            mode = os.stat(source).st_mode & 0o666 | 0o200  # As py_compile has it.
             target = cache_from_source(source)
             if os.path.lexists(target):
                 os.remove(target)
-            give(kept[source], target)
+            with open(kept[source], "rb") as file, open(target, "wb", opener=functools.partial(os.open, mode=mode)) as new:
+                shutil.copyfileobj(file, new)
         else:
             missing.append(source)
 work = functools.partial(compile_file, force=True, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
@@ -59,7 +51,7 @@ if downloads:
     os.makedirs(place, exist_ok=True)
     for source in (source for source, compiled in zip(missing, done) if compiled):
         draft = "%s.%d" % (kept[source], os.getpid())
-        give(cache_from_source(source), draft)
+        shutil.copyfile(cache_from_source(source), draft)
         os.replace(draft, kept[source])
 PYTHON
 if [ "$(id -u)" = 0 ]; then chown -R 1000:1000 "$FC_ENV"; fi
