@@ -15,7 +15,8 @@ PLACE = f"{CACHE_DIR}/.fc-below"
 _TIMEOUT_S = 300.0
 _AT_ONCE = 2**25
 _FILE = re.compile(rf"{re.escape(PLACE)}/\d+/")
-_ID = re.compile(r"\b[0-9a-f]{7,64}\b")
+_ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{7,64}(?![0-9a-f])", re.IGNORECASE)
+"""Also behind a letter, as versions that are made of git's state have it: `1.2.dev3+gdeadbee`."""
 _UNPACK = 'mkdir -p "$1" && tar -xf - -C "$1"'
 
 
@@ -45,10 +46,8 @@ class Below:
     def problems(self, objects: Collection[str]) -> Iterator[str]:
         """What could not be read, and ids of the fix in the configuration, which may be shortened there or here."""
         yield from (f"cannot be read to its end: {path}, in a lower layer" for path in self.unread)
-        words = set(_ID.findall(self.configuration))
-        for name in sorted(objects):
-            if any(word.startswith(name) or name.startswith(word) for word in words):
-                yield f"the image's configuration names {name}, an object of the fix"
+        for name in named_in(self.configuration, objects):
+            yield f"the image's configuration names {name}, an object of the fix"
 
     def _tars(self, hidden: Iterable[Hidden]) -> Iterator[bytes]:
         waiting, size = list[tuple[str, bytes]](), 0
@@ -72,6 +71,12 @@ class Below:
         if not done.ok:
             said = done.error_text.strip()[-300:]
             raise ContainerError(f"cannot check the seal: what lower layers hold cannot be laid out: {said}")
+
+
+def named_in(text: str, objects: Iterable[str]) -> list[str]:
+    """The ids (hex, whole or shortened) that a text names, itself whole or shortened."""
+    words = {word.lower() for word in _ID.findall(text)}
+    return [name for name in sorted(objects) if any(word.startswith(name) or name.startswith(word) for word in words)]
 
 
 def is_below(path: str) -> bool:

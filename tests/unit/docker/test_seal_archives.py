@@ -143,6 +143,15 @@ def test_what_only_begins_like_an_archive_is_none(data: bytes, tmp_path: Path) -
     assert told(tmp_path, data) == (False, True)
 
 
+@pytest.mark.parametrize(("times", "whole"), [(seal_readers.DEEPEST + 1, True), (seal_readers.DEEPEST + 2, False)])
+def test_what_lies_too_deep_is_told(times: int, whole: bool, tmp_path: Path) -> None:
+    """Archives in archives are opened down to a depth; that there was one more is a problem."""
+    data = FIX
+    for _ in range(times):
+        data = gzip.compress(data)
+    assert told(tmp_path, data) == (whole, whole)
+
+
 def test_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read before counts."""
     monkeypatch.setattr(seal_readers, "MOST", 100_000)

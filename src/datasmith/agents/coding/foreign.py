@@ -93,7 +93,8 @@ def _wrong(result: object) -> Iterator[str]:
     for name, (fits, meant) in _RULES.items():
         value: object = getattr(of[name], name, None)
         if not fits(value):
-            yield f"{name}={ascii(value)[:60]}, which is not {meant}"
+            shown = ascii(value)[:60] if type(value) in _PLAIN else type(value).__name__
+            yield f"{name}={shown}, which is not {meant}"
 
 
 def _is_text(value: object, errors: str = "surrogateescape") -> bool:
@@ -115,13 +116,15 @@ def _is_count(value: object) -> bool:
 
 
 def _is_cost(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and 0 <= value <= MOST)
+    return value is None or (isinstance(value, int | float) and type(value) is not bool and 0 <= value <= MOST)
 
 
 def _are_steps(value: object) -> bool:
     return isinstance(value, tuple) and all(isinstance(step, TrajectoryStep) for step in value)
 
 
+_PLAIN = frozenset((str, bytes, int, float, bool, type(None)))
+"""What is shown as it is: of another class it would be the class that says what is shown."""
 _TEXT, _SAID, _COUNT = "a text in UTF-8", "None or a text in UTF-8", "None or a count"
 _RULES: dict[str, tuple[Callable[[object], bool], str]] = {
     "patch": (_is_text, _TEXT),

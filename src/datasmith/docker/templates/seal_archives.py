@@ -115,11 +115,15 @@ def main(texts: str, known: str, names: str, listed_by_others: str, files: str) 
         foreign = path in others
         if path.startswith(TREE) and path[len(TREE) :] in tracked:
             continue
+        lines, inside, whole = cast("set[bytes]", set()), cast("set[str]", set()), True
         try:
             same, opened = wanted.plain(path), looked_into(path, foreign=foreign)
-        except OSError:
+        except FileNotFoundError:
             continue
-        lines, inside, whole = wanted.held(path) if opened else (cast("set[bytes]", set()), same, True)
+        except OSError:
+            same, opened, whole = inside, False, False
+        if opened:
+            lines, inside, whole = wanted.held(path)
         shown = path.replace("\\", "\\\\").replace("\n", "\\n").encode("utf-8", "surrogateescape")
         told = [b"same\t" + number.encode() + b"\t" + shown for number in sorted(same | inside) if not foreign]
         told += [] if whole or foreign else [b"unread\t" + shown]

@@ -276,10 +276,10 @@ def members(stream: Readable, name: str, depth: int = 0, *, outer: bool = True) 
     head = beginning(stream)
     joined = Joined(head, stream)
     whole = io.BufferedReader(joined)
-    if depth > DEEPEST or not is_archive(head):
+    if not is_archive(head):
         yield from with_text(name, whole)
         return
-    if head.startswith(ZSTD):
+    if depth > DEEPEST or head.startswith(ZSTD):
         yield name, cast("Readable", whole)
         raise Unread
     reader = of_tar if head[257:262] == b"ustar" else of_zip if head.startswith(b"PK") else of_packed

@@ -67,7 +67,17 @@ def test_what_means_something_passes(error: BaseException) -> None:
     assert caught.value is error
 
 
+class Unspeakable:
+    """Cannot even be shown."""
+
+    def __repr__(self) -> str:
+        """Raises."""
+        raise RuntimeError("no")
+
+
 BAD: dict[str, object] = {
+    "patch=Unspeakable, which is not a text": replace(GOOD, patch=cast(str, Unspeakable())),
+    "cost_usd=True, which is not None or dollars": replace(GOOD, usage=Usage(cost_usd=True)),
     "NoneType, which is no AgentResult": None,
     "patch=None, which is not a text": replace(GOOD, patch=cast(str, None)),
     "patch=b'x', which is not a text": replace(GOOD, patch=cast(str, b"x")),
@@ -75,14 +85,14 @@ BAD: dict[str, object] = {
     r"log='\ud800', which is not a text in UTF-8": replace(GOOD, log="\ud800"),
     r"failure='\udcff', which is not None or a text": replace(GOOD, failure="\udcff"),
     "timed_out='no', which is not True or False": replace(GOOD, timed_out=cast(bool, "no")),
-    "usage={}, which is not a Usage": replace(GOOD, usage=cast(Usage, {})),
+    "usage=dict, which is not a Usage": replace(GOOD, usage=cast(Usage, {})),
     "input_tokens=-1, which is not None or a count": replace(GOOD, usage=Usage(-1)),
     "output_tokens=True, which is not None or a count": replace(GOOD, usage=Usage(1, True)),
     "cost_usd=-5.0, which is not None or dollars": replace(GOOD, usage=Usage(1, 1, -5.0)),
     "cost_usd=inf, which is": replace(GOOD, usage=Usage(1, 1, float("inf"))),
     "cost_usd=nan, which is": replace(GOOD, usage=Usage(1, 1, float("nan"))),
     "cost_usd='free', which is": replace(GOOD, usage=Usage(1, 1, cast(float, "free"))),
-    "steps=[], which is not a tuple of TrajectoryStep": replace(GOOD, steps=cast(tuple[()], [])),
+    "steps=list, which is not a tuple of TrajectoryStep": replace(GOOD, steps=cast(tuple[()], [])),
 }
 
 
