@@ -50,6 +50,8 @@ def save(monkeypatch: pytest.MonkeyPatch, place: Path, image: str, *, lies: bool
     archive = packed({**files, "manifest.json": json.dumps(said).encode()})
 
     class SavesIt:
+        program = "docker"
+
         def __init__(self, *_: object) -> None:
             pass
 
