@@ -1,5 +1,6 @@
 """Small real sandboxes for tests: a git tree of a few files in the embedded engine."""
 
+import hashlib
 import os
 import shutil
 import tarfile
@@ -97,8 +98,13 @@ def tree_task(image: ImageRef, **changes: object) -> Task:
     return Task.model_validate({**given, **changes})
 
 
+def blob_id(content: bytes) -> str:
+    """What git calls a file with this content."""
+    return hashlib.sha1(b"blob %d\0%s" % (len(content), content)).hexdigest()
+
+
 EXPERT_PATCH = """diff --git a/a.py b/a.py
-index d8a2b8a..2a2f1f0 100644
+index 7d4290a..2a2f1f0 100644
 --- a/a.py
 +++ b/a.py
 @@ -1 +1 @@

@@ -1,6 +1,5 @@
 """What only a commit, its directory or a whole file of the fix tells: the seal finds it on each engine."""
 
-import hashlib
 import html
 import zlib
 from collections.abc import Callable
@@ -14,13 +13,13 @@ from datasmith.docker.seal import SealReport
 from datasmith.tasks.telltale import fix_of
 from tests.conformance.engines import Built
 from tests.conformance.test_seal_leaks import FIXED, NEW, SITE, STRINGS, Leak, commit_fix, git, left_by, zipped
-from tests.sandboxes import bare, committed
+from tests.sandboxes import bare, blob_id, committed
 
 TOP = b"".join(b"x%d = %d\n" % (number, number) for number in range(20))
 LEFT = TOP + b"x = 1\ny = 2\n"
 BASE = TOP + b"x = 1\nfor i in range(10):\n    the_slow_thing_that_should_go_away(i)\ny = 2\n"
 FILES = {"a.py": BASE, "pkg/__init__.py": b"", ".gitignore": b"build\n*.so\n"}
-BLOB = hashlib.sha1(b"blob %d\0%s" % (len(BASE), BASE)).hexdigest()
+BLOB = blob_id(BASE)
 TAKES_AWAY = f"""diff --git a/a.py b/a.py
 index {BLOB[:7]}..89abcde 100644
 --- a/a.py

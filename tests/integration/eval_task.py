@@ -12,7 +12,7 @@ from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import ImageRef, Tier
 from datasmith.tasks.folder import write_task
 from datasmith.tasks.task import BuildInputs, Task
-from tests.sandboxes import bare, committed
+from tests.sandboxes import bare, blob_id, committed
 
 SLOW = "def total(n):\n    result = 0\n    for i in range(n):\n        result += i\n    return result\n"
 FAST = "def total(n):\n    return n * (n - 1) // 2\n"
@@ -52,7 +52,8 @@ def expert_patch(new: str = FAST) -> str:
     """The git diff from SLOW to another calc.py."""
     old_lines, new_lines = SLOW.splitlines(), new.splitlines()
     body = "".join(f"-{line}\n" for line in old_lines) + "".join(f"+{line}\n" for line in new_lines)
-    head = "diff --git a/calc.py b/calc.py\nindex 1111111..2222222 100644\n--- a/calc.py\n+++ b/calc.py\n"
+    ids = "..".join(blob_id(text.encode()) for text in (SLOW, new))
+    head = f"diff --git a/calc.py b/calc.py\nindex {ids} 100644\n--- a/calc.py\n+++ b/calc.py\n"
     return f"{head}@@ -1,{len(old_lines)} +1,{len(new_lines)} @@\n{body}"
 
 

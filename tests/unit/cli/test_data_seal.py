@@ -20,7 +20,7 @@ pytestmark = pytest.mark.engine
 
 NEW = "x = the_only_way_to_do_this_in_less_than_a_second()"
 PATCH = f"""diff --git a/a.py b/a.py
-index d8a2b8a..2a2f1f0 100644
+index 7d4290a..2a2f1f0 100644
 --- a/a.py
 +++ b/a.py
 @@ -1 +1 @@

@@ -11,7 +11,7 @@ from datasmith.tasks.certificate import ArmSummary, Certificate, Cost, Machine, 
 from datasmith.tasks.task import BuildInputs, Task
 
 PATCH = (
-    "diff --git a/calc.py b/calc.py\nindex 1234567..89abcde 100644\n--- a/calc.py\n+++ b/calc.py\n"
+    "diff --git a/calc.py b/calc.py\nindex a4c7382..89abcde 100644\n--- a/calc.py\n+++ b/calc.py\n"
     "@@ -1 +1 @@\n-slow = 1\n+fast = 1\n"
 )
 DIGEST = "sha256:" + "d" * 64
