@@ -3,6 +3,7 @@
 import hashlib
 import json
 import tarfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -20,13 +21,16 @@ _GONE = ".wh."
 _ALL_GONE = ".wh..wh..opq"
 
 Hidden = tuple[str, bytes | None]
-"""The number of a layer with a path ("3/etc/motd"), and the content; None where there is too much of it."""
+"""The number of a layer with a path ("3/etc/motd"), and the content; None where there is too much of it.
+
+Where a layer has a path more than once, the last one counts, and the others have higher numbers than all layers.
+"""
 
 
 def hidden_in(archive: Path) -> Iterator[Hidden]:
     """The texts of the configuration, then the files that upper layers replace or take away: what `docker save` wrote.
 
-    A file that looks as it does further up is not hidden.
+    A file that looks as it does further up is not hidden; one that only stands for another's absence is.
 
     Raises:
         ContainerError: the archive is damaged, or holds not exactly one image.
@@ -93,14 +97,14 @@ def _hidden(layers: list[tarfile.TarFile]) -> Iterator[tuple[str, int, IO[bytes]
     above = _Above()
     for number, tar in reversed([*enumerate(layers)]):
         own = [("/".join(part for part in one.name.split("/") if part not in {"", "."}), one) for one in tar]
-        for path, member in own:
-            if (
-                member.isreg()
-                and member.size
-                and above.hides(path)
-                and not _is_same(tar, member, above.shown.get(path))
-            ):
-                yield f"{number}/{path}", member.size, _content(tar, member)
+        copies, found = Counter[str](), list[tuple[str, tarfile.TarInfo]]()
+        for path, member in reversed(own):
+            is_seen = not (copies[path] or above.hides(path) or path.rpartition("/")[2].startswith(_GONE))
+            if member.isreg() and member.size and not is_seen and not _is_same(tar, member, above.shown.get(path)):
+                found.append((f"{number + len(layers) * copies[path]}/{path}", member))
+            copies[path] += 1
+        for shown, member in reversed(found):
+            yield shown, member.size, _content(tar, member)
         for path, member in own:
             above.add(tar, member, path)
 

@@ -55,6 +55,14 @@ def test_what_is_replaced_or_taken_away_is_hidden(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_what_no_sandbox_would_show_is_hidden(tmp_path: Path) -> None:
+    """A path that one layer has again, as often as it does, and what stands in a file that says another is gone."""
+    odd = layer(("a", b"1"), ("a", b"2"), ("a", b"3"), ("d/.wh.b", b"4"), ("d/b", b"5"))
+    found = dict(hidden_in(saved(tmp_path, odd, layer(("c", b"6")))))
+    del found[CONFIGURATION]
+    assert found == {"2/a": b"2", "4/a": b"1", "0/d/.wh.b": b"4"}
+
+
 def test_too_much_is_told_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path without a content."""
     monkeypatch.setattr(below, "MOST_BYTES", 1)
