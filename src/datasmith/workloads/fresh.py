@@ -43,7 +43,10 @@ TELLING_CLAIM = math.log(1.2)
 AS_LONG = 2.0
 """Base may take so many times longer, or shorter, on rewritten texts; else these are inputs of another kind."""
 SLOWER_BESIDE = 1.25
-"""Looking and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere."""
+"""Looking and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere.
+
+Where they take longer than that, all that they take beyond base counts: else so much of a call could hide there.
+"""
 CONFIDENCE = 0.95
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
@@ -191,9 +194,10 @@ def proven(ratios: Sequence[float], *, is_short: bool = False) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Seconds that an arm may spend beside a call on fresh inputs.
+    """Seconds that base spends beside a call on fresh inputs.
 
-    On setting it up, on first looks at what came of it beyond later ones, and on these. Of short calls, in the place of
+    On setting it up, on first looks at what came of it beyond later ones, and on these; `leeway`: so many times as much
+    may an arm spend. Of short calls, in the place of
     looks: what the first call on an input takes beyond a later one. How long setting up takes scatters by more than all
     of such a call, and is not held against anyone.
     """
@@ -201,6 +205,12 @@ class Beside:
     setup_s: float
     first_s: float
     again_s: float
+    leeway: float = SLOWER_BESIDE
+
+    def beyond(self, setup_s: float, first_s: float, again_s: float) -> float:
+        """What an arm spends beyond base, on each of the three, where it is more than it may."""
+        pairs = ((setup_s, self.setup_s), (first_s, self.first_s), (again_s, self.again_s))
+        return sum(spent - usual for spent, usual in pairs if spent > max(0.0, self.leeway * usual))
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,21 +236,20 @@ class FreshTimes:
         return [looked - call - again for looked, call, again in zip(self.looked, self.calls, self.again, strict=True)]
 
     def beside(self, *, short: bool) -> Beside:
-        """What arms may spend beside their calls where this is a launch of base."""
+        """What is spent beside calls where this is a launch of base."""
         if short:
-            return Beside(math.inf, max(0.0, median(self._first)), math.inf)
+            return Beside(math.inf, max(0.0, median(self._first)), math.inf, leeway=1.0)
         # The longest: that a first look takes longer than a later one is mostly luck, by which nobody is to lose.
-        usual = median(self.setups), max(0.0, *self._first), median(self.again)
-        return Beside(*(SLOWER_BESIDE * seconds for seconds in usual))
+        return Beside(median(self.setups), max(0.0, *self._first), median(self.again))
 
     def samples(self, base: Beside | None) -> tuple[float, ...]:
-        """Seconds per call: the call, and what looking and setting up take beyond what may be spent on them.
+        """Seconds per call: the call, and what looking and setting up take beyond base, where that is too much.
 
         That is where work is done that was put off, or done beforehand. `base`: None for a launch of base itself.
         """
         if base is None:
             return tuple(self.calls)
         return tuple(
-            call + max(0.0, first - base.first_s) + max(0.0, again - base.again_s) + max(0.0, setup - base.setup_s)
-            for call, first, again, setup in zip(self.calls, self._first, self.again, self.setups, strict=True)
+            call + base.beyond(setup, first, again)
+            for call, setup, first, again in zip(self.calls, self.setups, self._first, self.again, strict=True)
         )
