@@ -1,5 +1,7 @@
 """A whole image of a small package, from a lock with hashes to a sealed tree whose tests run, on every engine."""
 
+import json
+import os
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from datasmith import process
-from datasmith.docker import seal
+from datasmith.docker import parts, seal
 from datasmith.docker.archive import unpack
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, ContainerEngine, ImageRef
@@ -100,6 +102,27 @@ def test_cold_and_warm_builds_are_the_same(name: str, lock: str, tree: Path, tmp
         seen.append(content(engine, image, tmp_path / f"built-{number}"))
     assert "pytest==8.4.2" in seen[0]["freeze"]
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("name", [each for each in every_builder if each.values[0] != "bubblewrap"])
+def test_what_is_large_lies_in_layers_that_images_share(
+    name: str, lock: str, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With another small pin, the layers of the large packages are the first image's, and the content as if whole."""
+    engine = ENGINES[name](tmp_path)
+    images = ImageManager(engine, namespace="fc-conformance")
+    found: list[tuple[list[str], dict[str, str]]] = []
+    for number, large in enumerate((("pygments", "pytest"), ("pygments", "pytest"), ())):
+        monkeypatch.setattr(parts, "LARGE", large)
+        context = DockerContext.default(lock=f"{lock}# {tmp_path} {number}\n")
+        image = images.build(plan_of(context, tree), log=tmp_path / "log")
+        words = [engine.name, "image", "inspect", "--format", "{{json .RootFS.Layers}}", image.digest]
+        said_layers = json.loads(process.run(words, timeout=60).text)
+        found.append((said_layers, content(engine, image, tmp_path / f"built-{number}")))
+    below = len(os.path.commonprefix([found[0][0], found[2][0]]))
+    shared = os.path.commonprefix([found[0][0], found[1][0]])
+    assert len(shared) == below + 5  # The programs, then a lock and what it installs, twice.
+    assert found[0][1] == found[1][1] == found[2][1]
 
 
 def test_an_embedded_image_is_the_same_in_another_place(lock: str, tree: Path, tmp_path: Path) -> None:

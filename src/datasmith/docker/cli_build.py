@@ -6,7 +6,7 @@ import re
 import shlex
 import shutil
 import tarfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -31,8 +31,9 @@ _COPIED = (".sh", ".txt", ".pem", ".py")
 """Ends of the names that our own Dockerfiles copy to /build."""
 _RESERVED = frozenset({TIER_SCRIPT, TIER_ENVIRONMENT, "Dockerfile", "uv", "ca.pem"})
 _FIXED_TIME = 315_532_800.0
+_PART = "part-{}.lock"
 _FROM = re.compile(r"^[ \t]*FROM[ \t](?:.*\\\n)*.*$", re.MULTILINE | re.IGNORECASE)
-_RUN_TIER = re.compile(rf"^RUN (?=/bin/sh /build/{re.escape(TIER_SCRIPT)} )", re.MULTILINE)
+_RUN_TIER = re.compile(rf"^RUN (?=(?:FC_\w+=\S+ )*/bin/sh /build/{re.escape(TIER_SCRIPT)} )", re.MULTILINE)
 
 
 def template(name: str) -> str:
@@ -40,16 +41,34 @@ def template(name: str) -> str:
     return files("datasmith.docker").joinpath("templates", name).read_text(encoding="utf-8")
 
 
-def dockerfile(tier: Tier, *, cache: bool) -> str:
+def dockerfile(tier: Tier, *, cache: bool, parts: int = 0) -> str:
     """The Dockerfile to build a tier with: its own, or ours; each stage starts without the key of what it is made from.
 
     A tier's key is taken off its children first: what a broken build leaves must not be found in the parent's place.
     `cache`: the builder can mount, and what our own programs download is kept for the next build, outside the image.
+    `parts`: so many layers come first, each with a part of an environment (`parts_of`).
     """
     text = tier.dockerfile or template(TIER_DOCKERFILES[tier.kind])
+    if parts:
+        text = _RUN_TIER.sub("RUN FC_BEGUN=1 ", text)
+        text = text.replace("COPY ", f"{_part_steps(tier, parts)}COPY ", 1)
     if cache and tier.network == "build" and not tier.dockerfile:
         text = _RUN_TIER.sub(f"RUN {_CACHE_MOUNT} ", text)
     return _FROM.sub(lambda found: f"{found[0]}\nLABEL {KEY_LABEL}=", text)
+
+
+def _part_steps(tier: Tier, parts: int) -> str:
+    """Nothing that another part or tier has beside it is laid out: a builder takes the layer that it made for the same.
+
+    The environment that a lock's first part begins is gone on with by the others.
+    """
+    programs = " ".join(sorted((*tier.scripts, TIER_SCRIPT, TIER_ENVIRONMENT)))
+    run = f"FC_LOCK=/build/part.lock /bin/sh /build/{TIER_SCRIPT} run && /bin/sh /build/{TIER_SCRIPT} close"
+    steps = (
+        f"COPY {_PART.format(number)} /build/part.lock\nRUN {'FC_BEGUN=1 ' if number else ''}{run}\n"
+        for number in range(parts)
+    )
+    return f"COPY {programs} /build/\n{''.join(steps)}"
 
 
 def recipe_digest(tier: Tier, ca_bundle: Path | None) -> str:
@@ -60,11 +79,19 @@ def recipe_digest(tier: Tier, ca_bundle: Path | None) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def write_context(tier: Tier, directory: Path, *, uv: Path, ca_bundle: Path | None, environment: str) -> None:
+def write_context(
+    tier: Tier,
+    directory: Path,
+    *,
+    uv: Path,
+    ca_bundle: Path | None,
+    environment: str,
+    parts: Sequence[str] = (),
+) -> None:
     """Lay out the files of a tier; times are fixed, so that the same tier is the same context.
 
     `uv` and `ca_bundle` (an empty file where None) go into the base tier only, `environment` is what `tier_environment`
-    gives.
+    gives, `parts` what `parts_of` does.
 
     Raises:
         ConfigError: a file's name cannot stand in a Dockerfile, is one of ours, or would not be copied.
@@ -81,6 +108,8 @@ def write_context(tier: Tier, directory: Path, *, uv: Path, ca_bundle: Path | No
             empty.addfile(root_member())
     (directory / TIER_SCRIPT).write_text(template(TIER_SCRIPT))
     (directory / TIER_ENVIRONMENT).write_text(environment)
+    for number, part in enumerate(parts):
+        (directory / _PART.format(number)).write_text(part)
     if tier.kind == "base":
         (directory / "ca.pem").write_bytes(ca_bundle.read_bytes() if ca_bundle else b"")
         shutil.copyfile(uv, directory / "uv")

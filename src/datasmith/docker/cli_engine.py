@@ -32,6 +32,7 @@ from datasmith.docker.layers import tier_key
 from datasmith.docker.oci_save import save_archive
 from datasmith.docker.origin import runs_only_ours
 from datasmith.docker.outages import build_failure
+from datasmith.docker.parts import parts_of
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
 from datasmith.process import find_uv
 from datasmith.redact import has_credentials
@@ -182,18 +183,17 @@ class CliEngine:
                 "FC_INDEX_URL holds a user, token or password, which would stay in the image"
                 " (example: FC_INDEX_URL=https://pypi.org/simple, or use --engine bubblewrap)"
             )
-        cache = self.has_buildkit and runs_only_ours(tier)
+        ours = runs_only_ours(tier)
+        cache, parts = ours and self.has_buildkit, parts_of(tier) if ours else ()
         environment = tier_environment(
             tier, index_url=self._index_url, ca_bundle=self._ca_bundle is not None, cache=cache
         )
-        text = dockerfile(tier, cache=cache)
+        text = dockerfile(tier, cache=cache, parts=len(parts))
         network = self._build_network if tier.network == "build" else "none"
         words = ["build", "--network", network, "--tag", tier.name, "--label", LABEL, "--label", f"{KEY_LABEL}={key}"]
         words += self._base_labels() if tier.kind == "base" else []
         words += build_arguments(text, {**environment, PARENT_ARG: parent})
-        own: AbstractContextManager[Mapping[str, str]] = (
-            nullcontext({}) if runs_only_ours(tier) else no_credentials(self._cli)
-        )
+        own: AbstractContextManager[Mapping[str, str]] = nullcontext({}) if ours else no_credentials(self._cli)
         with tempfile.TemporaryDirectory(prefix="fc-build-") as place, own as shown:
             context = Path(place)
             write_context(
@@ -202,6 +202,7 @@ class CliEngine:
                 uv=self._uv_path,
                 ca_bundle=self._ca_bundle,
                 environment=environment_text(tier, environment),
+                parts=parts,
             )
             (context / "Dockerfile").write_text(text)
             done = self._cli.run(
