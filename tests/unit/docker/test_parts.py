@@ -18,7 +18,7 @@ def env(*pins: str, options: str = "--only-binary :all:\n") -> Tier:
 
 
 def test_each_large_package_is_a_part_with_its_hashes() -> None:
-    """In one order whatever that of the lock is; all of a family are one; neither names that begin so nor small ones."""
+    """In one order, whatever that of the lock is; a family is one; small ones, and names that begin so, are none."""
     tier = env("numpy==2.1", "numpydoc==1.8", "nvidia-b==1", "scipy==1.14", "nvidia-a==2", "attrs==25.1")
     family = ENTRY.format("nvidia-b==1") + ENTRY.format("nvidia-a==2")
     assert parts_of(tier) == (family, ENTRY.format("scipy==1.14"), ENTRY.format("numpy==2.1"))
