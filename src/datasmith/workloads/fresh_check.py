@@ -41,8 +41,8 @@ class FreshCheck:
     def run(self, claimed: Mapping[str, float]) -> Mapping[str, Difference]:
         """Launch the arms that claim these ln ratios; what each of them computes of fresh inputs and base does not.
 
-        Where a claim does not show at once there are more launches, so that the decision does not rest on one; also where
-        base's launch was not as quick as those in the rounds: beside one that was disturbed anything looks fast.
+        Where a claim does not show at once there are more launches, so that the decision does not rest on one; also
+        where base's launch was not as quick as in the rounds: beside one that was disturbed anything looks fast.
         """
         for what in get_args(Moved):
             fresh = self._fresh(what)
