@@ -51,7 +51,8 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     ),
     "its callers": (
         r"_getframe|_current_frames|\bf_(back|locals|globals|builtins)\b|\btb_frame\b",
-        r"\btraceback\.(walk_stack|extract_stack|walk_tb|StackSummary)\b|\b(gi|cr|ag)_frame\b|\bcell_contents\b",
+        r"\btraceback\.((walk|extract|format|print)_stack|walk_tb|StackSummary)\b|\bfaulthandler\b",
+        r"\b(gi|cr|ag)_frame\b|\bcell_contents\b",
         r"\bcurrentframe\b|\bgetouterframes\b|\binspect\.(stack|trace)\b",
         r"\bset(trace|profile)(_all_threads)?\s*\(|\bsys\.monitoring\b|\baddaudithook\b",
     ),
@@ -61,11 +62,13 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"\batexit\b|\bos\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
         r"/proc/|/dev/(mem|shm)|\bLD_[A-Z_]+\b|\bPYTHON[A-Z]{3,}\b",
         r"\bctypes\.(pythonapi|PYFUNCTYPE|memmove|memset|string_at)\b|\bfrom_address\s*\(|\bPYFUNCTYPE\b",
+        r"\bctypes\.cast\s*\(\s*id\s*\(",
         r"""\b(CDLL|PyDLL|LoadLibrary)\s*\(\s*(None|["'](libc|libpython))|\bctypes\.util\b""",
     ),
     "code made of text": (
         r"""(?<![\w.])(?<!def )(exec|eval|__import__)\s*\((?!["'][\w.]+["']\))""",
         r"""\bgetattr\s*\([^,]+,\s*["'][^"']*["']\s*[+%.]|\b__code__\s*=[^=]|\bCodeType\b|\bmarshal\b""",
+        r"\brunpy\b|\b(Source|Sourceless|Extension)FileLoader\b|\bspec_from_(file_location|loader)\b",
         r"\bcodecs\.decode\b|\bb(16|32|64|85)decode\b|\bfromhex\b|\[::-1\]\s*\)\s*\(|\battrgetter\s*\([^\"')]",
     ),
     "equality with everything": (r"def\s+__eq__\b.*:\s*return\s+True\b",),
@@ -77,6 +80,7 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
 """What is refused, and the expressions that find it in one line."""
 _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "memory": (r"\b(mprotect|process_vm_writev|ptrace|dlsym|dlopen|dl_iterate_phdr)\s*\(",),
+    "what other modules hold": (r"->\s*(m_ml|ml_meth)\b",),
     "a clock": (r"\b(clock_gettime|gettimeofday|clock_settime|_?PyTime_\w*)\s*\([^;]*\)\s*\{",),
     "its process": (r"\b(fork|vfork|execv[pe]*|_exit|sched_setaffinity|LD_PRELOAD)\b|/proc/",),
     "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),

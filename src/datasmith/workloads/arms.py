@@ -84,7 +84,8 @@ def prepare(
 
     Raises:
         MeasurementFailed: a build or a setup_cache of the arm changed a benchmark, or left something where our files
-            have to go; a setup_cache changed the environment, the tests or what starts with Python; or the disk is full.
+            have to go; a setup_cache changed the environment, the tests or what starts with Python; or the disk is
+            full.
         EngineUnavailable: the engine is gone; says nothing about the arm.
     """
     expected = suite or suite_print(container, benchmark_dir)
