@@ -7,6 +7,7 @@ is; what holds the rest are the clocks, the outputs and the sandbox.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from unicodedata import normalize
 
 from datasmith.tasks.gitdiff import FileChange
 
@@ -89,6 +90,7 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
 _RENAMED = re.compile(r"\b([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
 _JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
 """Between two texts that Python makes one of."""
+_CONTINUED = re.compile(r"\\\n+\s*")
 _FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\s+(.*)")
 
 
@@ -111,8 +113,14 @@ def _more(words: Mapping[str, tuple[str, ...]], added: Sequence[str], removed: S
 
 
 def _code(lines: Sequence[str], mark: str) -> list[str]:
-    """The lines with a mark, without it, without comments that fill a line, and with other names of modules undone."""
-    texts = [_JOINED.sub("", line[1:]) for line in lines if line.startswith(mark)]
+    """The lines with a mark, without it, without comments that fill a line, and with other names of modules undone.
+
+    They are lines as Python reads them: a carriage return ends one, a backslash before its end does not, and letters of
+    other shapes are the same names.
+    """
+    marked = "\n".join(line[1:] for line in lines if line.startswith(mark))
+    read = _CONTINUED.sub(" ", normalize("NFKC", marked).replace("\r", "\n"))
+    texts = [_JOINED.sub("", line) for line in read.split("\n")]
     code = [text for text in texts if not text.lstrip().startswith(("#", "//", ">>>"))]
     renamed = {name: full for text in code for name, full in _names(text) if name != full}
     if not renamed:
