@@ -260,6 +260,30 @@ def test_a_setup_cache_that_changes_the_benchmarks_spoils_its_arm(planted: Plant
         planted.arm(vandal)
 
 
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [
+        ("'/workspace/repo/site' + 'customize.py'", "the tests or their configuration"),
+        ("next(pathlib.Path('/opt/env').glob('lib/python3*/site-packages')) / ('a.' + 'pth')", "a.pth"),
+    ],
+)
+def test_a_setup_cache_that_leaves_what_starts_with_python_spoils_its_arm(
+    planted: Planted, left: str, said: str
+) -> None:
+    """In an arm that was built its environment can be written, too: what is left there would run before a launch."""
+    change = patch(
+        "FACTOR = 100",
+        f"FACTOR = 100; import pathlib, sys; 'inside.setup' + '_cache' in str(sys.orig_argv) and pathlib.Path({left})"
+        ".write_text('import os')",
+    )
+    started = start_arm(
+        planted.engine, planted.image, patch=change + ADDED_SOURCE, rebuild_script="true", build_args={}, limits=None,
+        timeout=60,
+    )  # fmt: skip
+    with started, pytest.raises(MeasurementFailed, match=f"setup_cache changed what it only may use: .*{said}"):
+        prepare(started, planted.found.workloads, "benchmarks")
+
+
 @pytest.mark.parametrize("change", [HALVED_CLOCK, FAKED_SAMPLES], ids=["clock", "samples"])
 def test_an_arm_that_lies_about_time_is_found_by_the_clock_outside(
     planted: Planted, base: Container, change: str

@@ -7,6 +7,7 @@ is; what holds the rest are the clocks, the outputs and the sandbox.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from unicodedata import normalize
 
 from datasmith.tasks.gitdiff import FileChange
 
@@ -51,7 +52,8 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     ),
     "its callers": (
         r"_getframe|_current_frames|\bf_(back|locals|globals|builtins)\b|\btb_frame\b",
-        r"\btraceback\.(walk_stack|extract_stack|walk_tb|StackSummary)\b|\b(gi|cr|ag)_frame\b|\bcell_contents\b",
+        r"\btraceback\.((walk|extract|format|print)_stack|walk_tb|StackSummary)\b|\bfaulthandler\b",
+        r"\b(gi|cr|ag)_frame\b|\bcell_contents\b",
         r"\bcurrentframe\b|\bgetouterframes\b|\binspect\.(stack|trace)\b",
         r"\bset(trace|profile)(_all_threads)?\s*\(|\bsys\.monitoring\b|\baddaudithook\b",
     ),
@@ -61,11 +63,13 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"\batexit\b|\bos\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
         r"/proc/|/dev/(mem|shm)|\bLD_[A-Z_]+\b|\bPYTHON[A-Z]{3,}\b",
         r"\bctypes\.(pythonapi|PYFUNCTYPE|memmove|memset|string_at)\b|\bfrom_address\s*\(|\bPYFUNCTYPE\b",
+        r"\bctypes\.cast\s*\(\s*id\s*\(",
         r"""\b(CDLL|PyDLL|LoadLibrary)\s*\(\s*(None|["'](libc|libpython))|\bctypes\.util\b""",
     ),
     "code made of text": (
         r"""(?<![\w.])(?<!def )(exec|eval|__import__)\s*\((?!["'][\w.]+["']\))""",
         r"""\bgetattr\s*\([^,]+,\s*["'][^"']*["']\s*[+%.]|\b__code__\s*=[^=]|\bCodeType\b|\bmarshal\b""",
+        r"\brunpy\b|\b(Source|Sourceless|Extension)FileLoader\b|\bspec_from_(file_location|loader)\b",
         r"\bcodecs\.decode\b|\bb(16|32|64|85)decode\b|\bfromhex\b|\[::-1\]\s*\)\s*\(|\battrgetter\s*\([^\"')]",
     ),
     "equality with everything": (r"def\s+__eq__\b.*:\s*return\s+True\b",),
@@ -77,6 +81,7 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
 """What is refused, and the expressions that find it in one line."""
 _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "memory": (r"\b(mprotect|process_vm_writev|ptrace|dlsym|dlopen|dl_iterate_phdr)\s*\(",),
+    "what other modules hold": (r"->\s*(m_ml|ml_meth)\b",),
     "a clock": (r"\b(clock_gettime|gettimeofday|clock_settime|_?PyTime_\w*)\s*\([^;]*\)\s*\{",),
     "its process": (r"\b(fork|vfork|execv[pe]*|_exit|sched_setaffinity|LD_PRELOAD)\b|/proc/",),
     "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),
@@ -85,6 +90,7 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
 _RENAMED = re.compile(r"\b([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
 _JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
 """Between two texts that Python makes one of."""
+_CONTINUED = re.compile(r"\\\n+\s*")
 _FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\s+(.*)")
 
 
@@ -107,8 +113,14 @@ def _more(words: Mapping[str, tuple[str, ...]], added: Sequence[str], removed: S
 
 
 def _code(lines: Sequence[str], mark: str) -> list[str]:
-    """The lines with a mark, without it, without comments that fill a line, and with other names of modules undone."""
-    texts = [_JOINED.sub("", line[1:]) for line in lines if line.startswith(mark)]
+    """The lines with a mark, without it, without comments that fill a line, and with other names of modules undone.
+
+    They are lines as Python reads them: a carriage return ends one, a backslash before its end does not, and letters of
+    other shapes are the same names.
+    """
+    marked = "\n".join(line[1:] for line in lines if line.startswith(mark))
+    read = _CONTINUED.sub(" ", normalize("NFKC", marked).replace("\r", "\n"))
+    texts = [_JOINED.sub("", line) for line in read.split("\n")]
     code = [text for text in texts if not text.lstrip().startswith(("#", "//", ">>>"))]
     renamed = {name: full for text in code for name, full in _names(text) if name != full}
     if not renamed:

@@ -9,7 +9,7 @@ from datasmith.workloads.base import Workload
 from datasmith.workloads.inside.suite import FAILED
 from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
 from datasmith.workloads.mounts import ASV_PATH, COMPILED_HOME, INSIDE_HOME, SCRIPT_ENV, inside_mounts, script
-from datasmith.workloads.prints import directory_print, told
+from datasmith.workloads.prints import directory_print, environment_prints, told
 from datasmith.workloads.rebuild import rebuild, touches_compiled
 
 COMPILE_TIMEOUT_S = 600.0
@@ -84,17 +84,12 @@ def prepare(
 
     Raises:
         MeasurementFailed: a build or a setup_cache of the arm changed a benchmark, or left something where our files
-            have to go; or the disk is full.
+            have to go; a setup_cache changed the environment, the tests or what starts with Python; or the disk is
+            full.
         EngineUnavailable: the engine is gone; says nothing about the arm.
     """
     expected = suite or suite_print(container, benchmark_dir)
-    for key, users in _by_key(workloads).items():
-        request = {"suite": suite_path(benchmark_dir), "name": users[0].benchmark, "cache": cache_path(key)}
-        limit = max(workload.timeout_s for workload in users) + START_ALLOWANCE_S
-        words = script("setup_cache", json.dumps(request))
-        result = container.exec(words, timeout=limit, env=SCRIPT_ENV, cwd=INSIDE_HOME)
-        if not result.ok:
-            _note(container, f"{cache_path(key)}/{FAILED}", told(result, limit))
+    _set_up_caches(container, _by_key(workloads), suite_path(benchmark_dir))
     if suite_print(container, benchmark_dir) != expected:
         raise MeasurementFailed("its own code changed the benchmarks after they were sealed")
     words = ["/bin/sh", "-c", _COPY, "copy", COMPILED_HOME, f"{INSIDE_HOME}/inside", ASV_PATH]
@@ -106,6 +101,22 @@ def prepare(
     words = ["python", "-I", "-S", "-m", "compileall", "-q", "-f", "-x", r"/\.git/", WORKDIR, COMPILED_HOME]
     container.exec(words, timeout=COMPILE_TIMEOUT_S)
     return container.freeze()
+
+
+def _set_up_caches(container: Container, by_key: Mapping[str, Sequence[Workload]], suite: str) -> None:
+    """Run each setup_cache; code of the arm runs there, which may leave nothing that runs before a launch does."""
+    before = environment_prints(container) if by_key else {}
+    for key, users in by_key.items():
+        request = {"suite": suite, "name": users[0].benchmark, "cache": cache_path(key)}
+        limit = max(workload.timeout_s for workload in users) + START_ALLOWANCE_S
+        words = script("setup_cache", json.dumps(request))
+        result = container.exec(words, timeout=limit, env=SCRIPT_ENV, cwd=INSIDE_HOME)
+        if not result.ok:
+            _note(container, f"{cache_path(key)}/{FAILED}", told(result, limit))
+    after = environment_prints(container) if by_key else {}
+    if before != after:
+        changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        raise MeasurementFailed(f"its setup_cache changed what it only may use: {', '.join(changed[:5])}")
 
 
 def _note(container: Container, path: str, reason: str) -> None:

@@ -41,7 +41,8 @@ class FreshCheck:
     def run(self, claimed: Mapping[str, float]) -> Mapping[str, Difference]:
         """Launch the arms that claim these ln ratios; what each of them computes of fresh inputs and base does not.
 
-        Where a claim does not show at once there are more launches, so that the decision does not rest on one.
+        Where a claim does not show at once there are more launches, so that the decision does not rest on one; also
+        where base's launch was not as quick as in the rounds: beside one that was disturbed anything looks fast.
         """
         for what in get_args(Moved):
             fresh = self._fresh(what)
@@ -59,13 +60,15 @@ class FreshCheck:
             differs = self._unlike(arm, base, fresh)
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
+        disturbed = not are_short(self._seen()) and not takes_as_long(self._seen())
         left = [arm for arm in claimed if arm not in unlike]
         brief = [arm for arm in left if are_short(self._seen(), claimed[arm])]
         unlike |= self._more(brief, what, short=True, launches=1)
         for short in (False, True):
             seen = self._seen()
             standing = [arm for arm in left if arm not in unlike]
-            suspects = [arm for arm in standing if looks_stored(seen, arm, claimed[arm], short=short)]
+            doubted = standing if disturbed and not short else ()
+            suspects = [arm for arm in standing if arm in doubted or looks_stored(seen, arm, claimed[arm], short=short)]
             unlike |= self._more(suspects, what, short=short, launches=FRESH_LAUNCHES - 1)
         return unlike
 

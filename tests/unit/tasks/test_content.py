@@ -22,6 +22,15 @@ def reasons(patch: str) -> list[str]:
         'if "unittest" not in sys.modules:',
         'looks = sys.modules.get("unittest")',
         'if "PYTEST_CURRENT_TEST" in os.environ:',
+        "# a note\rfrom sys import _getframe",
+        "frame = sys._getｆrame(1)",
+        "import \\\n    pytest",
+        "import \\\r\n    pytest\r",
+        "where = traceback.format_stack()",
+        "faulthandler.dump_traceback(stream)",
+        "words = ctypes.cast(id(clock), POINTER)",
+        'kernel = importlib.machinery.SourceFileLoader("kernel", "kernel.txt").load_module()',
+        "runpy.run_path(data)",
         "time.perf_counter = lambda: 0.0",
         "    timeit.default_timer = half",
         "random.getstate: object = seen",
@@ -79,6 +88,8 @@ def test_lines_about_the_grader_are_refused(line: str) -> None:
     "line",
     [
         "from time import perf_counter",
+        "traceback.print_exc()",
+        "data = ctypes.cast(buffer, ctypes.c_void_p)",
         "import sys",
         "value: np.ndarray = numpy.zeros(3)",
         "found = area(math.pi, radius=3)",
@@ -118,7 +129,15 @@ def test_code_that_is_edited_or_moved_may_keep_what_it_had() -> None:
     assert reasons(deleted("a.py", before)) == []
 
 
-@pytest.mark.parametrize("line", ["mprotect(page, 4096, 7);", "__attribute__((constructor)) void f(void) {", "fork();"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "mprotect(page, 4096, 7);",
+        "clock->m_ml->ml_meth = now;",
+        "__attribute__((constructor)) void f(void) {",
+        "fork();",
+    ],
+)
 def test_c_that_reaches_out_is_refused(line: str) -> None:
     """Machine code can do more than Python can: what it needs for that is not used in a routine."""
     assert reasons(added("src/a.c", f"{line}\n"))

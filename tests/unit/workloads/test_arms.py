@@ -92,7 +92,7 @@ def test_setup_cache_runs_once_for_all_that_share_it() -> None:
     """Two workloads with one key: one run, then the tree and our scripts are compiled without running any of it."""
     container = Preparing(DONE)
     prepare(container, CACHED, "benchmarks")
-    _, caching, _, copying, compiling = container.commands
+    _, _, caching, _, _, copying, compiling = container.commands
     assert COMPILED_HOME in copying and caching[2] == "inside.setup_cache"
     assert compiling[1:3] == ["-I", "-S"] and {WORKDIR, COMPILED_HOME} <= set(compiling)
     assert container.written == {}

@@ -205,12 +205,12 @@ def test_work_that_is_put_off_is_not_done_again_with_a_second_look() -> None:
             self.cells = [1.0, 2.0]
             return self.cells
 
-    recorder = Recorder(Describer(1), again=2)
+    recorder = Recorder(Describer(1), again=True)
     recorder.add("returned value", Lazy())
     assert recorder.looking_s > 0.02 > 2 * recorder.again_s > 0
     plain = Recorder(Describer(1))
     plain.add("returned value", [1.0, 2.0])
     assert plain.again_s == 0
-    both = Recorder(Describer(1), again=2)
+    both = Recorder(Describer(1), again=True)
     both.add("returned value", [1.0, 2.0])
     assert both.finish() == plain.finish()

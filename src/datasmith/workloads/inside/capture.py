@@ -18,6 +18,7 @@ from time import perf_counter
 
 from .describe import Describer, attributes, public
 from .foreign import Looked, Node
+from .hush import Hush
 from .report import TYPE_CHECKING, failure
 
 if TYPE_CHECKING:
@@ -34,19 +35,22 @@ MOST_RECORDS = 100
 class Recorder:
     """Takes the values that a call makes.
 
-    `seen`: how many there were. `looking_s`: seconds that looking at them took, in which work may be done that was put
-    off. `again_s`: the same of looking at each at once again, `again` times, the shortest; what was put off is done
-    by then. `telling_s`: seconds that this and describing them took, in which no such work is done.
+    `seen`: how many there were; `told`: how often one was described. `looking_s`: seconds that looking at them took, in
+    which work may be done that was put off. `again_s`: the same of looking at each once more, where that is asked for;
+    what was put off until somebody looks is done by then, what was put off longer is not. `telling_s`: these, and the
+    seconds of describing, in which no code but ours runs.
     """
 
-    def __init__(self, describer: Describer, *, again: int = 0) -> None:
+    def __init__(self, describer: Describer, *, again: bool = False) -> None:
         self._describer = describer
         self._again = again
+        self._hush = Hush()
         self.seen = 0
         self.records: Node = []
         self.looking_s = 0.0
         self.again_s = 0.0
         self.telling_s = 0.0
+        self.told = 0
 
     def watch(self, function: types.FunctionType | None) -> None:
         """Take the values of a function that was rewritten with `Keep`."""
@@ -79,13 +83,17 @@ class Recorder:
                 self.records.append([name + INSIDE if seen else name, self._describer.take(node)])
 
     def _described(self, describer: Describer, value: object) -> Node:
-        twins = [describer.twin() for _ in range(self._again)]
+        twin = describer.twin() if self._again else None
         looked, looking_s = _look(describer, value)
+        again_s = _looking_s(twin, value) if twin else 0.0
+        self._hush.begin()
         started = perf_counter()
-        self.again_s += min((_look(twin, value)[1] for twin in twins), default=0.0)
         told = describer.tell(looked)
         self.looking_s += looking_s
-        self.telling_s += perf_counter() - started
+        self.again_s += again_s
+        self.telling_s += again_s + perf_counter() - started
+        self._hush.end()
+        self.told += 1
         return told
 
     def whole(self) -> Node:
@@ -110,6 +118,13 @@ def _look(describer: Describer, value: object) -> tuple[Looked, float]:
     started = perf_counter()
     looked = describer.look(value)
     return looked, perf_counter() - started
+
+
+def _looking_s(describer: Describer, value: object) -> float:
+    """The seconds of a look, and of letting go of what was seen."""
+    started = perf_counter()
+    describer.look(value)
+    return perf_counter() - started
 
 
 class Keep(ast.NodeTransformer):
@@ -242,14 +257,17 @@ def plant_seed(seed: int) -> None:
         drawn.seed(seed % 2**32)
 
 
-def watched_call(benchmark: Benchmark, recorder: Recorder) -> float:
+def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = None) -> float:
     """Call a benchmark that is set up, and rewritten, once; the seconds that it took with all looks at it.
 
     What it can change is looked at before and after it in that time: work that was put off is done when somebody looks.
+    `hush`: what has been keeping all else from running since the benchmark was set up; it ends when the clock runs.
     """
     given = benchmark._build_params()  # type: ignore[attr-defined]
     instance = getattr(benchmark.func, "__self__", None)
     started, told_s = perf_counter(), recorder.telling_s
+    if hush is not None:
+        hush.end()
     before = recorder.state(instance, given)
     returned = benchmark.func(*given)
     recorder.add("returned value", returned)

@@ -6,6 +6,8 @@ help there. The process is warmed up on one set of such inputs, and timed on oth
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import inspect
 import os
 import sys
@@ -14,11 +16,12 @@ from time import perf_counter
 
 from .capture import MOST_RECORDS, Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
 from .describe import Describer
+from .hush import Hush
 from .moves import INPUTS, Draw, Move, Moves
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import FunctionType
 
     from .foreign import Node
@@ -31,9 +34,7 @@ TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
 CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""
-LOOKS_AGAIN = 2
-"""Looks at each value once more, so often: the shorter one counts."""
-KEPT_VALUES, KEPT_SAMPLES = 300, 7
+KEPT_VALUES, KEPT_SAMPLES, HUSHED = 300, 7, 10
 """So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
 NEW_PLACES = "/tmp/fresh-"
 """How the directories begin that files of setup_cache are written to, each once."""
@@ -96,6 +97,8 @@ class Inputs:
         self._function = plain_function(benchmark.func)
         self._values = self._plain_values() if what != "seeds" else []
         self._entered: Input | None = None
+        self.hush = Hush()
+        """Since the benchmark was set up: what is needed for its next call is not made before the clock runs."""
 
     def make(self, twist: int, number: int, recorder: Recorder) -> float:
         """Set the benchmark up with the numbers of an input, its values going to `recorder` when it is called.
@@ -139,6 +142,7 @@ class Inputs:
         Raises:
             NothingToMove: it would be the suite's own.
         """
+        self.hush.end()
         self.leave()
         made.put(self._benchmark)
         plant_seed(made.seed)
@@ -149,6 +153,7 @@ class Inputs:
             self._benchmark.set_cache(self._benchmark.do_setup_cache())
         if self._benchmark.do_setup():
             raise NothingToMove("setup refuses other parameters")
+        self.hush.begin()
         seconds = perf_counter() - started
         self._entered = made
         if not made.is_moved and drawn_so_far() == before:
@@ -244,12 +249,22 @@ class Times:
         self.again.append(max(again_s, 1e-9))
 
 
-def keeping_s() -> float:
-    """Seconds that it takes to send one value through a recorder that has seen enough of them."""
-    recorder = Recorder(Describer(0))
-    for _ in range(MOST_RECORDS):
-        recorder.keep(0, None)
-    return min(_keeping_s(recorder) for _ in range(KEPT_SAMPLES))
+class Pauses:
+    """Seconds that it takes a recorder to take a value, and to be alone for describing it: they come off each call."""
+
+    def __init__(self) -> None:
+        hush = Hush()
+        hush.begin()
+        recorder = Recorder(Describer(0))
+        for _ in range(MOST_RECORDS):
+            recorder.keep(0, None)
+        self._keep_s = min(_keeping_s(recorder) for _ in range(KEPT_SAMPLES))
+        self._hush_s = min(_hushing_s() for _ in range(KEPT_SAMPLES * HUSHED))
+        hush.end()
+
+    def of(self, recorder: Recorder) -> float:
+        """What they took of all that a recorder has seen."""
+        return recorder.seen * self._keep_s + recorder.told * self._hush_s
 
 
 def _keeping_s(recorder: Recorder) -> float:
@@ -259,6 +274,14 @@ def _keeping_s(recorder: Recorder) -> float:
     return (perf_counter() - started - (recorder.telling_s - told_s)) / KEPT_VALUES
 
 
+def _hushing_s() -> float:
+    hush = Hush()
+    started = perf_counter()
+    hush.begin()
+    hush.end()
+    return perf_counter() - started
+
+
 def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> tuple[Times, Node]:
     """How long the benchmark takes on inputs that are new to the process, and what it computes of them.
 
@@ -266,23 +289,39 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
     """
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
-    inputs = Inputs(benchmark, what)
+    with uncollected():
+        return _time_fresh(Inputs(benchmark, what), benchmark, twist, count)
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage collection, as in asv's loop: what our descriptions leave would be collected in the next call."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) -> tuple[Times, Node]:
     warming = Recorder(Describer(twist, thorough=True))
     inputs.make(twist, 0, warming)
     started = perf_counter()
     for _ in range(WARM_CALLS):
-        watched_call(benchmark, warming)
+        watched_call(benchmark, warming, inputs.hush)
         if perf_counter() - started > WARM_S:
             break
-    times, kept_s = Times(), keeping_s()
+    times, pauses = Times(), Pauses()
     values: Node = []
     started = perf_counter()
     for number in range(1, (count or TIMED_INPUTS) + 1):
-        recorder = Recorder(Describer(twist, thorough=True), again=LOOKS_AGAIN)
+        recorder = Recorder(Describer(twist, thorough=True), again=True)
         setup_s = inputs.make(twist, number, recorder)
-        looked_s = watched_call(benchmark, recorder)
+        looked_s = watched_call(benchmark, recorder, inputs.hush)
         looking_s = recorder.looking_s
-        times.add(setup_s, max(looked_s - recorder.seen * kept_s, looking_s), looking_s, recorder.again_s)
+        times.add(setup_s, max(looked_s - pauses.of(recorder), looking_s), looking_s, recorder.again_s)
         values.append([f"input {number}", recorder.whole()])
         if not count and perf_counter() - started > TIMED_S:
             break
