@@ -342,7 +342,8 @@ def test_asv_is_asked_of_the_workloads_that_have_a_ratio(tmp_path: Path) -> None
     assert record.ratios is not None
     first, second = record.ratios.workloads
     disturbed = second.model_copy(update={"ratio": None, "changed": False, "reason": "invalid_measurement"})
-    ratios = record.ratios.model_copy(update={"workloads": (first, disturbed)})
+    one = {"speedup": first.ratio, "low": first.low, "high": first.high}
+    ratios = record.ratios.model_copy(update={"workloads": (first, disturbed), **one})
     place = run.folder.trial(TrialKey("acme_fast_1", "command-good", 1))
     write_record(place / "trial.json", record.model_copy(update={"ratios": ratios}))
     (good,) = reference_report(run.folder, report_of(run))
