@@ -29,9 +29,12 @@ def report_of(run: SampleRun, policy: FailurePolicy = "floor") -> Report:
 
 
 def attempt(run: SampleRun, like: TrialRecord, number: int, outcome: Outcome, cost: float | None) -> None:
-    """A trial like the first one, timed likewise."""
+    """A trial like the first one, timed likewise, though not to the last digit."""
     first, key = (TrialKey(like.task_id, like.agent, each) for each in (1, number))
-    record = like.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost})
+    assert like.ratios is not None
+    rows = [row.model_copy(update={"ratio": (row.ratio or 1.0) + 1e-10 * number}) for row in like.ratios.workloads]
+    ratios = like.ratios.model_copy(update={"workloads": tuple(rows)})
+    record = like.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost, "ratios": ratios})
     write_record(run.folder.trial(key) / "trial.json", record)
     theirs = read_measurements(run.folder.trial(first) / "measurements.jsonl")
     mine = [replace(launch, arm=agent_arm(key.label)) for launch in theirs]
