@@ -26,6 +26,27 @@ pytestmark = [pytest.mark.engine, pytest.mark.timeout(1200)]
 ROOT = Path(__file__).resolve().parents[2]
 HARNESSES = ROOT / ".harnesses"
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "HARBOR_TELEMETRY": "0"}
+READS = """
+import json, sys
+from pathlib import Path
+from types import SimpleNamespace
+from harbor.models.task.config import TaskConfig
+from harbor.verifier.verifier import Verifier
+root, texts, config = Path(sys.argv[1]), json.loads(sys.argv[2]), sys.argv[3]
+verifier = Verifier.__new__(Verifier)
+paths = SimpleNamespace(reward_text_path=root / "reward.txt", reward_json_path=root / "reward.json")
+verifier.trial_paths = paths
+found = []
+for text in texts:
+    paths.reward_json_path.write_text(text)
+    try:
+        found.append(verifier._parse_reward_json())
+    except Exception as error:
+        found.append(type(error).__name__)
+paths.reward_text_path.write_text("1.5")
+environment = TaskConfig.model_validate_toml(config).environment
+print(json.dumps([*found, verifier._parse_reward_text(), environment.memory_mb, environment.storage_mb]))
+"""
 LOADS = """
 import json, sys
 from pathlib import Path
@@ -104,6 +125,25 @@ def test_harbor_runs_our_folders(place: Place, tmp_path: Path) -> None:
     rewards = {trial["agent_info"]["name"]: trial["verifier_result"]["rewards"] for trial in trials}
     assert rewards["nop"] == {"reward": 1.0, "speedup": 1.0, "tests_passed": 1.0}
     assert rewards["oracle"]["reward"] > 2 and rewards["oracle"]["tests_passed"] == 1.0
+
+
+REWARDS: dict[str, object] = {
+    '{"agent_advantage": 0.25, "speedup": 1.25, "tests_passed": true}': {
+        "agent_advantage": 0.25, "speedup": 1.25, "tests_passed": 1.0,
+    },
+    '{"speedup": 1.2, "per_benchmark_speedups": {"a": 1.0}}': "VerifierOutputParseError",
+    '{"tests_passed": null}': "VerifierOutputParseError",
+    '{"reward": NaN}': "VerifierOutputParseError",
+}  # fmt: skip
+"""What may stand in reward.json, and what Harbor makes of it."""
+
+
+def test_what_harbor_takes_for_a_reward(place: Place, tmp_path: Path) -> None:
+    """Cases 80 to 84 and 88: its own reader wants a flat object of finite numbers, and takes sizes as texts."""
+    python = program("harbor", "python")
+    config = (place.folder / "task.toml").read_text().replace("memory_mb = 4096", 'memory = "4G"\nstorage = "10G"')
+    found = said([python, "-c", READS, tmp_path, json.dumps([*REWARDS]), f"more = 1\n{config}"])
+    assert json.loads(found.splitlines()[-1]) == [*REWARDS.values(), {"reward": 1.5}, 4096, 10240]
 
 
 def copied(container: Container, source: Path, target: str) -> None:

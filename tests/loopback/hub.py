@@ -1,6 +1,7 @@
-"""A Hugging Face Hub on loopback: dataset repositories with commits and tags, read by `resolve`."""
+"""A Hugging Face Hub on loopback: dataset repositories with commits and tags, read by `resolve` and listed."""
 
 import hashlib
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ class LoopbackHub:
     private: dict[str, str] = field(default_factory=dict)
     """Repository -> the token that may read it."""
     asked: list[str] = field(default_factory=list)
+    also: list[str] = field(default_factory=list)
+    """Names that listings tell beside those of files."""
 
     def commit(self, repo: str, files: Path, *names: str) -> str:
         """Add a commit with the files of a directory, and let `names` (branches, tags) mean it; returns its id."""
@@ -29,20 +32,29 @@ class LoopbackHub:
         return sha
 
     def answer(self, path: str, token: str) -> tuple[int, dict[str, str], bytes]:
-        """(status, headers, body) for `/datasets/OWNER/NAME/resolve/REVISION/FILE`."""
-        _, kind, owner, name, verb, revision, file = path.split("/", 6)
-        assert (kind, verb) == ("datasets", "resolve")
-        repo = f"{owner}/{name}"
+        """(status, headers, body) for /datasets/REPO/resolve/REVISION/FILE and /api/datasets/REPO/revision/REVISION."""
+        listed = path.startswith("/api/")
+        kind, owner, name, verb, revision, *rest = path.removeprefix("/api").removeprefix("/").split("/", 5)
+        assert (kind, verb) == ("datasets", "revision" if listed else "resolve")
+        repo, file = f"{owner}/{name}", "".join(rest)
         if repo not in {known for known, _ in self.commits} or token != self.private.get(repo, token):
             return 401, {"X-Error-Code": "RepoNotFound"}, b""
         sha = self.names.get((repo, revision))
         if sha is None:
             return 404, {"X-Error-Code": "RevisionNotFound"}, b""
+        if listed:
+            return 200, {"X-Repo-Commit": sha}, json.dumps(self.listing(repo, sha)).encode()
         found = self.commits[repo, sha] / file
         if not found.is_file():
             return 404, {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": sha}, b""
         body = found.read_bytes()
         return 200, {"X-Repo-Commit": sha, "ETag": f'"{hashlib.sha1(body).hexdigest()}"'}, body
+
+    def listing(self, repo: str, sha: str) -> dict[str, object]:
+        """What the Hub tells of a dataset at a commit, as far as it is read."""
+        root = self.commits[repo, sha]
+        files = sorted(path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
+        return {"id": repo, "sha": sha, "siblings": [{"rfilename": name} for name in [*files, *self.also]]}
 
 
 @contextmanager

@@ -137,8 +137,7 @@ def _dollars(ends: Interval | None) -> str:
 def warnings(board: Board) -> list[str]:
     """What must be known before the ranks are believed."""
     return [
-        f"warning: {_whose(each)} have equal times on {each.equal} of {each.shared} tasks"
-        f"{': one is a copy of the other' if each.complete else ''}"
+        f"warning: {_whose(each)} have equal times on {each.equal} of {each.shared} tasks{each.meaning}"
         for each in board.duplicates
     ]
 

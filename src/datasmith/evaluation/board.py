@@ -13,7 +13,7 @@ from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.aggregate import Mean, RunScore, mean, run_score
 from datasmith.metrics.attempts import mean_pass_at_k, reported_ks
 from datasmith.metrics.efficiency import cost_weighted, pareto
-from datasmith.metrics.integrity import Duplicate, duplicates, repeated
+from datasmith.metrics.integrity import Duplicate, duplicates, repeated, without_copies
 from datasmith.metrics.ranking import Ballot, heaviest_share, stability, tie_groups
 from datasmith.metrics.score import Interval, Score
 
@@ -82,17 +82,22 @@ class AgentReport:
 
 
 class Board:
-    """Works out once what tables show: `agents` in the order given, `ranked` best first."""
+    """Works out once what tables show: `agents` in the order given, `ranked` best first.
+
+    Of attempts with the same times at a task the first one counts: the others are copies of it, and no attempts.
+    """
 
     def __init__(self, configurations: Sequence[str], trials: Iterable[Scored], *, seed: int) -> None:
         self.configurations = tuple(configurations)
-        self.trials = tuple(trials)
-        self.by_task: dict[str, dict[str, list[Scored]]] = {name: {} for name in configurations}
-        for trial in self.trials:
-            self.by_task[trial.configuration].setdefault(trial.row.record.task_id, []).append(trial)
+        given: dict[str, dict[str, list[Scored]]] = {name: {} for name in configurations}
+        for trial in trials:
+            given[trial.configuration].setdefault(trial.row.record.task_id, []).append(trial)
+        self.duplicates = _duplicates(given)
+        self.by_task = {
+            name: {task: _once(attempts) for task, attempts in tasks.items()} for name, tasks in given.items()
+        }
         self.draws = self._draws(seed)
         self.stability = stability(self._ballots(advantage_of), self._ballots(log_advantage_of), self.configurations)
-        self.duplicates = self._duplicates()
         self.agents = self._agents()
 
     @property
@@ -155,17 +160,6 @@ class Board:
         values = {name: self.values(name, pick) for name in self.configurations}
         return [{name: mine[task] for name, mine in values.items() if task in mine} for task in self.tasks]
 
-    def _duplicates(self) -> tuple[Duplicate, ...]:
-        measured: dict[str, dict[str, list[list[float]]]] = {}
-        for trial in self.trials:
-            ratios = trial.row.record.ratios
-            if trial.row.measured and ratios is not None:
-                values = [row.ratio for row in ratios.valid if row.ratio is not None]
-                mine = measured.setdefault(trial.configuration, {})
-                mine.setdefault(trial.row.record.task_id, []).append(values)
-        whole = {name: {task: [*chain(*each)] for task, each in mine.items()} for name, mine in measured.items()}
-        return (*repeated(measured), *duplicates(whole))
-
     def _agents(self) -> tuple[AgentReport, ...]:
         means = {name: run_score(self.scores(name)) for name in self.configurations}
         costs = {name: self.costs(name, scored=True) for name in self.configurations}
@@ -213,6 +207,31 @@ class Board:
             cost=cost,
             pass_at=_pass_at(list(tasks.values())),
         )
+
+
+def _duplicates(given: Mapping[str, Mapping[str, Sequence[Scored]]]) -> tuple[Duplicate, ...]:
+    """Of one configuration's attempts, and of two configurations."""
+    measured: dict[str, dict[str, list[list[float]]]] = {}
+    for name, tasks in given.items():
+        found = {task: [*filter(None, map(_times, attempts))] for task, attempts in tasks.items()}
+        measured[name] = {task: each for task, each in found.items() if each}
+    whole = {
+        name: {task: [*chain(*(each[at] for at in without_copies(each)))] for task, each in mine.items()}
+        for name, mine in measured.items()
+    }
+    return (*repeated(measured), *duplicates(whole))
+
+
+def _once(attempts: Sequence[Scored]) -> list[Scored]:
+    return [attempts[at] for at in without_copies([_times(trial) for trial in attempts])]
+
+
+def _times(trial: Scored) -> list[float] | None:
+    """What was measured of a trial that counts by it: times that are measured twice never agree."""
+    ratios = trial.row.record.ratios
+    if not trial.row.measured or ratios is None:
+        return None
+    return [row.ratio for row in ratios.valid if row.ratio is not None]
 
 
 def _pass_at(tasks: Sequence[Sequence[Scored]]) -> dict[int, Mean]:

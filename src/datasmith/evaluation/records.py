@@ -3,15 +3,15 @@
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import Outcome
 from datasmith.metrics.score import Score
 from datasmith.tasks.certificate import ArmSummary, Cost, HostFacts, Machine
-from datasmith.tasks.quantities import Count, Dollars, Seconds
+from datasmith.tasks.quantities import Count, Dollars, Gain, Ratio, Seconds, in_order
 from datasmith.tasks.task import Task
 
 
@@ -126,6 +126,30 @@ class SessionRecord(_Frozen):
     host: HostFacts | None = None
 
 
+_KINDS: Mapping[str, TypeAdapter[float | None]] = {
+    **dict.fromkeys(("n_workloads", "n_valid"), TypeAdapter(Count)),
+    **dict.fromkeys(("speedup", "expert_speedup", "worst_speedup"), TypeAdapter(Ratio | None)),
+    **dict.fromkeys(("advantage", "log_advantage", "normalised_advantage"), TypeAdapter(Gain | None)),
+}
+_BY_LEVEL = TypeAdapter(Mapping[str, Gain | None])
+
+
+def _possible(score: Score | None) -> Score | None:
+    """Raises ValueError where a number cannot be a score's; whether it follows from the raw files, regrading tells."""
+    if score is None:
+        return None
+    try:
+        for name, kind in _KINDS.items():
+            kind.validate_python(getattr(score, name))
+        name = "by_level"
+        _BY_LEVEL.validate_python(score.by_level)
+    except ValidationError as error:
+        raise ValueError(f"{name}: {error.errors()[0]['msg']}") from error
+    in_order(n_valid=score.n_valid, n_workloads=score.n_workloads)
+    in_order(worst_speedup=score.worst_speedup, speedup=score.speedup)
+    return score
+
+
 class TrialRecord(_Frozen):
     """trial.json: what became of one attempt. `session` names the measurement whose expert it is compared with."""
 
@@ -139,7 +163,7 @@ class TrialRecord(_Frozen):
     wall_s: Seconds
     cost_usd: Dollars | None
     ratios: ArmSummary | None = None
-    score: Score | None = None
+    score: Annotated[Score | None, AfterValidator(_possible)] = None
 
     @property
     def is_complete(self) -> bool:

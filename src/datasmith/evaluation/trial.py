@@ -9,7 +9,7 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from datasmith.agents.coding.base import Agent, AgentResult, Usage, equipped
-from datasmith.agents.coding.foreign import solved
+from datasmith.agents.coding.foreign import is_ours, solved
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
 from datasmith.docker.engines import limits_of
 from datasmith.errors import AgentFailed, ContainerError, IndexUnavailable, ModelUnavailable, TrialError
@@ -246,7 +246,7 @@ def _facts(agent: Agent, result: AgentResult) -> AgentFacts:
         cost_usd=result.usage.cost_usd,
         failure=result.failure,
         timed_out=result.timed_out,
-        measure_empty=agent.name == "nop",
+        measure_empty=is_ours(agent) and agent.name == "nop",
         stopped_by=result.stopped_by,
         outage=result.outage,
         steps=result.steps,

@@ -21,6 +21,12 @@ class Duplicate:
         """True where they agree on every task that they share: one of them is a copy."""
         return self.equal == self.shared
 
+    @property
+    def meaning(self) -> str:
+        """The end of a line about it: of attempts the first one counts, of two configurations nobody knows which."""
+        copy = "one is a copy of the other, " if self.complete else ""
+        return f": {copy}{'counted once' if self.first == self.second else 'both count'}"
+
 
 def duplicates(values: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[Duplicate, ...]:
     """The pairs that agree on a task or more, from configuration -> task -> measured values, in the order given.
@@ -48,6 +54,16 @@ def repeated(values: Mapping[str, Mapping[str, Sequence[Sequence[float]]]]) -> t
         if equal:
             found.append(Duplicate(name, name, equal, len(several)))
     return tuple(found)
+
+
+def without_copies(attempts: Sequence[Sequence[float] | None]) -> list[int]:
+    """Which attempts at a task count: all but those whose values an earlier one has; None: not measured, counts."""
+    kept: list[int] = []
+    for at, values in enumerate(attempts):
+        earlier = (attempts[other] for other in kept)
+        if values is None or not any(theirs is not None and _same(values, theirs) for theirs in earlier):
+            kept.append(at)
+    return kept
 
 
 def _same(mine: Sequence[float], others: Sequence[float]) -> bool:

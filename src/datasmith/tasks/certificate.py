@@ -1,11 +1,11 @@
 """The certificate: what was measured, on which machine, and whether the task counts as valid there."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from datasmith.tasks.quantities import CallSeconds, Count, Ratio, Seconds, Share
+from datasmith.tasks.quantities import CallSeconds, Count, Ratio, Seconds, Share, in_order
 from datasmith.tasks.suite import SuiteRecord
 
 CertificateStatus = Literal["valid", "fragile", "withdrawn", "refused"]
@@ -49,6 +49,11 @@ class WorkloadRatio(_Frozen):
     reason: str | None = None
     repeated: Ratio | None = None
 
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        in_order(low=self.low, ratio=self.ratio, high=self.high)
+        return self
+
 
 class ArmSummary(_Frozen):
     """One arm against base over all workloads: geometric mean of the valid ratios with its 95 % interval.
@@ -61,6 +66,14 @@ class ArmSummary(_Frozen):
     low: Ratio | None
     high: Ratio | None
     workloads: tuple[WorkloadRatio, ...]
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        """The bootstrap that `low` and `high` are from does not promise to hold the mean of skewed workloads."""
+        in_order(low=self.low, high=self.high)
+        ratios = [row.ratio for row in self.workloads if row.ratio is not None]
+        in_order(least_ratio=min(ratios, default=None), speedup=self.speedup, largest_ratio=max(ratios, default=None))
+        return self
 
     @property
     def changed(self) -> tuple[WorkloadRatio, ...]:

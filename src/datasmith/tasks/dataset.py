@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Self
 
 from datasmith.errors import ConfigError, InvalidTask, TaskError
 from datasmith.tasks.folder import read_task
-from datasmith.tasks.hub import Hub, HubAddress, HubRelease
+from datasmith.tasks.hub import Hub, HubAddress, HubFiles, HubListing
 from datasmith.tasks.ids import canonical, spellings
 from datasmith.tasks.names import EXAMPLE, Named, example, resolve
+from datasmith.tasks.plain import OF_A_TASK, PlainFolders, no_tasks, task_folders
 from datasmith.tasks.release import INDEX, ReleasedFolders, read_index
 from datasmith.tasks.task import Task
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
 
-_OF_A_TASK = ("task.toml", "instruction.md")
-"""A directory that holds one of them is a task's; where the other is missing it is a damaged one, which is told."""
 LOCAL = "local"
 """The release of a plain directory."""
 
@@ -152,12 +151,12 @@ def _directory(reference: str, path: Path, places: Places, said: str, release: s
                 f"(example: {example(said, reference.partition('@')[0])}@{index.release})"
             )
         return Dataset(reference, index.release, ReleasedFolders(index, _Beside(path), places.cache))
-    for parent in (path, path / "tasks"):
-        found = {path.parent for name in _OF_A_TASK for path in parent.glob(f"*/{name}")}
-        folders = {folder.name: folder for folder in sorted(found) if not folder.name.startswith(".")}
-        if folders:
-            return Dataset(reference, LOCAL, folders)
-    raise ConfigError(f"{said} {reference}: no task folder in it (example: {example(said, EXAMPLE)})")
+    patterns = ("*.parquet", *(f"{at}*/{name}" for at in ("", "tasks/") for name in OF_A_TASK))
+    files = [file.relative_to(path).as_posix() for pattern in patterns for file in path.glob(pattern)]
+    folders = {name: path / place for name, place in task_folders(files).items()}
+    if folders:
+        return Dataset(reference, LOCAL, folders)
+    raise ConfigError(f"{said} {reference}: {no_tasks(files)} (example: {example(said, EXAMPLE)})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,11 +185,29 @@ def _on_the_hub(reference: str, named: Named, places: Places, release: str, said
             f"(example: {example(said, reference.partition('@')[0])})"
         )
     wanted = release or address.revision or asked
-    index, commit = places.hub.index(address.at(wanted))
-    source = HubRelease(places.hub, address.at(commit))
-    found = Dataset(reference, commit, ReleasedFolders(index, source, places.cache))
+    listing = places.hub.listing(address.at(wanted))
+    source = HubFiles(places.hub, address.at(listing.commit))
+    if INDEX not in listing.files:
+        return _plain_on_the_hub(reference, listing, source, places, said)
+    index = read_index(source.fetch(INDEX))
+    found = Dataset(reference, listing.commit, ReleasedFolders(index, source, places.cache))
     if wanted:
         return found
     stem = reference.partition("@")[0]
-    note = f"no release is named: its newest state is used, {index.release}, commit {commit[:12]}"
+    note = f"no release is named: its newest state is used, {index.release}, commit {listing.commit[:12]}"
     return replace(found, notes=(f"{said} {reference}: {note} (to name one: {stem}@{index.release})",))
+
+
+def _plain_on_the_hub(reference: str, listing: HubListing, source: HubFiles, places: Places, said: str) -> Dataset:
+    """The same kinds of datasets as a plain directory may be."""
+    repo = source.address.repo
+    one = {repo.partition("/")[2]: ""} if "task.toml" in listing.files else {}
+    found = one or task_folders(listing.files)
+    if not found:
+        raise ConfigError(f"{said} {reference}: {no_tasks(listing.files)} (example: {example(said, EXAMPLE)})")
+    folders = PlainFolders(found, listing.files, source, places.cache / repo / listing.commit)
+    note = (
+        f"no release ({INDEX} is missing): its task folders are used as they are at commit {listing.commit[:12]}, "
+        f"and no digest says what they should be (to stay at this state: {source.address})"
+    )
+    return Dataset(reference, listing.commit, folders, notes=(f"{said} {reference}: {note}",))

@@ -61,7 +61,7 @@ def test_the_published_command_line_is_understood(
         monkeypatch.setenv("HF_ENDPOINT", hub.url)
         code, out, err = said(capsys, *words)
     assert (code, out) == (ConfigError.exit_code, "")
-    assert err.startswith("error: --dataset: release.json of hf://datasets/formulacode/formulacode-all at http://127.")
+    assert err.startswith("error: --dataset: hf://datasets/formulacode/formulacode-all@main at http://127.")
     assert "no such dataset" in err and err.count("\n") == 1
 
 

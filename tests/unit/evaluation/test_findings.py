@@ -4,16 +4,12 @@ import io
 import json
 import math
 import random
-import shutil
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from datasmith.cli.common import run_app
-from datasmith.cli.eval import app
 from datasmith.cli.findings_tables import print_findings
 from datasmith.errors import ConfigError
 from datasmith.evaluation.compare import compare_sides
@@ -23,12 +19,10 @@ from datasmith.evaluation.findings_json import comparison_as_json, findings_as_j
 from datasmith.evaluation.gather import gather
 from datasmith.evaluation.intervals import RoundRatios
 from datasmith.evaluation.outside import Cutoffs, read_stars
-from datasmith.evaluation.records import RunLock, SelectionRecord, TaskFacts, TrialRecord
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
+from datasmith.evaluation.records import RunLock, SelectionRecord, TaskFacts
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
 from datasmith.evaluation.task_difference import task_difference
-from datasmith.metrics.integrity import Duplicate
 from datasmith.tasks.certificate import Machine
-from datasmith.workloads.base import agent_arm
 from tests.unit.evaluation.sample_run import MACHINE, SampleRun
 
 NAMES = ["m.A.time_a", "m.B.time_b", "n.time_c"]
@@ -170,37 +164,6 @@ def test_two_runs_are_compared_agent_by_agent(runs: list[RunFolder]) -> None:
     assert (first.advantage.n, first.only_first, first.only_second) == (1, 3, 2)
     assert first.said.startswith("cannot be told apart")
     assert first.count("tie") == second.count("tie") == 1
-
-
-def test_a_copy_is_found(tmp_path: Path) -> None:
-    """A run whose second agent has the first one's files is told, on the board and in the comparison."""
-    folder = run_of(tmp_path / "copied", {"gpt-5": 1.2, "honest": 1.2}, [0, 1])
-    for number in (0, 1):
-        source, target = (TrialKey(TASKS[number], f"command-{name}", 1) for name in ("gpt-5", "honest"))
-        record = folder.read_trial(source)
-        assert record is not None
-        copied = TrialRecord.model_validate(record.model_dump() | {"agent": target.agent})
-        write_record(folder.trial(target) / "trial.json", copied)
-        theirs = read_measurements(folder.trial(source) / "measurements.jsonl")
-        mine = [replace(launch, arm=agent_arm(target.label)) for launch in theirs]
-        write_measurements(folder.trial(target) / "measurements.jsonl", mine)
-    (found,) = compare_sides((folder, "command-gpt-5"), (folder, "command-honest"), "floor")
-    assert found.duplicate is not None
-    assert (found.duplicate.equal, found.duplicate.complete) == (2, True)
-
-
-def test_a_copied_run_adds_no_attempts_unseen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Under another id its trials look like further attempts, but two never take the same times: that is told."""
-    folder = run_of(tmp_path / "mine", {"gpt-5": 1.2}, [0, 1])
-    assert gather([folder], "floor").board.duplicates == ()
-    shutil.copytree(folder.root, tmp_path / "another")
-    path = tmp_path / "another/run.json"
-    path.write_text(path.read_text().replace('"mine"', '"another"'))
-    found = gather([folder, RunFolder(tmp_path / "another")], "floor").board.duplicates
-    assert found == (Duplicate("command-gpt-5", "command-gpt-5", 2, 2),)
-    assert run_app(app, ["findings", str(folder.root), str(tmp_path / "another")]) == 0
-    told = "warning: two attempts of command-gpt-5 have equal times on 2 of 2 tasks: one is a copy of the other"
-    assert told in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("first", ["nobody", "command-gpt-5"])

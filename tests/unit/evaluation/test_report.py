@@ -29,9 +29,12 @@ def report_of(run: SampleRun, policy: FailurePolicy = "floor") -> Report:
 
 
 def attempt(run: SampleRun, like: TrialRecord, number: int, outcome: Outcome, cost: float | None) -> None:
-    """A trial like the first one, timed likewise."""
+    """A trial like the first one, timed likewise, though not to the last digit."""
     first, key = (TrialKey(like.task_id, like.agent, each) for each in (1, number))
-    record = like.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost})
+    assert like.ratios is not None
+    rows = [row.model_copy(update={"ratio": (row.ratio or 1.0) + 1e-10 * number}) for row in like.ratios.workloads]
+    ratios = like.ratios.model_copy(update={"workloads": tuple(rows)})
+    record = like.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost, "ratios": ratios})
     write_record(run.folder.trial(key) / "trial.json", record)
     theirs = read_measurements(run.folder.trial(first) / "measurements.jsonl")
     mine = [replace(launch, arm=agent_arm(key.label)) for launch in theirs]
@@ -342,7 +345,8 @@ def test_asv_is_asked_of_the_workloads_that_have_a_ratio(tmp_path: Path) -> None
     assert record.ratios is not None
     first, second = record.ratios.workloads
     disturbed = second.model_copy(update={"ratio": None, "changed": False, "reason": "invalid_measurement"})
-    ratios = record.ratios.model_copy(update={"workloads": (first, disturbed)})
+    one = {"speedup": first.ratio, "low": first.low, "high": first.high}
+    ratios = record.ratios.model_copy(update={"workloads": (first, disturbed), **one})
     place = run.folder.trial(TrialKey("acme_fast_1", "command-good", 1))
     write_record(place / "trial.json", record.model_copy(update={"ratios": ratios}))
     (good,) = reference_report(run.folder, report_of(run))

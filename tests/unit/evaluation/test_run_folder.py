@@ -58,12 +58,32 @@ def test_measurements_come_back_equal(tmp_path: Path) -> None:
 
 
 IMPOSSIBLE = {
-    "trial.json": ("wall_s", "cost_usd", "ratios.speedup", "ratios.low", "ratios.workloads.0.ratio"),
+    "trial.json": (
+        "wall_s", "cost_usd", "ratios.speedup", "ratios.low", "ratios.workloads.0.ratio", "score.speedup",
+        "score.expert_speedup", "score.advantage", "score.worst_speedup", "score.log_advantage",
+        "score.normalised_advantage", "score.by_level.module", "score.n_valid",
+    ),
     "trajectory.json": ("wall_s", "cost_usd"),
     "session.json": ("cost.timed_s", "expert.high", "expert.workloads.0.ratio", "control.workloads.0.base_s"),
     "measurements.jsonl": ("samples.0", "wall_s", "cpu_s"),
     "run.json": ("config.n_attempts", "config.seed"),
+}  # fmt: skip
+ABSURD: dict[str, dict[str, tuple[str, ...]]] = {
+    "trial.json": {
+        "score.speedup": ("1e300", "-2.0", "1e28"),
+        "score.worst_speedup": ("1e300", "100.0"),
+        "score.advantage": ("1e300",),
+        "score.n_valid": ("-1", "77"),
+        "ratios.low": ("77.0", "-1.0"),
+        "ratios.high": ("0.001",),
+        "ratios.speedup": ("77.0", "0.001"),
+        "ratios.workloads.0.low": ("77.0",),
+        "ratios.workloads.0.high": ("0.001",),
+        "ratios.workloads.0.ratio": ("77.0", "0.001"),
+    },
+    "session.json": {"expert.low": ("77.0",), "control.speedup": ("77.0",), "expert.workloads.0.ratio": ("77.0",)},
 }
+"""Numbers that something could be, and not what stands there beside the others."""
 
 
 @pytest.mark.parametrize(("name", "at"), [(name, at) for name, all_of in IMPOSSIBLE.items() for at in all_of])
@@ -72,9 +92,34 @@ def test_a_number_that_nothing_can_be_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, at: str, number: str
 ) -> None:
     """Infinite, negative or absurd: a report ends with a line that names the file, and with no defect."""
+    path = with_number(tmp_path, name, at, number)
+    words = ["runs", "status"] if name == "trajectory.json" else ["report"]
+    assert run_app(app, [*words, str(tmp_path / "r")]) == TrialError.exit_code
+    told = capsys.readouterr().err
+    assert f"error: {path}: " in told
+    assert at.split(".")[0] in told
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "number"),
+    [(name, at, number) for name, fields in ABSURD.items() for at, numbers in fields.items() for number in numbers],
+)
+def test_a_number_that_does_not_fit_the_others_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, at: str, number: str
+) -> None:
+    """An interval upside down, an estimate outside of it, a speedup of 1e300: file and field, and no report."""
+    path = with_number(tmp_path, name, at, number)
+    assert run_app(app, ["report", str(tmp_path / "r")]) == TrialError.exit_code
+    told = capsys.readouterr().err
+    assert f"error: {path}: " in told
+    assert at.split(".")[0] in told
+    assert at.split(".")[-1] in told
+
+
+def with_number(tmp_path: Path, name: str, at: str, number: str) -> Path:
+    """A run in whose file the field `at` holds something else; the file's path."""
     run = sample_run(tmp_path / "r")
-    sessions = name == "session.json"
-    beside = run.folder.session(KEY.task_id, 1) if sessions else run.folder.trial(KEY)
+    beside = run.folder.session(KEY.task_id, 1) if name == "session.json" else run.folder.trial(KEY)
     path = (run.folder.root if name == "run.json" else beside) / name
     first, *rest = path.read_text().split("\n" if name.endswith("l") else "\0")
     record = json.loads(first)
@@ -84,9 +129,7 @@ def test_a_number_that_nothing_can_be_is_told(
         inner = inner[part]
     inner[last] = "HERE"
     path.write_text("\n".join([json.dumps(record).replace('"HERE"', number), *rest]))
-    words = ["runs", "status"] if name == "trajectory.json" else ["report"]
-    assert run_app(app, [*words, str(run.folder.root)]) == TrialError.exit_code
-    assert f"error: {path}: " in capsys.readouterr().err
+    return path
 
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:

@@ -176,6 +176,16 @@ def test_a_file_that_cannot_be_read_is_a_problem(folder: Path, name: str, conten
     assert problems and all(problem.startswith(f"{folder.name}: ") for problem in problems)
 
 
+def test_what_task_toml_says_to_harbor_alone_is_not_asked(folder: Path) -> None:
+    """Case 88: sizes as texts and keys that nobody knows are Harbor's; the task is the same."""
+    before, path = read_task(folder), folder / "task.toml"
+    text = path.read_text().replace("memory_mb = 4096", 'memory = "4G"\nstorage = "10G"')
+    path.write_text(f"more = 1\n{text}")
+    assert 'memory = "4G"' in text
+    assert read_task(folder) == before
+    assert check_task(folder) == ()
+
+
 @pytest.mark.parametrize("name", ["tests/expected.json", "task.toml", "certificate.json"])
 def test_a_file_that_is_no_document_is_named(folder: Path, name: str) -> None:
     """By its path, and without the name of an exception."""

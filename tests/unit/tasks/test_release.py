@@ -222,7 +222,7 @@ def test_what_the_hub_refuses_is_one_line_that_says_why(hub: LoopbackHub, tmp_pa
     for name, says in {
         "formulacode@2020-01": "no such release",
         "hf://datasets/acme/none": "no such dataset",
-        "hf://datasets/acme/bare": "holds no task folders",
+        "hf://datasets/acme/bare": "no task folder in it",
         "hf://datasets/acme/closed": "no such dataset, or a private one",
         "hf://datasets/acme": "no address of a dataset",
     }.items():
@@ -232,6 +232,73 @@ def test_what_the_hub_refuses_is_one_line_that_says_why(hub: LoopbackHub, tmp_pa
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_TOKEN", "hf_made_up")
         assert len(load_dataset("hf://datasets/acme/closed", places()).folders) == len(NAMES)
+
+
+PLAIN = "hf://datasets/acme/plain"
+
+
+@pytest.mark.parametrize(("at", "held"), [("", NAMES), ("tasks", NAMES), ("plain", ("plain",))])
+def test_plain_task_folders_on_the_hub_are_a_dataset_that_is_told_to_be_no_release(
+    hub: LoopbackHub, folders: dict[str, Path], tmp_path: Path, at: str, held: tuple[str, ...]
+) -> None:
+    """At its top, in `tasks/`, or one task alone, as in a directory; only the chosen task is fetched, as it was."""
+    root = tmp_path / "plain"
+    for name in NAMES if held == NAMES else ("",):
+        shutil.copytree(folders[name or NAMES[0]], root / name if held != NAMES else root / at / name)
+    sha = hub.commit("acme/plain", root, "main")
+    found = load_dataset(PLAIN, places())
+    assert list(found.folders) == list(held)
+    assert found.release == sha
+    assert found.notes == (
+        f"--dataset {PLAIN}: no release (release.json is missing): its task folders are used as they are at commit "
+        f"{sha[:12]}, and no digest says what they should be (to stay at this state: {PLAIN}@{sha})",
+    )
+    (task,) = found.select([held[0]])
+    assert task.task_id == NAMES[0]
+    assert task_digest(found.folders[held[0]]) == task_digest(folders[NAMES[0]] if held == NAMES else root)
+    assert (found.folders[held[0]] / "tests/test.sh").stat().st_mode & 0o111
+    assert not [line for line in hub.asked if NAMES[1] in line]
+
+
+def test_a_run_goes_on_with_the_plain_folders_that_it_began_with(
+    hub: LoopbackHub, folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its commit is opened again after the branch went on; and without the Hub, as far as it was fetched."""
+    shutil.copytree(folders[NAMES[0]], tmp_path / "old" / NAMES[0])
+    sha = hub.commit("acme/plain", tmp_path / "old", "main")
+    load_dataset(PLAIN, places()).select(["*"])
+    shutil.copytree(folders[NAMES[1]], tmp_path / "new" / NAMES[1])
+    hub.commit("acme/plain", tmp_path / "new", "main")
+    assert list(load_dataset(PLAIN, places()).folders) == [NAMES[1]]
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setattr(time, "sleep", lambda _seconds: None)  # the library's waits between its tries
+    again = load_dataset(PLAIN, places(), release=sha)
+    assert [task.task_id for task in again.select(["*"])] == [NAMES[0]]
+    with pytest.raises(TaskError, match="cannot be reached, and it was not fetched before"):
+        load_dataset(PLAIN, places()).select(["*"])
+
+
+@pytest.mark.parametrize("name", ["acme_calc_1/../../../escaped", "/etc/escaped", "acme_calc_1//escaped"])
+def test_a_listing_whose_names_lead_out_is_refused(
+    hub: LoopbackHub, folders: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    """One line that names it; nothing is fetched."""
+    shutil.copytree(folders[NAMES[0]], tmp_path / "plain" / NAMES[0])
+    hub.commit("acme/plain", tmp_path / "plain", "main")
+    hub.also.append(name)
+    with pytest.raises(TaskError, match="cannot be a file's path in a dataset"):
+        load_dataset(PLAIN, places())
+    assert not [line for line in hub.asked if "resolve" in line]
+
+
+def test_rows_of_parquet_are_no_tasks_on_the_hub_or_here(hub: LoopbackHub, tmp_path: Path) -> None:
+    """A table lists tasks and holds none of their files; it is said, by the table's name, in both places."""
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain/tasks.parquet").write_bytes(b"PAR1")
+    hub.commit("acme/plain", tmp_path / "plain", "main")
+    for reference in (PLAIN, str(tmp_path / "plain")):
+        with pytest.raises(ConfigError, match=r"no task folder in it \(tasks\.parquet lists tasks, and does not hold"):
+            load_dataset(reference, places())
 
 
 def test_the_nearest_registry_wins(hub: LoopbackHub, tmp_path: Path, folders: dict[str, Path]) -> None:

@@ -4,12 +4,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from types import TracebackType
+from typing import cast
 
 from datasmith.agents.coding.base import Agent, AgentResult, Usage
+from datasmith.agents.coding.strangers import UNSPEAKABLE, Call, brief, said, told
 from datasmith.agents.coding.trajectory import TrajectoryStep
 from datasmith.docker.engine import Container
-from datasmith.errors import AgentFailed, DatasmithError
+from datasmith.errors import AgentFailed, ContainerError, ModelUnavailable
 from datasmith.tasks.quantities import MOST
 from datasmith.tasks.task import Task
 
@@ -26,7 +27,7 @@ def solved(agent: Agent, task: Task, container: Container, *, timeout_s: float) 
     if is_ours(agent):
         return agent.solve(task, container, timeout_s=timeout_s)
     begin = time.monotonic()
-    work = _Work(lambda: agent.solve(task, container, timeout_s=timeout_s))
+    work = Call(lambda: _checked(agent.solve(task, container, timeout_s=timeout_s)))
     work.start()
     work.join(min(timeout_s, threading.TIMEOUT_MAX))
     wall_s = time.monotonic() - begin
@@ -38,41 +39,54 @@ def solved(agent: Agent, task: Task, container: Container, *, timeout_s: float) 
     return replace(result, wall_s=wall_s, timed_out=result.timed_out or wall_s > timeout_s)
 
 
-class _Work(threading.Thread):
-    """A call, and what became of it; nothing waits for it at the program's end."""
-
-    def __init__(self, call: Callable[[], object]) -> None:
-        super().__init__(daemon=True)
-        self._call = call
-        self.result: object = None
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        """Make the call."""
-        with self:
-            self.result = self._call()
-
-    def __enter__(self) -> None:
-        """Nothing to prepare."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        self.error = error
-        return True
+class _Rubbish(Exception):
+    """What was handed in is no AgentResult; the text says in what."""
 
 
-def _handed_in(agent: Agent, work: _Work) -> AgentResult:
-    """What it raised is the agent's failure, unless it means something to us or ends the whole program."""
-    if isinstance(work.error, Exception | SystemExit) and not isinstance(work.error, DatasmithError):
-        said = str(work.error).encode("utf-8", "backslashreplace").decode()
-        raise AgentFailed(f"{_called(agent)} ended with {type(work.error).__name__}: {said}") from work.error
-    if work.error is not None:
-        raise work.error
-    wrong = next(_wrong(work.result), "")
-    if wrong or not isinstance(work.result, AgentResult):
-        raise AgentFailed(f"{_called(agent)} handed in {wrong}")
-    return work.result
+def _checked(result: object) -> AgentResult:
+    """The same, ours to its last field; called where what the class does when it is asked is its own failure."""
+    wrong = next(_wrong(result), "")
+    if wrong or not isinstance(result, AgentResult):
+        raise _Rubbish(wrong)
+    usage = Usage(*(getattr(result.usage, field.name) for field in fields(Usage)))
+    return AgentResult(
+        patch=str.__str__(result.patch),
+        usage=usage,
+        wall_s=0.0,
+        log=str.__str__(result.log),
+        failure=_briefly(result.failure),
+        timed_out=result.timed_out,
+        stopped_by=_briefly(result.stopped_by),
+        outage=_briefly(result.outage),
+        steps=tuple(TrajectoryStep.model_validate_json(step.model_dump_json()) for step in result.steps),
+    )
+
+
+def _briefly(text: str | None) -> str | None:
+    return None if text is None else brief(str.__str__(text))
+
+
+def _handed_in(agent: Agent, work: Call) -> AgentResult:
+    """What it raised is the agent's failure, unless it means something to us or ends the whole program.
+
+    An outage, the agent's own words and trouble with the sandbox mean something, of our own classes and where they can
+    be shown: what a class of theirs does when it is asked is not known.
+    """
+    error = work.error
+    if error is None:
+        assert isinstance(work.result, AgentResult)
+        return work.result
+    if isinstance(error, _Rubbish):
+        raise AgentFailed(f"{_called(agent)} handed in {error}")
+    words = said(lambda: str(error))
+    ours = type(error).__module__.startswith("datasmith.") and words not in ("", UNSPEAKABLE)
+    if isinstance(error, KeyboardInterrupt) or (ours and isinstance(error, ContainerError)):
+        raise error
+    if isinstance(error, AgentFailed | ModelUnavailable) and ours and words == str(error):
+        raise error
+    if isinstance(error, ModelUnavailable):
+        raise ModelUnavailable(told(error)) from error
+    raise AgentFailed(f"{_called(agent)} ended with {told(error)}") from error
 
 
 def is_ours(agent: object) -> bool:
@@ -81,27 +95,32 @@ def is_ours(agent: object) -> bool:
 
 
 def _called(agent: Agent) -> str:
-    return f"agent {agent.name!r} ({type(agent).__module__}:{type(agent).__qualname__})"
+    kind = said(lambda: f"{type(agent).__module__}:{type(agent).__qualname__}")
+    return f"agent {said(lambda: agent.name)[:100]!r} ({kind[:200]})"
 
 
 def _wrong(result: object) -> Iterator[str]:
     """What of it is not as AgentResult says."""
     if not isinstance(result, AgentResult):
-        yield f"{type(result).__name__}, which is no AgentResult"
+        yield f"{_kind(result)}, which is no AgentResult"
         return
     of = {field.name: result for field in fields(AgentResult)} | {field.name: result.usage for field in fields(Usage)}
     for name, (fits, meant) in _RULES.items():
         value: object = getattr(of[name], name, None)
         if not fits(value):
-            shown = ascii(value)[:60] if type(value) in _PLAIN else type(value).__name__
+            shown = ascii(value)[:60] if type(value) in _PLAIN else _kind(value)
             yield f"{name}={shown}, which is not {meant}"
+
+
+def _kind(value: object) -> str:
+    return said(lambda: type(value).__name__)[:100]
 
 
 def _is_text(value: object, errors: str = "surrogateescape") -> bool:
     if not isinstance(value, str):
         return False
     try:
-        value.encode("utf-8", errors)
+        str.encode(value, "utf-8", errors)
     except UnicodeEncodeError:
         return False
     return True
@@ -116,7 +135,7 @@ def _is_count(value: object) -> bool:
 
 
 def _is_cost(value: object) -> bool:
-    return value is None or (isinstance(value, int | float) and type(value) is not bool and 0 <= value <= MOST)
+    return value is None or (type(value) in (int, float) and 0 <= cast(float, value) <= MOST)
 
 
 def _are_steps(value: object) -> bool:

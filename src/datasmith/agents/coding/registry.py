@@ -7,6 +7,7 @@ from typing import cast
 
 from datasmith.agents.coding.base import Agent
 from datasmith.agents.coding.options import AgentOptions
+from datasmith.agents.coding.strangers import UNSPEAKABLE, Caught, brief, said, told
 from datasmith.errors import ConfigError
 
 AGENTS = {
@@ -19,11 +20,6 @@ AGENTS = {
     "mini_swe": "datasmith.agents.coding.cli_agents:MiniSweAgent",
 }
 """Short name -> address of a class that is constructed with one AgentOptions."""
-_BROKEN = (
-    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError,
-    SyntaxError, TypeError, ValueError,
-)  # fmt: skip
-"""What Python raises where a module or a class of somebody else's is not as it should be."""
 _EXAMPLE = "(example: my_agents.fast:FastAgent)"
 
 
@@ -44,24 +40,35 @@ def load_agent(address: str, options: AgentOptions) -> Agent:
     Raises:
         ConfigError: the address leads nowhere, its module or its class breaks down, or the agent refuses its options.
     """
+    made: list[Agent] = []
+    with Caught() as caught:
+        made.append(_made(address, options))
+    error = caught.error
+    if error is None:
+        return made[0]
+    if address in AGENTS.values() or isinstance(error, KeyboardInterrupt):
+        raise error  # a defect of ours, or somebody who stops the program
+    words = said(lambda: str(error))
+    if isinstance(error, ConfigError) and words != UNSPEAKABLE:
+        raise ConfigError(words) from error
+    raise ConfigError(f"agent_import_path {address!r}: {told(error)}{_where(error)} {_EXAMPLE}") from error
+
+
+def _made(address: str, options: AgentOptions) -> Agent:
     module_name, _, attribute = address.partition(":")
-    try:
-        factory = getattr(importlib.import_module(module_name), attribute)
-        if not callable(factory):
-            raise ConfigError(f"agent_import_path {address!r} is not a class {_EXAMPLE}")
-        agent = cast(Callable[[AgentOptions], Agent], factory)(options)
-        if not str(agent.name).strip() or not callable(agent.solve):
-            raise ConfigError(f"agent_import_path {address!r} has no name, or no solve() {_EXAMPLE}")
-        return agent
-    except (*_BROKEN, SystemExit) as error:
-        if address in AGENTS.values():
-            raise  # a defect of ours
-        what = f"{type(error).__name__}: {error}{_where(error)}"
-        raise ConfigError(f"agent_import_path {address!r}: {what} {_EXAMPLE}") from error
+    factory = getattr(importlib.import_module(module_name), attribute)
+    if not callable(factory):
+        raise ConfigError(f"agent_import_path {address!r} is not a class {_EXAMPLE}")
+    agent = cast(Callable[[AgentOptions], Agent], factory)(options)
+    if not str(agent.name).strip() or not callable(agent.solve):
+        raise ConfigError(f"agent_import_path {address!r} has no name, or no solve() {_EXAMPLE}")
+    return agent
 
 
 def _where(error: BaseException) -> str:
     """The innermost line of somebody else's file that it came from, as ` (FILE, line N)`; empty where there is none."""
     ours = (__file__, importlib.__file__)
-    frames = [one for one in extract_tb(error.__traceback__) if one.filename not in ours and one.filename[0] != "<"]
-    return f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    frames = [
+        one for one in extract_tb(error.__traceback__) if one.filename not in ours and not one.filename.startswith("<")
+    ]
+    return f" ({brief(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""

@@ -15,7 +15,7 @@ from datasmith.agents.coding.nop import NopAgent
 from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.registry import load_agent
 from datasmith.docker.engine import Container
-from datasmith.errors import AgentFailed, ConfigError, ModelUnavailable
+from datasmith.errors import AgentFailed, ConfigError, ContainerError, ModelUnavailable
 from datasmith.tasks.task import Task
 from tests.unit.tasks.samples import sample_task
 
@@ -73,6 +73,120 @@ class Unspeakable:
     def __repr__(self) -> str:
         """Raises."""
         raise RuntimeError("no")
+
+
+class Shouts(Exception):
+    """Says what a terminal obeys, and much of it."""
+
+    def __str__(self) -> str:
+        """A screen is cleared, a line begun, a title set."""
+        return "\x1b[2J\nfine\x1b]0;x\x07" + "y" * 5_000_000
+
+
+class Silent(Exception):
+    """Breaks down when it is asked what it says."""
+
+    def __str__(self) -> str:
+        """Raises."""
+        raise RuntimeError("no")
+
+
+class Named(type):
+    """A class that does not tell its name."""
+
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        """Raises."""
+        raise RuntimeError("no")
+
+
+class Anonymous(Silent, metaclass=Named):
+    """Says neither what it is nor what it has."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Shouts(), Silent(), Anonymous(), ValueError(Unspeakable()), GeneratorExit(), AgentFailed(Unspeakable()),
+        AgentFailed("\x1b[2J"), ContainerError(Unspeakable()), ConfigError("x"),
+        type("\x1b[2J" * 99, (Exception,), {})(),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_shown_ends_the_trial_alone(error: BaseException) -> None:
+    """Texts and names that raise, are huge or speak to a terminal: one short printable line that names the agent."""
+    with pytest.raises(AgentFailed, match=r"^agent 'theirs' .* ended with ") as caught:
+        handed_in(raising(error))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 3000
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("\x1b[2J"), ModelUnavailable(Unspeakable()), ModelUnavailable()])
+def test_an_outage_that_cannot_be_shown_is_still_one(error: BaseException) -> None:
+    """With a text, for an outage without one would be none."""
+    with pytest.raises(ModelUnavailable, match=r"ModelUnavailable: "):
+        handed_in(raising(error))
+
+
+class Hostile(AgentResult):
+    """A result whose patch raises."""
+
+    usage = GOOD.usage
+
+    @property
+    def patch(self) -> str:
+        """Raises."""
+        raise Silent
+
+
+class Mute:
+    """An agent whose name raises when it is asked for again."""
+
+    def __init__(self, _options: AgentOptions) -> None:
+        self.asked = 0
+
+    @property
+    def name(self) -> str:
+        """Once."""
+        self.asked += 1
+        if self.asked > 1:
+            raise Silent
+        return "nop"
+
+    def solve(self, task: Task, container: Container, *, timeout_s: float) -> AgentResult:
+        """Breaks down."""
+        raise Silent
+
+
+def test_fields_and_names_that_raise_are_the_agents_failure() -> None:
+    """Where a result is asked for its patch, and an agent for its name."""
+    result = object.__new__(Hostile)
+    with pytest.raises(AgentFailed, match="ended with Silent: says nothing"):
+        handed_in(lambda: result)
+    mute = load_agent("tests.unit.agents.coding.test_foreign:Mute", AgentOptions("x", "none"))
+    with pytest.raises(AgentFailed, match=r"^agent 'says nothing that can be shown' "):
+        solved(mute, sample_task(), cast(Container, None), timeout_s=60.0)
+
+
+def test_reasons_are_short_and_printable_and_patches_are_as_they_are() -> None:
+    """What a result says of itself stands in tables; its patch and its log are files."""
+    loud = replace(GOOD, failure="\x1b[2J\n" + "y" * 5_000_000, stopped_by="a\nb", log="\x1b[2J", patch="\x1b")
+    found = handed_in(lambda: loud)
+    assert (found.failure or "").startswith("[2J yyy")
+    assert len(found.failure or "") == 2000
+    assert (found.stopped_by, found.log, found.patch) == ("a b", "\x1b[2J", "\x1b")
+
+
+class Unmakeable:
+    """Breaks down on construction with something of its own."""
+
+    def __init__(self, _options: AgentOptions) -> None:
+        raise Silent
+
+
+def test_a_class_that_breaks_down_unspeakably_is_a_wrong_entry() -> None:
+    """Whatever kind of exception it is."""
+    with pytest.raises(ConfigError, match=r"test_foreign:Unmakeable': Silent: says nothing .*example: my_agents"):
+        load_agent("tests.unit.agents.coding.test_foreign:Unmakeable", AgentOptions("x", "none"))
 
 
 BAD: dict[str, object] = {

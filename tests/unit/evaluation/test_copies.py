@@ -1,0 +1,79 @@
+"""Times that cannot have been measured twice: found, told, and of one agent's attempts counted once."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
+from datasmith.evaluation.compare import compare_sides
+from datasmith.evaluation.gather import gather
+from datasmith.evaluation.records import TrialRecord
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
+from datasmith.metrics.integrity import Duplicate
+from datasmith.workloads.base import agent_arm
+from tests.unit.evaluation.test_findings import TASKS, run_of
+
+
+def test_a_copy_is_found(tmp_path: Path) -> None:
+    """A run whose second agent has the first one's files is told, on the board and in the comparison."""
+    folder = run_of(tmp_path / "copied", {"gpt-5": 1.2, "honest": 1.2}, [0, 1])
+    for number in (0, 1):
+        source, target = (TrialKey(TASKS[number], f"command-{name}", 1) for name in ("gpt-5", "honest"))
+        record = folder.read_trial(source)
+        assert record is not None
+        copied = TrialRecord.model_validate(record.model_dump() | {"agent": target.agent})
+        write_record(folder.trial(target) / "trial.json", copied)
+        theirs = read_measurements(folder.trial(source) / "measurements.jsonl")
+        mine = [replace(launch, arm=agent_arm(target.label)) for launch in theirs]
+        write_measurements(folder.trial(target) / "measurements.jsonl", mine)
+    (found,) = compare_sides((folder, "command-gpt-5"), (folder, "command-honest"), "floor")
+    assert found.duplicate is not None
+    assert (found.duplicate.equal, found.duplicate.complete) == (2, True)
+
+
+def test_a_copied_run_adds_no_attempts_unseen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Under another id its trials look like further attempts, but two never take the same times: that is told."""
+    folder = run_of(tmp_path / "mine", {"gpt-5": 1.2}, [0, 1])
+    assert gather([folder], "floor").board.duplicates == ()
+    shutil.copytree(folder.root, tmp_path / "another")
+    path = tmp_path / "another/run.json"
+    path.write_text(path.read_text().replace('"mine"', '"another"'))
+    found = gather([folder, RunFolder(tmp_path / "another")], "floor").board.duplicates
+    assert found == (Duplicate("command-gpt-5", "command-gpt-5", 2, 2),)
+    assert run_app(app, ["findings", str(folder.root), str(tmp_path / "another")]) == 0
+    told = (
+        "warning: two attempts of command-gpt-5 have equal times on 2 of 2 tasks: one is a copy of the other, counted"
+    )
+    assert f"{told} once" in capsys.readouterr().out
+
+
+def test_a_copied_attempt_counts_once(tmp_path: Path) -> None:
+    """A run beside its copy has the numbers of the run: n, means, intervals, pass@k, cost and rank."""
+    folder = run_of(tmp_path / "mine", {"gpt-5": 1.2, "honest": 1.1}, [0, 1])
+    shutil.copytree(folder.root, tmp_path / "another")
+    path = tmp_path / "another/run.json"
+    path.write_text(path.read_text().replace('"mine"', '"another"'))
+    alone = gather([folder], "floor").board
+    both = gather([folder, RunFolder(tmp_path / "another")], "floor").board
+    assert both.agents == alone.agents
+    assert [agent.n_trials for agent in both.agents] == [2, 2]
+    assert len(both.duplicates) == 2
+
+
+def test_two_agents_that_look_like_copies_both_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody knows which one is the copy: both are ranked, and the line says so."""
+    folder = run_of(tmp_path / "mine", {"gpt-5": 1.2, "honest": 1.2}, [0])
+    first, second = (TrialKey(TASKS[0], f"command-{name}", 1) for name in ("gpt-5", "honest"))
+    record = folder.read_trial(first)
+    assert record is not None
+    write_record(folder.trial(second) / "trial.json", record.model_copy(update={"agent": second.agent}))
+    launches = read_measurements(folder.trial(first) / "measurements.jsonl")
+    mine = [replace(launch, arm=agent_arm(second.label)) for launch in launches]
+    write_measurements(folder.trial(second) / "measurements.jsonl", mine)
+    assert run_app(app, ["report", str(folder.root)]) == 0
+    told = "command-gpt-5 and command-honest have equal times on 1 of 1 tasks: one is a copy of the other, both count"
+    assert told in capsys.readouterr().out
+    assert [agent.n_scored for agent in gather([folder], "floor").board.agents] == [1, 1]
