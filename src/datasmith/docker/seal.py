@@ -143,7 +143,8 @@ def _report(container: Container, known: Fix, base_tree: str | None, import_name
 def _search(
     container: Container, lines: Mapping[str, frozenset[str]], patches: Mapping[str, str], names: Sequence[str]
 ) -> Search:
-    words = [*_script("seal_search.sh"), template("seal_given.py"), seal_search.places(names), *_GIT]
+    programs = map(template, ("seal_given.py", "seal_former.py"))
+    words = [*_script("seal_search.sh"), *programs, seal_search.places(names), *_GIT]
     given = {"lines": texts(lines), "patches": list(patches.values()), "paths": list(patches)}
     done = _asked(container, words, stdin=json.dumps(given).encode(), cwd=WORKDIR)
     try:
