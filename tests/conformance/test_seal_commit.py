@@ -212,3 +212,26 @@ def test_an_interpreter_where_everybody_may_write_is_looked_into(built: Built, t
         kept = container.exec(["test", "-e", leak.path], timeout=60.0).ok
     assert kept is (built.engine.name != "bubblewrap")
     assert any(problem.startswith(f"{leak.path} holds") for problem in found.problems) is kept, found.problems
+
+
+SHARED = b"from pkgutil import extend_path\n__path__ = extend_path(__path__, __name__)\n"
+
+
+def test_a_namespace_that_others_bring_as_well_is_no_copy(built: Built, tmp_path: Path) -> None:
+    """Each of its distributions has the same __init__.py; a later version of what base has in it is one."""
+    base = {"src/backports/__init__.py": SHARED, "src/backports/pkg/__init__.py": b"", "src/backports/one.py": b""}
+    tree = committed(tmp_path / "tree", {**FILES, **base})
+    bare(tree)
+    others = {
+        "backports/__init__.py": SHARED,
+        "backports/tarfile/__init__.py": b"",
+        "backports_tarfile-1.dist-info/RECORD": b"backports/__init__.py,,\nbackports/tarfile/__init__.py,,\n",
+        "backports_x-1.egg-info/top_level.txt": b"backports\n",
+    }
+    later = {"backports/pkg/__init__.py": b"later = 2\n", "backports/one.py": b"later = 2\n"}
+    made = [Leak("", path=f"{SITE}/{path}", content=content) for path, content in others.items()]
+    clean = checked(built, tree, *made, patch=ADDS, names=("backports",))
+    assert clean.problems == ()
+    made += [Leak("", path=f"{SITE}/{path}", content=content) for path, content in later.items()]
+    found = checked(built, tree, *made, patch=ADDS, names=("backports",))
+    assert {*found.problems} == {f"a second copy of the package: {SITE}/{path}" for path in later}
