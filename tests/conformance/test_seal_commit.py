@@ -144,7 +144,7 @@ def test_a_whole_file_of_a_fix_that_only_takes_away_is_found(built: Built, tmp_p
 
 
 def test_code_and_text_in_other_clothes_is_found(built: Built, tmp_path: Path) -> None:
-    """Machine code beside the tree, what pip leaves, HTML, UTF-16 and zlib; zstd is not opened, and told."""
+    """Machine code beside the tree, what pip leaves, indexes, HTML, UTF-16 and zlib; zstd is not opened, and told."""
     tree = committed(tmp_path / "tree", FILES)
     bare(tree)
     text = "\n".join(NEW)
@@ -158,6 +158,12 @@ def test_code_and_text_in_other_clothes_is_found(built: Built, tmp_path: Path) -
         f"{WORKDIR}/build/b.txt": text.encode("utf-16"),
         f"{WORKDIR}/build/c.z": zlib.compress(text.encode()),
         f"{WORKDIR}/build/d.zst": b"\x28\xb5\x2f\xfd" + b"\0" * 20,
+        f"{ENV_PREFIX}/later/tool": STRINGS,
+        f"{WORKDIR}/build/cache.db": bytes(100) + zlib.compress(text.encode()) + b"end",
+        f"{WORKDIR}/build/docs/objects.inv": b"# Sphinx inventory\n" + zlib.compress(STRINGS),
+        f"{WORKDIR}/build/docs/searchindex.js": STRINGS[6:],
+        f"{WORKDIR}/build/e.bin": b"# v3 git bundle\n",
+        f"{WORKDIR}/build/f.dat": b"7z\xbc\xaf\x27\x1c" + b"\0" * 20,
         f"{SITE}/zope_event-5.0.dist-info/top_level.txt": b"zope\n",
     }
     made = [Leak("", path=path, content=content) for path, content in leaks.items()]

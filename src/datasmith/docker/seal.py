@@ -41,6 +41,11 @@ _SHARED = re.compile(r"\b(extend_path|declare_namespace)\s*\(")
 _MODULE = re.compile(r"([A-Za-z_]\w*)(?:/|\.pyx?$)", re.ASCII)
 _MESSAGE = "base\n"
 """Of the one commit: see datasmith.github.git_source."""
+_PROGRAMS = (
+    *("seal_texts.py", "seal_readers.py", "seal_embedded.py", "seal_archives.py"),
+    *("seal_given.py", "seal_former.py", "seal_code.py"),
+)
+"""What the scripts of the seal run in the sandbox."""
 _HEADERS = ("tree", "author", "committer")
 
 
@@ -147,8 +152,7 @@ def _report(container: Container, known: Fix, base_tree: str | None, import_name
 def _search(
     container: Container, lines: Mapping[str, frozenset[str]], patches: Mapping[str, str], names: Sequence[str]
 ) -> Search:
-    programs = map(template, ("seal_given.py", "seal_former.py"))
-    words = [*_script("seal_search.sh"), *programs, seal_search.places(names), *_GIT]
+    words = [*_script("seal_search.sh"), seal_search.places(names), *_GIT]
     given = {"lines": texts(lines), "patches": list(patches.values()), "paths": list(patches)}
     done = _asked(container, words, stdin=json.dumps(given).encode(), cwd=WORKDIR)
     try:
@@ -168,7 +172,8 @@ def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Na
 
 def _script(name: str) -> list[str]:
     text = template("seal_common.sh") + template(name)
-    return ["bash", "-c", text, name, template("seal_readers.py"), template("seal_archives.py")]
+    programs = [word for program in _PROGRAMS for word in (program, template(program))]
+    return ["bash", "-c", text, name, *programs, "--"]
 
 
 class _Tree:
