@@ -144,7 +144,7 @@ def test_a_whole_file_of_a_fix_that_only_takes_away_is_found(built: Built, tmp_p
 
 
 def test_code_and_text_in_other_clothes_is_found(built: Built, tmp_path: Path) -> None:
-    """Machine code beside the tree, what pip leaves, HTML, UTF-16 and zlib; zstd is not opened, and told."""
+    """Machine code beside the tree, what pip leaves, indexes, HTML, UTF-16 and zlib; zstd is not opened, and told."""
     tree = committed(tmp_path / "tree", FILES)
     bare(tree)
     text = "\n".join(NEW)
@@ -158,6 +158,12 @@ def test_code_and_text_in_other_clothes_is_found(built: Built, tmp_path: Path) -
         f"{WORKDIR}/build/b.txt": text.encode("utf-16"),
         f"{WORKDIR}/build/c.z": zlib.compress(text.encode()),
         f"{WORKDIR}/build/d.zst": b"\x28\xb5\x2f\xfd" + b"\0" * 20,
+        f"{ENV_PREFIX}/later/tool": STRINGS,
+        f"{WORKDIR}/build/cache.db": bytes(100) + zlib.compress(text.encode()) + b"end",
+        f"{WORKDIR}/build/docs/objects.inv": b"# Sphinx inventory\n" + zlib.compress(STRINGS),
+        f"{WORKDIR}/build/docs/searchindex.js": STRINGS[6:],
+        f"{WORKDIR}/build/e.bin": b"# v3 git bundle\n",
+        f"{WORKDIR}/build/f.dat": b"7z\xbc\xaf\x27\x1c" + b"\0" * 20,
         f"{SITE}/zope_event-5.0.dist-info/top_level.txt": b"zope\n",
     }
     made = [Leak("", path=path, content=content) for path, content in leaks.items()]
@@ -212,3 +218,26 @@ def test_an_interpreter_where_everybody_may_write_is_looked_into(built: Built, t
         kept = container.exec(["test", "-e", leak.path], timeout=60.0).ok
     assert kept is (built.engine.name != "bubblewrap")
     assert any(problem.startswith(f"{leak.path} holds") for problem in found.problems) is kept, found.problems
+
+
+SHARED = b"from pkgutil import extend_path\n__path__ = extend_path(__path__, __name__)\n"
+
+
+def test_a_namespace_that_others_bring_as_well_is_no_copy(built: Built, tmp_path: Path) -> None:
+    """Each of its distributions has the same __init__.py; a later version of what base has in it is one."""
+    base = {"src/backports/__init__.py": SHARED, "src/backports/pkg/__init__.py": b"", "src/backports/one.py": b""}
+    tree = committed(tmp_path / "tree", {**FILES, **base})
+    bare(tree)
+    others = {
+        "backports/__init__.py": SHARED,
+        "backports/tarfile/__init__.py": b"",
+        "backports_tarfile-1.dist-info/RECORD": b"backports/__init__.py,,\nbackports/tarfile/__init__.py,,\n",
+        "backports_x-1.egg-info/top_level.txt": b"backports\n",
+    }
+    later = {"backports/pkg/__init__.py": b"later = 2\n", "backports/one.py": b"later = 2\n"}
+    made = [Leak("", path=f"{SITE}/{path}", content=content) for path, content in others.items()]
+    clean = checked(built, tree, *made, patch=ADDS, names=("backports",))
+    assert clean.problems == ()
+    made += [Leak("", path=f"{SITE}/{path}", content=content) for path, content in later.items()]
+    found = checked(built, tree, *made, patch=ADDS, names=("backports",))
+    assert {*found.problems} == {f"a second copy of the package: {SITE}/{path}" for path in later}

@@ -19,7 +19,7 @@ from datasmith.docker.engine import CACHE_DIR, ENV_PREFIX, WORKDIR, ImageRef, Li
 from datasmith.docker.seal import Fix
 from datasmith.errors import ContainerError
 from datasmith.settings import known_variables
-from tests.conformance.engines import CA_BUNDLE, ENV_SCRIPT, LONG, Built
+from tests.conformance.engines import CA_BUNDLE, ENV_SCRIPT, LONG, Built, build_all, every_builder
 from tests.sandboxes import GIT_ENV, committed
 
 NEW = (
@@ -270,6 +270,12 @@ def test_a_search_that_breaks_off_is_no_answer(built: Built, tmp_path: Path) -> 
         seal.check(container, fix=fix(tree), import_names=["pkg"])
 
 
+@pytest.fixture(scope="module", params=every_builder)
+def layered(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Like `built`, by whatever makes layers of its own kind."""
+    return build_all(str(request.param), tmp_path_factory.mktemp(str(request.param)))
+
+
 OWN_SCRIPT = b"""set -eu
 rm "$FC_ENV/notes.txt"
 printf 'other\\n' >"$FC_ENV/other.txt"
@@ -277,7 +283,7 @@ printf 'other\\n' >"$FC_ENV/other.txt"
 """A build that takes away one file of the tier below, and replaces another."""
 
 
-def test_what_an_upper_layer_hides_is_found(built: Built, tmp_path: Path) -> None:
+def test_what_an_upper_layer_hides_is_found(layered: Built, tmp_path: Path) -> None:
     """No sandbox shows it, and whoever pulls the image reads it: a file that is gone, and one that was written over."""
     tree = committed(tmp_path / "tree", FILES)
     contents = {"notes": NOTE.encode(), "other": zipped()}
@@ -288,10 +294,10 @@ def test_what_an_upper_layer_hides_is_found(built: Built, tmp_path: Path) -> Non
         archive.add(tree, arcname=".")
     files: dict[str, bytes | Path] = {"own.sh": OWN_SCRIPT, "repo.tar": tmp_path / "repo.tar"}
     tier = Tier("pr", "fc-conformance/hiding:1", ("own.sh",), files)
-    made = built.engine.build(built.engine.build(built.base, env, log=built.log), tier, log=built.log)
-    with built.engine.start(made) as container:
+    made = layered.engine.build(layered.engine.build(layered.base, env, log=layered.log), tier, log=layered.log)
+    with layered.engine.start(made) as container:
         seen = seal.check(container, fix=fix(tree), import_names=["pkg"])
-        found = seal.check(container, fix=fix(tree), import_names=["pkg"], below=built.engine.below(made))
+        found = seal.check(container, fix=fix(tree), import_names=["pkg"], below=layered.engine.below(made))
         assert not container.exec(["find", CACHE_DIR, "-mindepth", "1"], timeout=LONG).text
     assert not any(".txt" in problem for problem in seen.problems) and seal._NOT_BELOW in seen.unknown
     hidden = [problem for problem in found.problems if problem not in seen.problems]
@@ -312,7 +318,7 @@ USER 1000:1000
 """
 
 
-def test_what_an_image_says_of_itself_is_read(built: Built, tmp_path: Path) -> None:
+def test_what_an_image_says_of_itself_is_read(layered: Built, tmp_path: Path) -> None:
     """ENV and LABEL of a Dockerfile of its own, and an object that it took away again; our own say nothing."""
     tree = committed(tmp_path / "tree", FILES)
     blob = git(tree, "hash-object", "-w", "--stdin", stdin=FIXED)
@@ -323,13 +329,13 @@ def test_what_an_image_says_of_itself_is_read(built: Built, tmp_path: Path) -> N
         archive.add(tree, arcname=".")
     files: dict[str, bytes | Path] = {"own.sh": b"true\n", "repo.tar": tmp_path / "repo.tar"}
     own = OWN_DOCKERFILE.format(note=NOTE, short=f"see {merge[:9]}", loose=f"{blob[:2]}/{blob[2:]}")
-    text = own if built.engine.runs_dockerfiles else ""
+    text = own if layered.engine.runs_dockerfiles else ""
     tier = Tier("pr", "fc-conformance/saying:1", ("own.sh",), files, dockerfile=text)
-    made = built.engine.build(built.env, tier, log=built.log)
-    with built.engine.start(made) as container:
-        report = seal.check(container, fix=known, import_names=["pkg"], below=built.engine.below(made))
+    made = layered.engine.build(layered.env, tier, log=layered.log)
+    with layered.engine.start(made) as container:
+        report = seal.check(container, fix=known, import_names=["pkg"], below=layered.engine.below(made))
     said = [problem for problem in report.problems if "the image's configuration" in problem]
-    if built.engine.runs_dockerfiles:
+    if layered.engine.runs_dockerfiles:
         assert said == [
             "the image's configuration holds 1 of 1 lines that the fix adds to CHANGES.md",
             f"the image's configuration names {merge}, an object of the fix",

@@ -17,12 +17,15 @@ CONFIGURATION = "configuration"
 """Stands for the path of what an image says of itself and of how it was built."""
 MOST_BYTES = 2**29
 """Of all that is hidden in one image; of what is beyond only the path is known."""
+PART = 2**24
+"""Bytes of a file that are in memory at once."""
 _GONE = ".wh."
 _ALL_GONE = ".wh..wh..opq"
 
 Hidden = tuple[str, bytes | None]
 """The number of a layer with a path ("3/etc/motd"), and the content; None where there is too much of it.
 
+A large file comes in parts, one right after the other, each with the same path.
 Where a layer has a path more than once, the last one counts, and the others have higher numbers than all layers.
 """
 
@@ -65,7 +68,12 @@ def bounded(files: Iterator[tuple[str, int, IO[bytes]]]) -> Iterator[Hidden]:
     for path, size, file in files:
         held += size
         with file:
-            yield path, file.read() if held <= MOST_BYTES else None
+            if held > MOST_BYTES:
+                yield path, None
+                continue
+            yield path, file.read(PART)
+            while part := file.read(PART):
+                yield path, part
 
 
 @dataclass(slots=True)

@@ -1,6 +1,7 @@
 """Is an image sealed: nothing in it leads to the fix. The host asks, inside a fresh sandbox of the image."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -35,8 +36,16 @@ _NOT_BELOW = "the image's configuration, and what upper layers hide"
 _NO_NAMES = "copies and other distributions of the package: its modules are not known"
 _ASKING = {"PATH": SYSTEM_PATH, **GIT_ENV}
 """The environment's own programs come first elsewhere; here a build could answer through one that it left there."""
+_SHARED = re.compile(r"\b(extend_path|declare_namespace)\s*\(")
+"""Calls by which a package's __init__.py says that parts of the package lie elsewhere."""
+_MODULE = re.compile(r"([A-Za-z_]\w*)(?:/|\.pyx?$)", re.ASCII)
 _MESSAGE = "base\n"
 """Of the one commit: see datasmith.github.git_source."""
+_PROGRAMS = (
+    *("seal_texts.py", "seal_readers.py", "seal_embedded.py", "seal_archives.py"),
+    *("seal_given.py", "seal_former.py", "seal_code.py"),
+)
+"""What the scripts of the seal run in the sandbox."""
 _HEADERS = ("tree", "author", "committer")
 
 
@@ -103,7 +112,7 @@ def check(
 def _report(container: Container, known: Fix, base_tree: str | None, import_names: Sequence[str]) -> SealReport:
     tree = _Tree(container)
     lines = telling(known.lines)
-    names = sorted(set(import_names))
+    names = sorted(set(tree.own_modules(import_names)))
     search = _search(container, lines, known.patches, names)
     brought = seal_names.brought(known.lines)
     compiled = _compiled(container, brought)
@@ -143,7 +152,7 @@ def _report(container: Container, known: Fix, base_tree: str | None, import_name
 def _search(
     container: Container, lines: Mapping[str, frozenset[str]], patches: Mapping[str, str], names: Sequence[str]
 ) -> Search:
-    words = [*_script("seal_search.sh"), template("seal_given.py"), seal_search.places(names), *_GIT]
+    words = [*_script("seal_search.sh"), seal_search.places(names), *_GIT]
     given = {"lines": texts(lines), "patches": list(patches.values()), "paths": list(patches)}
     done = _asked(container, words, stdin=json.dumps(given).encode(), cwd=WORKDIR)
     try:
@@ -163,7 +172,8 @@ def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Na
 
 def _script(name: str) -> list[str]:
     text = template("seal_common.sh") + template(name)
-    return ["bash", "-c", text, name, template("seal_readers.py"), template("seal_archives.py")]
+    programs = [word for program in _PROGRAMS for word in (program, template(program))]
+    return ["bash", "-c", text, name, *programs, "--"]
 
 
 class _Tree:
@@ -178,6 +188,21 @@ class _Tree:
     @cached_property
     def _head(self) -> str:
         return self._git("rev-parse", "--symbolic-full-name", "HEAD").strip()
+
+    def own_modules(self, names: Sequence[str]) -> Iterator[str]:
+        """The names; in the place of a namespace that other distributions bring as well, what base has in it.
+
+        That it is one, all that base has of its __init__.py say.
+        """
+        paths = self._git("ls-tree", "-rz", "--name-only", "HEAD").split("\0") if names else []
+        for name in names:
+            ending = f"/{name.replace('.', '/')}/__init__.py"
+            places = [path.removesuffix("__init__.py") for path in paths if f"/{path}".endswith(ending)]
+            inits = (self._git("cat-file", "blob", f"HEAD:{place}__init__.py") for place in places)
+            if places and all(map(_SHARED.search, inits)):
+                yield from (f"{name}.{module}" for module in _modules(paths, tuple(places)))
+            else:
+                yield name
 
     def about_settings(self) -> Iterator[str]:
         """A repository of its own, with no setting that could lead git to another tree or hide a part of this one."""
@@ -254,6 +279,12 @@ class _Tree:
         changed = _asked(self._container, ["sh", "-c", _STATUS, "status", *_GIT]).text.splitlines()
         if changed:
             yield f"{len(changed)} paths differ from the commit: {_some(changed)}"
+
+
+def _modules(paths: Sequence[str], places: tuple[str, ...]) -> set[str]:
+    """The names of what lies right in these directories, as Python imports it."""
+    inside = (path[len(place) :] for path in paths for place in places if path.startswith(place))
+    return {found[1] for path in inside if (found := _MODULE.match(path))} - {"__init__"}
 
 
 def _asked(container: Container, argv: Sequence[str], *, stdin: bytes = b"", cwd: str = "/") -> ExecResult:

@@ -5,7 +5,7 @@ import re
 import tarfile
 from collections.abc import Collection, Iterable, Iterator
 
-from datasmith.docker.below import CONFIGURATION, Hidden
+from datasmith.docker.below import CONFIGURATION, PART, Hidden
 from datasmith.docker.engine import CACHE_DIR, Container
 from datasmith.docker.environment import SYSTEM_PATH
 from datasmith.errors import ContainerError
@@ -13,11 +13,12 @@ from datasmith.errors import ContainerError
 PLACE = f"{CACHE_DIR}/.fc-below"
 """Where it lies meanwhile: a directory for each layer, in which a file has its whole path."""
 _TIMEOUT_S = 300.0
-_AT_ONCE = 2**25
 _FILE = re.compile(rf"{re.escape(PLACE)}/\d+/")
 _ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{7,64}(?![0-9a-f])", re.IGNORECASE)
 """Also behind a letter, as versions that are made of git's state have it: `1.2.dev3+gdeadbee`."""
 _UNPACK = 'mkdir -p "$1" && tar -xf - -C "$1"'
+_APPEND = 'cat >>"$1"'
+_File = tuple[str, bytes]
 
 
 class Below:
@@ -36,8 +37,11 @@ class Below:
             ContainerError: it cannot be written there.
         """
         self.take_away()
-        for tar in self._tars(hidden):
-            self._run(["sh", "-c", _UNPACK, "unpack", PLACE], tar)
+        for files, rest in self._portions(hidden):
+            if files:
+                self._run(["sh", "-c", _UNPACK, "unpack", PLACE], _tar(files))
+            for path, part in rest:
+                self._run(["sh", "-c", _APPEND, "append", f"{PLACE}/{_safe(path)}"], part)
 
     def take_away(self) -> None:
         """Leave the container as it was."""
@@ -49,22 +53,29 @@ class Below:
         for name in named_in(self.configuration, objects):
             yield f"the image's configuration names {name}, an object of the fix"
 
-    def _tars(self, hidden: Iterable[Hidden]) -> Iterator[bytes]:
-        waiting, size = list[tuple[str, bytes]](), 0
+    def _portions(self, hidden: Iterable[Hidden]) -> Iterator[tuple[list[_File], list[_File]]]:
+        """Files to be written, and what one of them goes on with; little more than PART bytes at a time."""
+        waiting, size, last = list[_File](), 0, ""
         for path, content in hidden:
             if content is None:
                 self.unread.append(path)
-                continue
-            if path == CONFIGURATION:
-                self.configuration = content.decode("utf-8", "replace")
-            else:
-                self.files += 1
-            waiting.append((path, content))
-            size += len(content)
-            if size >= _AT_ONCE:
-                yield _tar(waiting)
+            elif path == last:
+                yield waiting, [(path, content)]
                 waiting, size = [], 0
-        yield _tar(waiting)
+            else:
+                waiting.append((path, content))
+                size, last = size + len(content), path
+                self._count(path, content)
+            if size >= PART:
+                yield waiting, []
+                waiting, size = [], 0
+        yield waiting, []
+
+    def _count(self, path: str, content: bytes) -> None:
+        if path == CONFIGURATION:
+            self.configuration = content.decode("utf-8", "replace")
+        else:
+            self.files += 1
 
     def _run(self, words: list[str], stdin: bytes = b"") -> None:
         done = self._container.exec(words, timeout=_TIMEOUT_S, cwd="/", env={"PATH": SYSTEM_PATH}, stdin=stdin)
@@ -89,11 +100,15 @@ def shown(problem: str) -> str:
     return _FILE.sub("in a lower layer: /", problem.replace(f"{PLACE}/{CONFIGURATION}", "the image's configuration"))
 
 
-def _tar(files: Iterable[tuple[str, bytes]]) -> bytes:
+def _safe(path: str) -> str:
+    return "/".join(part for part in path.split("/") if part not in {"", ".", ".."})
+
+
+def _tar(files: Iterable[_File]) -> bytes:
     target = io.BytesIO()
     with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for path, content in files:
-            member = tarfile.TarInfo("/".join(part for part in path.split("/") if part not in {"", ".", ".."}))
+            member = tarfile.TarInfo(_safe(path))
             member.size, member.mode = len(content), 0o644
             tar.addfile(member, io.BytesIO(content))
     return target.getvalue()

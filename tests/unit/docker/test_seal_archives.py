@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import io
+import json
 import lzma
 import random
 import tarfile
@@ -14,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.templates import seal_readers
-from datasmith.docker.templates.seal_archives import Wanted
+from datasmith.docker.templates import seal_embedded, seal_readers
+from datasmith.docker.templates.seal_archives import Found, Wanted, look
 
 FIX = b"    return n * (n - 1) // 2  # the closed form of the sum\n"
 NOISE = bytes(range(256)) * 40
@@ -72,10 +73,9 @@ def told(path: Path, data: bytes) -> tuple[bool, bool]:
     (path / "texts").write_bytes(FIX)
     (path / "archive").write_bytes(data)
     (path / "files").write_text(f"{len(FIX)}\t{sha256(FIX).hexdigest()}\t7\n")
-    wanted = Wanted(str(path / "texts"), str(path / "files"))
-    lines, same, whole = wanted.held(str(path / "archive"))
-    assert same <= {"7"} and (lines or not same)
-    return lines == {FIX.strip(b"\n")}, whole
+    found = look(Wanted(str(path / "texts"), str(path / "files")), str(path / "archive"), foreign=False)
+    assert found.same <= {"7"} and (found.lines or not found.same)
+    return found.lines == {FIX.strip(b"\n")}, found.whole
 
 
 def marked(place: int, *values: int, central: bool = True) -> bytes:
@@ -203,4 +203,104 @@ def test_generated_metadata_may_be_equal_to_a_file_of_the_fix(tmp_path: Path) ->
     for name, same in (("pkg.egg-info", set()), ("requirements", {"7"})):
         (tmp_path / name).mkdir()
         (tmp_path / name / "requires.txt").write_bytes(FIX)
-        assert wanted.plain(str(tmp_path / name / "requires.txt")) == same
+        assert wanted.plain(str(tmp_path / name / "requires.txt")).same == same
+
+
+def unlisted() -> bytes:
+    """A zip whose list at the end does not name the first of its files."""
+    data = zipped({"b.py": FIX * 9, "c.txt": b"nothing\n"})
+    first = data.index(b"PK\1\2")
+    second, end = data.index(b"PK\1\2", first + 1), data.index(b"PK\5\6")
+    size = (end - second).to_bytes(4, "little")
+    return data[:first] + data[second:end] + b"PK\5\6\0\0\0\0\1\0\1\0" + size + first.to_bytes(4, "little") + b"\0\0"
+
+
+FRONT = bytes(range(40)) * 3000
+"""Bytes that no archive begins with."""
+
+
+@pytest.mark.parametrize("data", [unlisted(), FRONT + unlisted(), tar({"a.whl": unlisted()}, "w:gz")])
+def test_what_the_list_of_a_zip_does_not_name_is_read(data: bytes, tmp_path: Path) -> None:
+    """Whoever reads the zip from its beginning finds it."""
+    assert told(tmp_path, data) == (True, True)
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+def test_what_is_packed_behind_other_bytes_is_read(pack: Packer, tmp_path: Path) -> None:
+    """Wherever it begins, whatever follows it, and others before it: as caches of downloads and databases have it."""
+    assert told(tmp_path, FRONT + pack(FIX) + FRONT) == (True, True)
+    assert told(tmp_path, FRONT + pack(NOISE) * 50 + b"x" + pack(tar({"a": pack(FIX)}))) == (True, True)
+    for size in range(seal_readers.CHUNK - 3, seal_readers.CHUNK + 1):
+        assert told(tmp_path, bytes(size) + pack(FIX)) == (True, True)
+
+
+def test_a_zip_between_other_bytes_is_read(tmp_path: Path) -> None:
+    """Where its end is too far from the file's to be found."""
+    assert told(tmp_path, FRONT + zipped({"b.py": FIX * 9}) + FRONT) == (True, True)
+
+
+def test_a_file_with_too_many_beginnings_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search has an end, and says where it had to stop."""
+    monkeypatch.setattr(seal_embedded, "MOST_PLACES", 100)
+    assert told(tmp_path, FRONT + b"\x1f\x8b\x08" * 99) == (False, True)
+    assert told(tmp_path, FRONT + b"\x1f\x8b\x08" * 102) == (False, False)
+
+
+CLOSED = (b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07\1", b"\x04\x22\x4d\x18", b"LZIP\1", b"\x28\xb5\x2f\xfd")
+
+
+@pytest.mark.parametrize("head", CLOSED)
+def test_an_archive_that_nobody_opens_is_told(head: bytes, tmp_path: Path) -> None:
+    """By itself and in another one; what another distribution lists can be of any kind."""
+    assert told(tmp_path, head + NOISE) == (False, False)
+    assert told(tmp_path, zipped({"a": head + NOISE})) == (False, False)
+    (tmp_path / "archive").write_bytes(head + NOISE)
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+    assert look(wanted, str(tmp_path / "archive"), foreign=True) == Found()
+
+
+PACK = b"PACK\0\0\0\2" + bytes(60)
+BUNDLE = b"# v2 git bundle\n" + bytes(60)
+
+
+@pytest.mark.parametrize("data", [PACK, BUNDLE, gzip.compress(BUNDLE), FRONT + gzip.compress(PACK)])
+def test_objects_of_git_are_told_whatever_they_are_called(data: bytes, tmp_path: Path) -> None:
+    """A bundle or a pack, by itself or packed."""
+    (tmp_path / "texts").write_bytes(FIX)
+    (tmp_path / "files").touch()
+    (tmp_path / "a.txt").write_bytes(data)
+    assert look(Wanted(str(tmp_path / "texts"), str(tmp_path / "files")), str(tmp_path / "a.txt"), foreign=False).repo
+
+
+STRINGS = b"\x7fELF\2\1" + b"\0" * 20 + FIX
+
+
+def test_code_in_an_archive_is_known_by_how_it_begins(tmp_path: Path) -> None:
+    """Where only code counts: whatever it is called, and not what only has the same names."""
+    (tmp_path / "texts").write_bytes(FIX)
+    (tmp_path / "files").touch()
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"), r"\.so$")
+    for name, data, found in (("a", STRINGS, True), ("a.so", FIX, True), ("a", FIX, False), ("a", b"", False)):
+        (tmp_path / "archive").write_bytes(zipped({name: data}))
+        assert bool(look(wanted, str(tmp_path / "archive"), foreign=False).lines) is found
+
+
+WORDS = 'cached = table["of\u00e9 all"].get("the \\\\ first")\n'
+ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32")
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_text_in_wide_characters_is_read(encoding: str, tmp_path: Path) -> None:
+    """With its mark or without."""
+    assert told(tmp_path, (FIX * 3).decode().encode(encoding)) == (True, True)
+
+
+def test_what_json_writes_otherwise_is_read(tmp_path: Path) -> None:
+    """Quotes, backslashes and letters of notebooks, in an archive as well."""
+    (tmp_path / "texts").write_text(WORDS)
+    (tmp_path / "files").touch()
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+    notebook = json.dumps({"cells": [{"source": ["x\n", WORDS]}]}).encode()
+    for name, data in (("a.ipynb", notebook), ("a.json", notebook), ("b", zipped({"a.ipynb": notebook}))):
+        (tmp_path / name).write_bytes(data)
+        assert look(wanted, str(tmp_path / name), foreign=False).lines == {WORDS.strip().encode()}

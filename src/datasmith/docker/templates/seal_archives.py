@@ -6,9 +6,9 @@ Arguments: a file of texts, one a line; a file with the paths that the tree's co
 a regular expression of the names of files that count; a file with the paths that other distributions list as theirs
 (NUL between all of them); and a file of whole files, each `SIZE<tab>SHA256<tab>N`. Standard input: paths, NUL between
 them. Prints `file<tab>PATH` and `has<tab>TEXT`; `same<tab>N<tab>PATH` where file N is there, in an archive or by
-itself; and `unread<tab>PATH` where an archive holds more than is read of one, or cannot be read to its end; both but
-for what other distributions list. What is damaged inside of one is gone past: data of tests is so on purpose. Paths are
-written as seal_common.sh does.
+itself; `repo<tab>PATH` where objects of git are; and `unread<tab>PATH` where an archive holds more than is read of one,
+or cannot be read to its end; these but for what other distributions list. What is damaged inside of one is gone past:
+data of tests is so on purpose. Paths are written as seal_common.sh does.
 """
 
 from __future__ import annotations
@@ -20,29 +20,48 @@ import sys
 import tempfile
 import zipfile
 from contextlib import suppress
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import IO
 
+from .seal_code import ENOUGH, is_code
+from .seal_embedded import beginnings, contents
 from .seal_readers import (
+    CLOSED,
     DAMAGE,
     HEAD,
-    ZSTD,
     Bounded,
     TooMuch,
     Unread,
-    contents,
+    beginning,
     copy,
-    encoding_of,
     is_archive,
 )
-
-if TYPE_CHECKING:
-    from .seal_readers import Whole
+from .seal_texts import QUOTED, written_as
 
 TREE = "/workspace/repo/"
 GENERATED = re.compile(r"\.(egg|dist)-info/")
 """What tools write from a project's own settings can be what a fix makes of one of its files."""
+REPOSITORY = re.compile(rb"# v[23] git bundle\n|PACK\0\0\0[\2\3]")
+"""What a bundle and a pack of git begin with."""
+PACKS = (".pack", ".bundle")
+"""Names of files that seal_search.sh looks at: some are base's own."""
+
+
+def is_repository(head: bytes) -> bool:
+    """Whether a file that begins like this holds objects of git."""
+    return bool(REPOSITORY.match(head))
+
+
+@dataclass
+class Found:
+    """Texts, numbers of whole files, and objects of git that a file holds; and whether all of it was read."""
+
+    lines: set[bytes] = field(default_factory=set)
+    same: set[str] = field(default_factory=set)
+    repo: bool = False
+    whole: bool = True
 
 
 class Wanted:
@@ -55,51 +74,61 @@ class Wanted:
         self.numbers = {digest: number for _, digest, number in rows}
         self.sizes = {int(size) for size, *_ in rows}
 
-    def feed(self, file: Whole, path: str, sink: Bounded, same: set[str]) -> None:
-        """Write what an archive holds to the sink, and note the whole files that are in it."""
+    def feed(self, file: IO[bytes], path: str, sink: Bounded, found: Found) -> None:
+        """Write what an archive holds to the sink, and note the whole files and the repositories that are in it."""
         for name, content in contents(file, path):
-            if self.names.search(name):
-                sink.digest = sha256()
+            head = b"" if self.names.search(name) else beginning(content)
+            if not head or is_code(head[:ENOUGH]):
+                sink.begin()
+                sink.write(head)
                 with suppress(*DAMAGE):
                     copy(content, sink)
-                same.update(self.number(name, sink.digest.hexdigest()))
+                found.same.update(self.number(name, sink.digest.hexdigest()))
+                found.repo |= is_repository(sink.head)
                 sink.write(b"\n")
 
     def number(self, name: str, digest: str) -> set[str]:
         """Of the file with this digest, if it is one of the fix's."""
         return {self.numbers[digest]} if digest in self.numbers and not GENERATED.search(name) else set()
 
-    def plain(self, path: str) -> set[str]:
+    def plain(self, path: str) -> Found:
         """Which file this one is, by itself."""
         file = Path(path)
-        if file.stat().st_size not in self.sizes:
-            return set()
-        return self.number(path, sha256(file.read_bytes()).hexdigest())
+        with file.open("rb") as opened:
+            found = Found(repo=is_repository(opened.read(HEAD)) and not path.endswith(PACKS))
+        if file.stat().st_size in self.sizes:
+            found.same = self.number(path, sha256(file.read_bytes()).hexdigest())
+        return found
 
-    def held(self, path: str) -> tuple[set[bytes], set[str], bool]:
-        """Texts and whole files that an archive holds, and whether all of it was read; what can be read counts."""
-        whole, same = True, cast("set[str]", set())
-        with Path(path).open("rb") as file, tempfile.TemporaryFile() as found:
-            grep = subprocess.Popen(["grep", "-ohaF", "-f", self.texts], stdin=subprocess.PIPE, stdout=found)
+    def held(self, path: str, found: Found) -> None:
+        """Add what an archive holds; what can be read counts."""
+        with Path(path).open("rb") as file, tempfile.TemporaryFile() as told:
+            grep = subprocess.Popen(["grep", "-ohaF", "-f", self.texts], stdin=subprocess.PIPE, stdout=told)
             try:
-                self.feed(cast("Whole", file), path, Bounded(grep.stdin or io.BytesIO()), same)
+                self.feed(file, path, Bounded(grep.stdin or io.BytesIO()), found)
             except (TooMuch, Unread):
-                whole = False
+                found.whole = False
             finally:
                 grep.communicate()
             if grep.returncode not in {0, 1}:
                 raise SystemExit(f"grep ended with exit code {grep.returncode}")
-            found.seek(0)
-            return set(found.read().splitlines()), same, whole
+            told.seek(0)
+            found.lines |= set(told.read().splitlines())
 
 
 def looked_into(path: str, *, foreign: bool) -> bool:
-    """Whether a file is an archive, or its text is written otherwise; another distribution's may be of any kind."""
+    """Whether a file is an archive, has one in it, or its text is written otherwise; another's may be of any kind.
+
+    Raises:
+        Unread: nobody could look at all that may be one.
+    """
     with Path(path).open("rb") as file:
         head = file.read(HEAD)
-        if foreign and head.startswith(ZSTD):
+        if foreign and (head.startswith(CLOSED) or QUOTED.search(path)):
             return False
-        return is_archive(head) or bool(encoding_of(path, head)) or zipfile.is_zipfile(file)
+        if is_archive(head) or written_as(path, head) or zipfile.is_zipfile(file):
+            return True
+        return not foreign and any(True for _ in beginnings(file))
 
 
 def split(data: bytes) -> list[str]:
@@ -107,25 +136,31 @@ def split(data: bytes) -> list[str]:
     return [path.decode("utf-8", "surrogateescape") for path in data.split(b"\0") if path]
 
 
+def look(wanted: Wanted, path: str, *, foreign: bool) -> Found:
+    """Everything that is told of a file; another distribution's can be of any kind, but for its lines."""
+    found = Found()
+    try:
+        found = wanted.plain(path)
+        if looked_into(path, foreign=foreign):
+            wanted.held(path, found)
+    except FileNotFoundError:
+        return found
+    except (OSError, Unread):
+        found.whole = False
+    return Found(found.lines) if foreign else found
+
+
 def main(texts: str, known: str, names: str, listed_by_others: str, files: str) -> None:
     """See the module."""
     wanted = Wanted(texts, files, names)
     tracked, others = (set(split(Path(file).read_bytes())) for file in (known, listed_by_others))
     for path in split(sys.stdin.buffer.read()):
-        foreign = path in others
         if path.startswith(TREE) and path[len(TREE) :] in tracked:
             continue
-        lines, inside, whole = cast("set[bytes]", set()), cast("set[str]", set()), True
-        try:
-            same, opened = wanted.plain(path), looked_into(path, foreign=foreign)
-        except FileNotFoundError:
-            continue
-        except OSError:
-            same, opened, whole = inside, False, False
-        if opened:
-            lines, inside, whole = wanted.held(path)
+        found = look(wanted, path, foreign=path in others)
         shown = path.replace("\\", "\\\\").replace("\n", "\\n").encode("utf-8", "surrogateescape")
-        told = [b"same\t" + number.encode() + b"\t" + shown for number in sorted(same | inside) if not foreign]
-        told += [] if whole or foreign else [b"unread\t" + shown]
-        told += [b"file\t" + shown, *(b"has\t" + line for line in sorted(lines))] if lines else []
+        told = [b"same\t" + number.encode() + b"\t" + shown for number in sorted(found.same)]
+        told += [] if found.whole else [b"unread\t" + shown]
+        told += [b"repo\t" + shown] if found.repo else []
+        told += [b"file\t" + shown, *(b"has\t" + line for line in sorted(found.lines))] if found.lines else []
         sys.stdout.buffer.writelines(line + b"\n" for line in told)

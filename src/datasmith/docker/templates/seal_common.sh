@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Inside a sandbox, in front of seal_search.sh and seal_names.sh: what both ask of the files and of texts of the fix,
 # one a line in a file. What they keep on the way lies in a directory of its own. They print paths with `\n` for the end
-# of a line, and `\\` for a backslash. First arguments of both: seal_readers.py and seal_archives.py.
+# of a line, and `\\` for a backslash. First arguments of both: the names of programs, with what is in them, and `--`.
 set -euo pipefail
 export LC_ALL=C
 place=$(mktemp -d)
@@ -11,9 +11,11 @@ reader=/usr/bin/python3
 [ -x "$reader" ] || reader=python3
 programs=$place/seal
 mkdir "$programs"
-printf '%s' "$1" >"$programs/seal_readers.py"
-printf '%s' "$2" >"$programs/seal_archives.py"
-shift 2
+while [ "$1" != -- ]; do
+  printf '%s' "$2" >"$programs/$1"
+  shift 2
+done
+shift
 # The interpreter's own files, unless a build could have put them there: what it left there counts.
 python=$(readlink -f /opt/env/bin/python || true)
 prefix=${python%/bin/*}
@@ -70,9 +72,10 @@ comm -z -12 "$place/records" "$place/of_own" | listed | tr '\n' '\0' | sort -zu 
 comm -z -23 "$place/records" "$place/of_own" | listed >"$place/listed"
 sed -nE 's#^(.*/python3\.([0-9]+)t?/(.*/)?)([^/]+)\.py$#\1__pycache__/\4.cpython-3\2.pyc#p' "$place/listed" >"$place/code"
 cat "$place/listed" "$place/code" | tr '\n' '\0' | sort -zu >"$place/foreign"
-# What names of machine code end in.
+# What names of files end in that hold names of code: machine code, caches of compilers, indexes of documentation.
 # shellcheck disable=SC2034
-code='\.(so|pyd|o|obj|a|pyc|pyo|dylib|rlib)$|\.so\.[0-9.]+$'
+code='\.(so|pyd|dll|o|obj|a|pyc|pyo|dylib|rlib|rmeta|debug|dwo|nbc|nbi|inv|data\.json)$|\.so\.[0-9.]+$'
+code="$code|(^|/)(searchindex\.js|tags|TAGS)\$"
 
 # not_foreign: of what comes in, the paths that no other distribution lists.
 not_foreign() {

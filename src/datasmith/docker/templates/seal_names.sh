@@ -9,8 +9,9 @@ cat >"$place/names"
 only_new "$place/names"
 sed 's/^/name\t/' "$place/names"
 if [ -s "$place/names" ]; then
-  { grep -zE "$code" "$place/built" || [ $? = 1 ]; } |
-    not_foreign >"$place/compiled"
+  not_foreign <"$place/built" >"$place/own_built"
+  { grep -zE "$code" "$place/own_built" || [ $? = 1 ]; } >"$place/called_code"
+  "$reader" -I -S "$programs/seal_code.py" <"$place/own_built" | sort -zu - "$place/called_code" >"$place/compiled"
   xargs -0 -r sh -c 'find "$@" -maxdepth 0 -size +200M -print0' find <"$place/compiled" | sort -z >"$place/large"
   show unread <"$place/large"
   comm -z -23 "$place/compiled" "$place/large" >"$place/small"

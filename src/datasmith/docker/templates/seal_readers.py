@@ -6,8 +6,6 @@ What is written otherwise (UTF-16, or the marks of HTML between the words) comes
 from __future__ import annotations
 
 import bz2
-import codecs
-import html
 import io
 import lzma
 import re
@@ -19,6 +17,8 @@ import zlib
 from contextlib import suppress
 from hashlib import sha256
 from typing import IO, TYPE_CHECKING, cast
+
+from .seal_texts import Text, written_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,12 +51,12 @@ MOST = 2_000_000_000
 """Bytes of what an archive holds, all in all, that are read."""
 MOST_RAW = 64 << 20
 """Bytes of a file in a zip that does not open it."""
-MOST_LINE = 4 << 20
-"""Characters of a line of text that is written otherwise; a longer one is cut."""
 DEEPEST = 6
 """Archives in archives; a packed tar is two."""
 HEAD, BLOCK, ENTRY = 300, 512, 30
 """Bytes: what tells a kind; a tar's header; a zip's header, before the name."""
+LOCAL = b"PK\3\4"
+"""What each file of a zip begins with."""
 LAST_VERSION, LAST_METHOD = 63, 99
 """The highest numbers in a zip's header."""
 CHUNK = 1 << 20
@@ -65,7 +65,8 @@ DAMAGE = (
     *(struct.error, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
 )
 """What an archive that is broken, encrypted, or none at all makes its reader raise."""
-ZSTD = b"\x28\xb5\x2f\xfd"
+CLOSED = (b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\x04\x22\x4d\x18", b"LZIP\1")
+"""What zstd, 7z, rar, lz4 and lzip begin with, which Python does not open."""
 WEAK = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x5d\0\0")
 """What zlib and .lzma begin with: so few bytes are soon there by chance."""
 PACKED: dict[bytes, Callable[[], Unpacker]] = {
@@ -76,10 +77,6 @@ PACKED: dict[bytes, Callable[[], Unpacker]] = {
     WEAK[-1]: lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE),
 }
 """By what a packed stream begins with, what unpacks it."""
-WIDE = (b"\xff\xfe", b"\xfe\xff")
-"""What text in UTF-16 begins with."""
-MARKED = re.compile(r"\.x?html?$", re.IGNORECASE)
-MARK = re.compile(r"<[^<>]*>")
 
 
 class TooMuch(Exception):
@@ -177,12 +174,17 @@ class Unpacked:
 
 
 class Bounded:
-    """A sink that takes MOST bytes; `digest` is that of what came since it was set."""
+    """A sink that takes MOST bytes; `head` and `digest` are those of what came since it began anew."""
 
     def __init__(self, sink: IO[bytes], *, keeps: bool = True) -> None:
         self.sink = sink
         self.keeps = keeps
         self.left = MOST
+        self.begin()
+
+    def begin(self) -> None:
+        """Another file comes now."""
+        self.head = b""
         self.digest = sha256()
 
     def write(self, data: bytes) -> None:
@@ -191,55 +193,20 @@ class Bounded:
         if self.left < 0:
             raise TooMuch
         self.digest.update(data)
+        self.head = self.head or data[:HEAD]
         if self.keeps:
             self.sink.write(data)
 
 
-class Text:
-    """The text of a file that is written otherwise, in UTF-8."""
-
-    def __init__(self, file: IO[bytes], encoding: str, *, marked: bool) -> None:
-        self.file = file
-        self.decoder = codecs.getincrementaldecoder(encoding)("replace")
-        self.marked = marked
-        self.left = ""
-
-    def read1(self, _size: int, /) -> bytes:
-        """Whole lines, or all where there is none; nothing at the end."""
-        while data := self.file.read(CHUNK):
-            text = self.left + self.decoder.decode(data)
-            cut = text.rfind("\n") + 1 or (0 if len(text) < MOST_LINE else len(text))
-            self.left = text[cut:]
-            if found := self.plain(text[:cut]):
-                return found
-        last, self.left = self.left, ""
-        return self.plain(last)
-
-    def plain(self, text: str) -> bytes:
-        """Without marks."""
-        return (html.unescape(MARK.sub("", text)) if self.marked else text).encode("utf-8", "replace")
-
-
 def is_archive(head: bytes) -> bool:
     """Whether a file that begins like this is one."""
-    return head[:4] in {b"PK\3\4", b"PK\5\6"} or head[257:262] == b"ustar" or head.startswith((*PACKED, ZSTD))
-
-
-def encoding_of(name: str, head: bytes) -> str:
-    """How the text of a file is written, if that is not as it lies there: a mark alone does not make UTF-16."""
-    if not head.startswith(WIDE):
-        return "utf-8" if MARKED.search(name) else ""
-    try:
-        codecs.getincrementaldecoder("utf-16")().decode(head)
-    except ValueError:
-        return ""
-    return "utf-16"
+    return head[:4] in {LOCAL, b"PK\5\6"} or head[257:262] == b"ustar" or head.startswith((*PACKED, *CLOSED))
 
 
 def with_text(name: str, stream: Whole) -> Iterator[tuple[str, Readable]]:
     """A file as it is; and after it its text, where that is written otherwise."""
-    encoding = encoding_of(name, stream.peek(HEAD)[:HEAD])
-    if not encoding:
+    written = written_as(name, stream.peek(HEAD)[:HEAD])
+    if not written:
         yield name, cast("Readable", stream)
         return
     with tempfile.TemporaryFile() as file:
@@ -248,7 +215,7 @@ def with_text(name: str, stream: Whole) -> Iterator[tuple[str, Readable]]:
         file.seek(0)
         yield name, cast("Readable", file)
         file.seek(0)
-        yield name, Text(file, encoding, marked=bool(MARKED.search(name)))
+        yield name, Text(file, written)
 
 
 def is_zip(head: bytes) -> bool:
@@ -279,7 +246,7 @@ def members(stream: Readable, name: str, depth: int = 0, *, outer: bool = True) 
     if not is_archive(head):
         yield from with_text(name, whole)
         return
-    if depth > DEEPEST or head.startswith(ZSTD):
+    if depth > DEEPEST or head.startswith(CLOSED):
         yield name, cast("Readable", whole)
         raise Unread
     reader = of_tar if head[257:262] == b"ustar" else of_zip if head.startswith(b"PK") else of_packed
@@ -324,25 +291,55 @@ def listed(file: IO[bytes]) -> Iterator[tuple[str, Readable]]:
             try:
                 content = archive.open(info)
             except DAMAGE:
-                yield info.filename, io.BytesIO(as_it_lies(file, info))
+                yield info.filename, at_place(file, info.header_offset, info.compress_size)[1]
                 continue
             with suppress(*DAMAGE), content:
                 # With a sum that does not fit, the last part of a file would not be given.
                 content._expected_crc = None  # type: ignore[attr-defined]
                 yield info.filename, cast("Readable", content)
+        known = sorted((info.header_offset, info.compress_size) for info in archive.infolist())
+        yield from unlisted(file, known, archive.start_dir)
 
 
-def as_it_lies(file: IO[bytes], info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a zip's file, before them what they unpack to: its marks may say that nobody could."""
-    file.seek(info.header_offset)
+def unlisted(file: IO[bytes], known: list[tuple[int, int]], end: int) -> Iterator[tuple[str, Readable]]:
+    """The files that lie in a zip before `end`, and not in its list; `known` are place and size of those that do."""
+    at = 0
+    for begin, size in [*known, (end, 0)]:
+        for place in places(file, at, begin, LOCAL):
+            file.seek(place)
+            if is_zip(file.read(ENTRY)):
+                yield at_place(file, place, begin - place)
+        at = max(at, begin + ENTRY + size)
+
+
+def places(file: IO[bytes], begin: int, end: int, mark: bytes) -> Iterator[int]:
+    """Where bytes stand in a part of a file."""
+    at, left = begin, b""
+    while at < end:
+        file.seek(at)
+        data = file.read(min(CHUNK, end - at))
+        if not data:
+            return
+        at += len(data)
+        data = left + data
+        found = data.find(mark)
+        while found >= 0:
+            yield at - len(data) + found
+            found = data.find(mark, found + 1)
+        left = data[-(len(mark) - 1) :]
+
+
+def at_place(file: IO[bytes], place: int, size: int) -> tuple[str, Readable]:
+    """The name of a zip's file, and its bytes, before them what they unpack to: its marks may say that nobody could."""
+    file.seek(place)
     head = file.read(ENTRY)
-    names = int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
-    file.seek(info.header_offset + ENTRY + names)
-    packed = file.read(min(info.compress_size, MOST_RAW))
+    name = file.read(int.from_bytes(head[26:28], "little"))
+    file.seek(int.from_bytes(head[28:30], "little"), 1)
+    packed = file.read(min(size, MOST_RAW))
     plain = b""
     with suppress(zlib.error):
         plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MOST_RAW)
-    return plain + packed
+    return name.decode("utf-8", "replace"), cast("Readable", io.BytesIO(plain + packed))
 
 
 def of_packed(stream: Whole, _joined: Joined, name: str) -> Iterator[tuple[str, Readable]]:
@@ -363,14 +360,3 @@ def copy(source: Readable, sink: Bounded) -> None:
     """Write all of a stream, up to where it is damaged."""
     while chunk := source.read1(CHUNK):
         sink.write(chunk)
-
-
-def contents(file: Whole, path: str) -> Iterator[tuple[str, Readable]]:
-    """(name, content) of everything in an archive; something else may stand in front of a zip, which programs are."""
-    head = file.peek(HEAD)
-    if is_archive(head) or encoding_of(path, head):
-        yield from members(cast("Readable", file), path)
-        return
-    with suppress(*DAMAGE):
-        for inside, content in listed(cast("IO[bytes]", file)):
-            yield from members(content, inside, 1, outer=False)

@@ -6,13 +6,11 @@
 # `repo PATH`, a repository, pack or object store beside the tree's own; `unread PATH`, what cannot be read, and can
 # be made readable by the user of sandboxes, whose it is; `line TEXT`, a line of the fix that the tree's commit does
 # not have anyway; the files and archives that hold some of those; `same N PATH`, what holds file N as the fix leaves
-# it; and what seal_given.py prints. Arguments: seal_given.py; module names for a regular expression, as in "a|b/c";
-# words that call git.
+# it; and what seal_given.py prints. Arguments: module names for a regular expression, as in "a|b/c"; words that call git.
 # shellcheck disable=SC2154
 set -euo pipefail
-given=$1
-names=$2
-shift 2
+names=$1
+shift
 all -user "$(id -u)" \( -type f ! -readable -o -type d ! \( -readable -executable \) \) | show unread
 printf 'looked\t%s\n' "$(tr -cd '\0' <"$place/all" | wc -c)"
 # beside: of what comes in, what does not lie in the tree.
@@ -44,18 +42,8 @@ packs_own() {
     "${git[@]}" show-index <"$place/former.idx" | cut -d ' ' -f 2 | sort | comm -23 - "$place/objects" >"$place/new" &&
     [ ! -s "$place/new" ]
 }
-matching "^${former}[0-9a-f]{2}/[0-9a-f]+$" | "$reader" -I -S -c 'import sys, zlib
-from hashlib import sha1, sha256
-own = set(open(sys.argv[1]).read().split())
-for path in filter(None, sys.stdin.buffer.read().split(b"\0")):
-    name = b"".join(path.split(b"/")[-2:]).decode()
-    try:
-        with open(path, "rb") as file:
-            told = (sha1 if len(name) == 40 else sha256)(zlib.decompressobj().decompress(file.read(), 2**27)).hexdigest()
-    except zlib.error:
-        continue
-    if name == told and name in own:
-        sys.stdout.buffer.write(path + b"\0")' "$place/objects" | sort -zu >"$place/former"
+matching "^${former}[0-9a-f]{2}/[0-9a-f]+$" | "$reader" -I -S "$programs/seal_former.py" "$place/objects" |
+  sort -zu >"$place/former"
 matching '\.(pack|bundle)$' | while IFS= read -r -d '' path; do
   if [[ $path == /workspace/repo/.git/objects/pack/* ]] || tracked "$path" || packs_own "$path"; then continue; fi
   case $(head -c 16 -- "$path" | tr '\0' ' ') in PACK* | '# v2 git bundle'* | '# v3 git bundle'*)
@@ -89,7 +77,7 @@ if [ -n "$names" ]; then
   matching "/(site|dist)-packages/($names)/.*\.(py|pyc|pyx|so|pyd)$" | beside | not_foreign |
     comm -z -23 - "$place/own_code" | show part
 fi
-"$reader" -I -S -c "$given" "$place/lines" "$place/files" "$@"
+"$reader" -I -S "$programs/seal_given.py" "$place/lines" "$place/files" "$@"
 only_new "$place/lines"
 sed 's/^/line\t/' "$place/lines"
 if [ -s "$place/lines" ] || [ -s "$place/files" ]; then
