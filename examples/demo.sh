@@ -18,7 +18,7 @@ fc-data --forge git --repo "$place/samplelib" --start-date 2026-02-01 --end-date
 tasks=$(ls "$place/data/dataset/tasks" 2>/dev/null || true)
 # 1: all that was left to measure failed. The tasks that there are have agents to run on them all the same.
 if [ "$code" -gt 1 ] || [ -z "$tasks" ]; then
-    [ "$code" -gt 0 ] || echo "error: no pull request became a task: the funnel says why" >&2
+    [ "$code" -gt 1 ] || echo "error: no task yet; where the machine was too busy, the same command tries again" >&2
     exit "$((code > 0 ? code : 1))"
 fi
 count=$(echo "$tasks" | wc -l)
