@@ -10,6 +10,7 @@ fi
 # uv is one of our dependencies: where the machine has none, the environment gets it first, and then uses it on itself.
 uv=$(command -v "$PWD/.venv/bin/uv" || command -v uv || true)
 if [ -z "$uv" ]; then
+    echo "uv: none on this machine; it is installed into .venv first (some 20 MB)"
     "$python" -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.9,<1"
     uv=.venv/bin/uv

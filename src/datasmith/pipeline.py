@@ -46,7 +46,7 @@ from datasmith.runners.synthesize_images import MakeTasksRunner
 from datasmith.runners.testing import TestRuns
 from datasmith.settings import EngineName, Settings, environment, load_settings, secrets_of
 from datasmith.storage import open_store
-from datasmith.storage.base import STAGES, ItemState, StageItem, Store, utc_now
+from datasmith.storage.base import STAGES, StageItem, Store, utc_now
 from datasmith.storage.window_lock import Holder, file_lock
 
 TESTS = "tests"
@@ -314,10 +314,7 @@ class Pipeline:
         wanted = self._request.n_concurrent or len(usable_cores())
         at_once = min(wanted, len(core_locks(self._settings))) if stage == 5 else wanted
         options = RunOptions(worker=default_worker(), n_concurrent=at_once)
-
-        def progress(done: int, total: int, item: str, state: ItemState) -> None:
-            show(STAGES[stage], done, total, f"{item} {state}")
-
+        progress = partial(show, STAGES[stage])
         ours = None if names is None else frozenset(names)
         return replace(options, progress=progress, redact=self._redact, repositories=ours)
 

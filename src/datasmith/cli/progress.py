@@ -8,7 +8,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-NOTE_WIDTH = 60
+NOTE_WIDTH = 100
 SILENT_S = 20.0
 """Where nobody watches, a stage tells at most so often what is under way."""
 

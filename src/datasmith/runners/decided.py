@@ -1,12 +1,37 @@
 """Whether a measurement says anything about a pull request, or only that the machine was too busy to tell."""
 
 from collections import Counter
+from collections.abc import Callable
 
 from datasmith.errors import MeasurementFailed
 from datasmith.runners.order import Refusal
 from datasmith.workloads.base import EXPERT
 from datasmith.workloads.measure import Measured
 from datasmith.workloads.undecided import undecided
+
+ATTEMPTS = 3
+"""How often a pull request is measured, where the machine is too busy each time."""
+
+
+def until_decided(
+    measure: Callable[[Callable[[str], None]], Measured | Refusal], progress: Callable[[str], None]
+) -> Measured | Refusal:
+    """What `measure` gives; it is called again where the machine was too busy, and `progress` says that it is.
+
+    Raises:
+        MeasurementFailed: the machine was too busy each time.
+    """
+    what = "measure"
+
+    def say(step: str) -> None:
+        progress(f"{what} {step}")
+
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return measure(say)
+        except MeasurementFailed:
+            what = "measure again"
+    return measure(say)
 
 
 def decided(measured: Measured) -> Measured | Refusal:

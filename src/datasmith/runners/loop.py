@@ -45,8 +45,8 @@ LEASE_S = 120.0
 
 Answer = TypeVar("Answer")
 
-Progress = Callable[[int, int, str, ItemState], None]
-"""Called for each item that ended: how many have, how many there were, the item, its state."""
+Progress = Callable[[int, int, str], None]
+"""Called before the first item and for each that ended: how many have, how many there were, the item and its state."""
 
 
 def one_line(error: BaseException, clean: Callable[[str], str] = redact) -> str:
@@ -149,6 +149,8 @@ class Loop:
         reason, state = "interrupted", "stopped"
         try:
             await self._note_progress("running")
+            if self._options.progress and total:
+                self._options.progress(0, total, "")
             await self._work_and_watch(inbox)
             state = "finished"
         except BaseExceptionGroup as several:
@@ -249,7 +251,7 @@ class Loop:
                 self.ended[verdict.item.item] = verdict.state
                 self._lately.append(anyio.current_time())
                 if self._options.progress:
-                    self._options.progress(len(self.ended), self._total, verdict.item.item, verdict.state)
+                    self._options.progress(len(self.ended), self._total, f"{verdict.item.item} {verdict.state}")
         if anyio.current_time() - self._shown >= 1.0:
             await self._note_progress("running")
 

@@ -22,7 +22,7 @@ from datasmith.github.git import Git
 from datasmith.github.render import render_instruction
 from datasmith.runners.agenda import ENDS, Until
 from datasmith.runners.build_args import build_args
-from datasmith.runners.decided import decided
+from datasmith.runners.decided import decided, until_decided
 from datasmith.runners.impacted import only_impacted
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.runners.solution import fix_of_order, solution
@@ -42,8 +42,6 @@ from datasmith.workloads.touched import Suite
 
 CALL_TIMEOUT_S = 900.0
 """Within this time one of the suite's benchmarks must have been called without an error."""
-MEASURE_ATTEMPTS = 3
-"""A measurement that a busy machine made invalid is taken this often before the item fails."""
 
 
 def source_path(data_dir: Path, task: str) -> Path:
@@ -113,7 +111,7 @@ class Synthesis:
         if self._until == "verified":
             said = f"{counted(len(verified.workloads), 'workload')}, {counted(len(verified.passing), 'test')}"
             return Refusal(f"{ENDS[self._until]}: {said}")
-        measured = self._measure(order, sealed, verified, core, progress)
+        measured = until_decided(partial(self._measure, order, sealed, verified, core), progress)
         if isinstance(measured, Refusal):
             return measured
         certificate = self._certify(order, sealed, verified, measured)
@@ -270,17 +268,6 @@ class Synthesis:
     def _measure(
         self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
     ) -> Measured | Refusal:
-        """Measure, and measure again where the machine was too busy to tell anything."""
-        for _ in range(MEASURE_ATTEMPTS - 1):
-            try:
-                return self._measure_once(order, sealed, verified, core, progress)
-            except MeasurementFailed as error:
-                progress(f"again: {error}")
-        return self._measure_once(order, sealed, verified, core, progress)
-
-    def _measure_once(
-        self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
-    ) -> Measured | Refusal:
         patches = {BASE: "", CONTROL: "", EXPERT: sealed.expert_patch}
         target = self._data_dir / "measurements" / f"{order.task_id}.jsonl"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -300,7 +287,7 @@ class Synthesis:
                     replace(self._plan, cpu=core),
                     benchmark_dir=order.benchmark_dir,
                     sink=lambda row: print_row(file, row),
-                    progress=lambda step: progress(f"measure {step.done}/{step.expected}"),
+                    progress=lambda told: progress(f"{told.done}/{told.expected}, {told.step}"),
                 )
         return decided(measured)
 

@@ -45,7 +45,7 @@ class Dataset:
             InvalidTask: a selected folder breaks the contract.
         """
         kept = self._chosen(patterns, said) - {name for pattern in exclude for name in self._named(pattern)}
-        return [read_task(self.folders[name]) for name in sorted(kept)]
+        return [self._read(name) for name in sorted(kept)]
 
     def readable(self, patterns: Sequence[str]) -> tuple[list[Task], list[str]]:
         """The tasks that `select` would give and that can be read, and the problems of the other folders.
@@ -57,10 +57,17 @@ class Dataset:
         problems: list[str] = []
         for name in sorted(self._chosen(patterns, "--task-id")):
             try:
-                tasks.append(read_task(self.folders[name]))
+                tasks.append(self._read(name))
             except InvalidTask as error:
                 problems += error.problems
         return tasks, problems
+
+    def _read(self, name: str) -> Task:
+        """The task of a folder, which must be named after it: trials and records are found by the task's id."""
+        task = read_task(self.folders[name])
+        if task.task_id != name:
+            raise InvalidTask([f"{name}: task_id is {task.task_id}, and the folder must have that name, too"])
+        return task
 
     def _chosen(self, patterns: Sequence[str], said: str) -> set[str]:
         return {name for pattern in patterns or ("*",) for name in self._wanted(pattern, said)}

@@ -107,16 +107,24 @@ _STEPS = {WARM_UP_ROUND: "warm-up", audit.FULL_ROUND: "audit of the clocks", aud
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a measurement is: launches made, and how many it takes if nothing stops early from here on."""
+    """How far a measurement is: planned launches made, and how many there are if nothing stops early from here on.
+
+    What is launched again because the host disturbed it is not counted twice. After the rounds nothing is planned:
+    then `expected` is None, and `done` counts the launches since.
+    """
 
     done: int
-    expected: int
+    expected: int | None
     round: int
     workload: str
+    most_rounds: int | None = None
+    """In a round beyond the planned ones, which replace disturbed ones: the last there may be."""
 
     @property
     def step(self) -> str:
         """What the launch belongs to, in words; rounds count from 1."""
+        if self.most_rounds is not None:
+            return f"extra round {self.round + 1} of at most {self.most_rounds}: others were disturbed"
         if self.round >= 0:
             return f"round {self.round + 1}"
         return _STEPS.get(self.round, "other inputs")
@@ -179,7 +187,7 @@ def measure(
         active = [track for track in tracks if not track.finished(plan, number, len(tracks))]
         if not active:
             break
-        bench.expect(active, max(1, plan.max_rounds - number))
+        bench.expect(active, (plan.max_rounds if number < plan.max_rounds else plan.most_rounds) - number)
         for track in active:
             bench.play(track, number)
     claimed = bench.claimed(tracks)
@@ -215,13 +223,15 @@ class _Bench:
         self._progress = progress
         self._order = generator(plan.seed, "order of arms")
         self._made: list[Measurement] = []
+        self._planned: set[tuple[str, str, int]] = set()
         self._expected = 0
+        self._unplanned = 0
         self._confirmed: set[str] = set()
         self._host = read_host(plan.cpu)
 
     def expect(self, tracks: Iterable[Track], rounds: int) -> None:
         """Say how many launches there will be if no workload stops early."""
-        self._expected = len(self._made) + rounds * sum(len(track.arms) for track in tracks)
+        self._expected = len(self._planned) + rounds * sum(len(track.arms) for track in tracks)
 
     def warm_up(self, track: Track) -> None:
         """One discarded launch of each arm, base first; base's pace decides how many calls every arm makes."""
@@ -366,6 +376,15 @@ class _Bench:
         track.add(measurement)
         self._made.append(measurement)
         self._sink(measurement)
+        if measurement.round >= WARM_UP_ROUND:
+            self._planned.add((measurement.workload, measurement.arm, measurement.round))
+        else:
+            self._unplanned += 1
         if self._progress:
-            done = len(self._made)
-            self._progress(Progress(done, max(done, self._expected), measurement.round, track.workload.id))
+            self._progress(self._so_far(measurement))
+
+    def _so_far(self, last: Measurement) -> Progress:
+        if last.round < WARM_UP_ROUND:
+            return Progress(self._unplanned, None, last.round, last.workload)
+        most = self._plan.most_rounds if last.round >= self._plan.max_rounds else None
+        return Progress(len(self._planned), self._expected, last.round, last.workload, most)

@@ -14,7 +14,7 @@ from anyio import to_thread
 from datasmith.errors import EngineUnavailable, ForgeUnavailable, ModelUnavailable, StoreUnavailable
 from datasmith.runners.base import Outcome, default_worker
 from datasmith.runners.loop import RunOptions
-from datasmith.storage.base import Entry, ItemState, StageItem, utc_now
+from datasmith.storage.base import Entry, StageItem, utc_now
 from datasmith.storage.sql import SqlStore
 from tests.unit.runners.numbers import OPTIONS, WINDOW, Numbers, entered, squared, with_lease
 
@@ -326,12 +326,13 @@ def test_blocking_items_do_not_starve_the_ledger(store: SqlStore) -> None:
 
 
 def test_progress_is_told_and_kept(store: SqlStore) -> None:
-    """One call for each item that ended; the row in the database says the same at the end."""
-    told: list[tuple[int, int, str, ItemState]] = []
+    """The total at once, then a call for each item that ended; the row in the database says the same at the end."""
+    told: list[tuple[int, int, str]] = []
     options = replace(OPTIONS, progress=lambda *words: told.append(words))
     anyio.run(Numbers(entered(store, 9), by_remainder, options).run_stage)
-    assert [(done, total) for done, total, _, _ in told] == [(n, 9) for n in range(1, 10)]
-    assert {(item, state) for _, _, item, state in told} == set(states(store).items())
+    assert [(done, total) for done, total, _ in told] == [(n, 9) for n in range(10)]
+    assert [note for _, _, note in told[:1]] == [""]
+    assert {note for _, _, note in told[1:]} == {f"{item} {state}" for item, state in states(store).items()}
     (row,) = store.select("runner_progress")
     assert row["runner_id"] == f"classify_prs:{WINDOW}:one"
     assert [row[name] for name in ("total", "completed", "passed", "refused", "failed")] == [9, 9, 3, 3, 3]

@@ -1,9 +1,11 @@
 """What a measurement says of a pull request, and what only of the machine."""
 
+from collections.abc import Callable
+
 import pytest
 
 from datasmith.errors import MeasurementFailed
-from datasmith.runners.decided import decided
+from datasmith.runners.decided import ATTEMPTS, decided, until_decided
 from datasmith.runners.order import Refusal
 from datasmith.tasks.certificate import ArmSummary, Cost, WorkloadRatio
 from datasmith.workloads.measure import Measured
@@ -37,6 +39,26 @@ def test_a_busy_machine_is_no_answer() -> None:
     """Then the pull request fails, and a later run tries again."""
     with pytest.raises(MeasurementFailed, match="on this machine now"):
         decided(measured(row("hangs"), row(BUSY)))
+
+
+@pytest.mark.parametrize("busy", [0, 1, ATTEMPTS])
+def test_a_measurement_that_begins_anew_says_so(busy: int) -> None:
+    """Else its count would fall back to nothing without a word; the machine's last excuse is the failure's reason."""
+    told: list[str] = []
+
+    def once(say: Callable[[str], None]) -> Measured | Refusal:
+        say("1/9, round 1")
+        if len(told) <= busy:
+            raise MeasurementFailed(f"busy {len(told)}")
+        return measured(row())
+
+    if busy == ATTEMPTS:
+        with pytest.raises(MeasurementFailed, match=f"busy {ATTEMPTS}"):
+            until_decided(once, told.append)
+    else:
+        assert isinstance(until_decided(once, told.append), Measured)
+    again = ["measure again 1/9, round 1"] * (ATTEMPTS - 1)
+    assert told == ["measure 1/9, round 1", *again][: busy + 1]
 
 
 def test_an_effect_that_too_few_rounds_show_is_no_refusal() -> None:

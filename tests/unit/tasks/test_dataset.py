@@ -51,6 +51,15 @@ def test_what_is_excluded_is_left_out(root: Path) -> None:
     assert chosen(root, exclude=("*",)) == []
 
 
+def test_a_folder_of_another_name_than_its_task_is_no_task(root: Path) -> None:
+    """What looks for it by the task's id would find nothing; the words are those of the check, and of what to do."""
+    (root / "acme_calc_1").rename(root / "copy of it")
+    with pytest.raises(InvalidTask, match="copy of it: task_id is acme_calc_1, and the folder must have that name"):
+        chosen(root)
+    assert chosen(root, "acme_calc_12") == ["acme_calc_12"]
+    assert len(load_dataset(str(root)).readable(())[1]) == 1
+
+
 @pytest.mark.parametrize("pattern", ["acme_calc_2", "pandas-dev-pandas-50643", "x*", ""])
 def test_a_pattern_without_tasks_is_an_error_with_an_example(root: Path, pattern: str) -> None:
     """It names the pattern, and an id that exists."""

@@ -253,8 +253,9 @@ def test_disturbed_launches_are_repeated_kept_and_not_used(monkeypatch: pytest.M
     assert measured.cost.launches > 3 * 9
 
 
-def test_rounds_that_the_host_took_are_played_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of eight rounds are disturbed however often they are tried: there are ten."""
+@pytest.fixture
+def two_rounds_lost(monkeypatch: pytest.MonkeyPatch) -> MeasurePlan:
+    """A plan of eight rounds, on a host that disturbs two of them however often they are tried."""
     readings = iter(range(10**6))
     lost = range(3 + 2 * 3, 3 + 2 * 3 + 2 * 3 * 3)
     stolen = [0.0]
@@ -265,7 +266,12 @@ def test_rounds_that_the_host_took_are_played_later(monkeypatch: pytest.MonkeyPa
         return CoreTimes(0.0, stolen[0])
 
     monkeypatch.setattr("datasmith.workloads.launch.read_core", core)
-    measured = run(arms(), plan=MeasurePlan(seed=1, max_rounds=8))
+    return MeasurePlan(seed=1, max_rounds=8)
+
+
+def test_rounds_that_the_host_took_are_played_later(two_rounds_lost: MeasurePlan) -> None:
+    """Two of eight rounds are disturbed: there are ten."""
+    measured = run(arms(), plan=two_rounds_lost)
     assert rounds_of(measured) == list(range(10))
     assert measured.summaries[EXPERT].workloads[0].rounds == 8
 
@@ -313,12 +319,36 @@ def test_only_scored_kinds_are_measured() -> None:
     assert [row.workload for row in measured.summaries[EXPERT].workloads] == [X.id]
 
 
-def test_progress_never_promises_less_than_it_has_done() -> None:
-    """Done grows by one; expected is at least done, and right at the end."""
+def steps_of(containers: dict[str, SimulatedContainer], *workloads: Workload, plan: MeasurePlan) -> list[Progress]:
     steps: list[Progress] = []
-    measure(arms(), (X, Y), PLAN, benchmark_dir="b", sink=lambda _launch: None, progress=steps.append)
+    measure(containers, workloads, plan, benchmark_dir="b", sink=lambda _launch: None, progress=steps.append)
+    return steps
+
+
+def test_progress_never_promises_less_than_it_has_done() -> None:
+    """Done grows by one up to what is expected, which never grows; at the end they are the same."""
+    steps = steps_of(arms(), X, Y, plan=PLAN)
+    expected = [step.expected or 0 for step in steps]
     assert [step.done for step in steps] == list(range(1, len(steps) + 1))
-    assert all(step.expected >= step.done for step in steps)
+    assert all(promised >= step.done for promised, step in zip(expected, steps, strict=True))
+    assert expected == sorted(expected, reverse=True)
+
+
+def test_what_disturbed_launches_cost_is_not_in_the_total_but_said(two_rounds_lost: MeasurePlan) -> None:
+    """Launches made again count once; extra rounds make the total grow once, by all that may come, and say why."""
+    steps = steps_of(arms(), X, plan=two_rounds_lost)
+    planned, extra = steps[: -2 * 3], steps[-2 * 3 :]
+    assert {step.expected for step in planned} == {3 * (1 + 8)} and planned[-1].done == 3 * (1 + 8) < len(planned)
+    assert [step.expected for step in extra] == [3 * (1 + 8 + 4)] * 6
+    assert extra[-1].step == "extra round 10 of at most 12: others were disturbed" and extra[-1].done == 3 * (1 + 10)
+
+
+def test_after_the_rounds_no_total_is_claimed() -> None:
+    """How often a clock is audited shows only on the way: the launches are counted for themselves."""
+    steps = steps_of(arms({SUBMITTED: SimulatedContainer(noisy(5e-4, 0.005, 1))}), X, plan=PLAN)
+    audit = [step for step in steps if step.step == "audit of the clocks"]
+    assert {step.expected for step in audit} == {None}
+    assert [step.done for step in audit] == list(range(1, len(audit) + 1)) != []
 
 
 def test_nothing_to_compare_with_is_refused() -> None:
