@@ -5,11 +5,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Unpack
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from datasmith.tasks import environment
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.suite import SuiteRecord
+
+DIFFICULTIES = ("easy", "medium", "hard", "unknown")
 
 
 class BuildInputs(BaseModel):
@@ -68,6 +70,15 @@ class Task(BaseModel):
     """Which suite is measured, where that is not base's own."""
     suite_patch: str = ""
     """A git diff on base that brings that suite; every arm that is measured gets it, and no image."""
+
+    @field_validator("difficulty", mode="before")
+    @classmethod
+    def _of_four(cls, value: object) -> object:
+        """In any case; nothing is unknown, and another word medium, as where a judge said it."""
+        if value is not None and not isinstance(value, str):
+            return value
+        word = (value or "unknown").strip().lower() or "unknown"
+        return word if word in DIFFICULTIES else "medium"
 
     @property
     def repository(self) -> str:

@@ -14,8 +14,6 @@ from datasmith.tasks.drafts import replacing
 from datasmith.tasks.folder import AGENT_TIMEOUT_S, VERIFIER_TIMEOUT_S, read_task
 from datasmith.tasks.task import Task
 
-DIFFICULTIES = frozenset({"easy", "medium", "hard"})
-"""What terminal-bench knows beside `unknown`."""
 _TOOLS = """
 # terminal-bench works in a tmux session, and records it.
 USER 0:0
@@ -84,7 +82,7 @@ def _fill(draft: Path, task: Task, source: Path) -> None:
     about = {
         "instruction": task.instruction,
         "author_name": "FormulaCode",
-        "difficulty": task.difficulty if task.difficulty in DIFFICULTIES else "unknown",
+        "difficulty": task.difficulty,
         "category": "performance",
         "tags": ["performance", task.repo.lower()],
         "parser_name": "pytest",

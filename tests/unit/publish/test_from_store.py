@@ -24,10 +24,12 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     with open_store(request.param, tmp_path_factory.mktemp("store")) as opened:
         opened.upsert("pull_requests", [pull(number, **changes) for number, changes in PULLS.items()])
         proof = certificate("acme_calc_1", DIGEST)
+        (row_of_expert,) = proof.expert.workloads
+        faster = (row_of_expert.model_copy(update={"ratio": 3.0, "high": 3.1}),)
         newer = proof.model_copy(
             update={
                 "issued_at": datetime(2026, 4, 1, tzinfo=UTC),
-                "expert": proof.expert.model_copy(update={"speedup": 3.0}),
+                "expert": proof.expert.model_copy(update={"speedup": 3.0, "workloads": faster}),
             }
         )
         gone = newer.model_copy(update={"issued_at": datetime(2026, 5, 1, tzinfo=UTC), "status": "withdrawn"})

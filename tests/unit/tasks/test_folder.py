@@ -176,6 +176,14 @@ def test_a_file_that_cannot_be_read_is_a_problem(folder: Path, name: str, conten
     assert problems and all(problem.startswith(f"{folder.name}: ") for problem in problems)
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"), [("Hard", "hard"), ("meduim", "medium"), ("", "unknown"), (" ", "unknown"), (None, "unknown")]
+)
+def test_a_difficulty_is_one_of_four(said: str | None, expected: str) -> None:
+    """Case 77: in any case; a word that is none is medium, and nothing is unknown."""
+    assert sample_task(difficulty=said).difficulty == expected
+
+
 def test_what_task_toml_says_to_harbor_alone_is_not_asked(folder: Path) -> None:
     """Case 88: sizes as texts and keys that nobody knows are Harbor's; the task is the same."""
     before, path = read_task(folder), folder / "task.toml"
