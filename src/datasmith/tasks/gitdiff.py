@@ -174,6 +174,8 @@ def _extended(change: FileChange, lines: _Lines) -> None:
             change.modes += [index[2]] if index[2] else []
         elif move:
             moved.append(_unquoted(move[3], lines))
+        elif line.startswith("Binary files "):
+            raise lines.wrong("a binary file without what is in it (example: git diff --binary)")
         elif not _LIKENESS.fullmatch(line):
             raise lines.wrong("unknown header line")
     if (tuple(moved) or change.paths) != change.paths or (not moved and len(set(change.paths)) != 1):

@@ -115,6 +115,14 @@ def test_what_git_does_not_write_is_refused(patch: str) -> None:
         parse_diff(patch)
 
 
+def test_a_binary_file_without_its_content_is_told_as_such() -> None:
+    """What `git diff` says of an image cannot be applied: who wrote it hears how it is written."""
+    with pytest.raises(MalformedDiff, match=r"line 3: a binary file without what is in it .*--binary"):
+        parse_diff(
+            "diff --git a/x.png b/x.png\nindex 1234567..89abcde 100644\nBinary files a/x.png and b/x.png differ\n"
+        )
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from([*PLAIN.splitlines(), "GIT binary patch", "literal 3", "", "\\ No", "+", "\x00"])))
 def test_no_text_breaks_the_reader(lines: list[str]) -> None:
