@@ -11,6 +11,7 @@ import pytest
 
 from datasmith.workloads.inside.capture import Recorder
 from datasmith.workloads.inside.describe import Describer
+from datasmith.workloads.inside.fresh import undisturbed
 from datasmith.workloads.inside.hush import Hush
 
 Ran = list[str]
@@ -114,6 +115,22 @@ def test_what_waits_for_its_chance_runs_before_and_after(way: Callable[[Ran], Ca
     assert before > 0
     assert after == held
     assert again > after
+
+
+class Fresh:
+    """Inputs that were set up, and never called."""
+
+    def __init__(self) -> None:
+        self.hush = Hush()
+
+
+def test_a_process_is_as_it_was_after_other_inputs() -> None:
+    """The collector is on, threads take turns and no signal is blocked, also where an input cannot be set up."""
+    before = gc.isenabled(), sys.getswitchinterval(), signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with pytest.raises(ValueError, match="no"), undisturbed(Fresh()) as inputs:  # type: ignore[arg-type]
+        inputs.hush.begin()
+        raise ValueError("no")
+    assert (gc.isenabled(), sys.getswitchinterval(), signal.pthread_sigmask(signal.SIG_BLOCK, ())) == before
 
 
 class Asked:

@@ -289,18 +289,22 @@ def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
     """
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
-    with uncollected():
-        return _time_fresh(Inputs(benchmark, what), benchmark, twist, count)
+    with undisturbed(Inputs(benchmark, what)) as inputs:
+        return _time_fresh(inputs, benchmark, twist, count)
 
 
 @contextlib.contextmanager
-def uncollected() -> Iterator[None]:
-    """No garbage collection, as in asv's loop: what our descriptions leave would be collected in the next call."""
+def undisturbed(inputs: Inputs) -> Iterator[Inputs]:
+    """No garbage collection, as in asv's loop: what our descriptions leave would be collected in the next call.
+
+    What keeps all else from running after the last setting up ends here.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
-        yield
+        yield inputs
     finally:
+        inputs.hush.end()
         if was_on:
             gc.enable()
 
@@ -340,7 +344,11 @@ def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> T
     own = getattr(benchmark, "number", 0)
     if type(benchmark).__name__ == "TimerawBenchmark" or 0 < own <= CALLS_AGAIN * SAMPLES_AGAIN:
         raise NothingToMove("it is not to be called so often on the same input")
-    inputs = Inputs(benchmark, what)
+    with undisturbed(Inputs(benchmark, what)) as inputs:
+        return _time_short(inputs, benchmark, twist, count)
+
+
+def _time_short(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) -> Times:
     warm, *others = [inputs.prepare(twist, at, None) for at in range(1 + (count or TIMED_INPUTS))]
     _visit(inputs, benchmark, warm)
     new: list[tuple[float, float, float]] = []
