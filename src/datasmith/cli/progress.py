@@ -7,6 +7,7 @@ from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Column
 
 NOTE_WIDTH = 100
 SILENT_S = 20.0
@@ -22,7 +23,7 @@ class StageBars:
             TextColumn("{task.description:<20}", markup=False),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
-            TimeElapsedColumn(),
+            TimeElapsedColumn(table_column=Column(min_width=7, no_wrap=True)),
             TextColumn("{task.fields[note]}", markup=False),
             console=self._console,
             disable=not self._console.is_terminal,
