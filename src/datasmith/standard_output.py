@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from io import BufferedWriter, FileIO, TextIOWrapper
+from io import BufferedWriter, FileIO, StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
 from datasmith.errors import DatasmithError
@@ -17,9 +17,12 @@ def standard_output() -> TextIO:
     """Standard output for the time of a command, to be flushed at its end.
 
     Once its reader has left, what is written is dropped, so that the command goes on to its own end and exit code; a
-    disk that is full is a DatasmithError. What the terminal's encoding lacks is spelled, as on standard error.
+    disk that is full is a DatasmithError. What the terminal's encoding lacks is spelled, as on standard error. Where
+    it is closed from the start, nobody reads what is written.
     """
-    out = sys.stdout
+    out: TextIO | None = sys.stdout
+    if out is None:
+        return StringIO()
     if not isinstance(out, TextIOWrapper):
         return out
     out.reconfigure(errors="backslashreplace")

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 NOTE_WIDTH = 100
+BESIDE_NOTE = 40
+"""Columns that a stage's name, a short bar, its count and its clock take on a narrow terminal."""
 SILENT_S = 20.0
 """Where nobody watches, a stage tells at most so often what is under way."""
 
@@ -39,7 +41,8 @@ class StageBars:
             self._bars[name] = self._progress.add_task(name, total=None, note="")
         if done >= 0:
             self._progress.update(self._bars[name], completed=done, total=max(total, 1))
-        self._progress.update(self._bars[name], note=note[:NOTE_WIDTH])
+        room = max(10, min(NOTE_WIDTH, self._console.width - BESIDE_NOTE))
+        self._progress.update(self._bars[name], note=note[:room])
         if not self._console.is_terminal:
             self._tell(name, done, total, note)
 

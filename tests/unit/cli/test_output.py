@@ -87,6 +87,13 @@ def test_a_full_disk_is_told_of_standard_output(here: Path, line: str) -> None:
     assert ended(command(line), here, Path("/dev/full")) == told
 
 
+@pytest.mark.parametrize("line", LINES)
+def test_a_command_whose_standard_output_is_closed_has_succeeded(here: Path, line: str) -> None:
+    """`>&-`: nobody reads, as where the reader has left."""
+    closed = ["sh", "-c", 'exec "$@" >&-', "sh", *command(line)]
+    assert ended(closed, here, unread()) == (0, "")
+
+
 @pytest.mark.parametrize("code", [0, 1, 17])
 @pytest.mark.parametrize("flush", [(), ("--flush",)])
 def test_a_command_without_a_reader_goes_on_to_its_end(tmp_path: Path, code: int, flush: tuple[str, ...]) -> None:

@@ -75,6 +75,14 @@ def test_everything_that_was_measured_is_on_the_page(tmp_path: Path) -> None:
     assert page.count('role="img"') == 3
 
 
+def test_a_plot_stays_readable_on_a_telephone(tmp_path: Path) -> None:
+    """It is scrolled, as the tables are, and not made smaller than its words can be read."""
+    page = page_of(sample_run(tmp_path / "r"))
+    assert page.count('<figure class="scroll">\n<svg class="forest"') == page.count('<svg class="forest"') == 3
+    (rule,) = [line for line in page.splitlines() if line.startswith(".forest{")]
+    assert "min-width:620px" in rule and ".scroll{overflow-x:auto" in page
+
+
 def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
     """It says so."""
     assert "No trial is complete yet" in page_of(SampleRun(tmp_path / "r", ["t"], ["good"]))
