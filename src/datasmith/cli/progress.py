@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 NOTE_WIDTH = 100
-BESIDE_NOTE = 40
+BESIDE_NOTE = 42
 """Columns that a stage's name, a short bar, its count and its clock take on a narrow terminal."""
 SILENT_S = 20.0
 """Where nobody watches, a stage tells at most so often what is under way."""

@@ -202,5 +202,5 @@ def test_a_long_note_leaves_the_clock_whole() -> None:
     shown = StringIO()
     with StageBars(Console(file=shown, force_terminal=True, width=80)) as bars:
         bars("synthesize_images", 0, 6, f"formulacode/samplelib:14 measure 162/252, extra round 10 {'x' * 60}")
-    frames = [line for line in shown.getvalue().splitlines() if "measure 162/252" in line]
+    frames = [line for line in shown.getvalue().splitlines() if "measure 162" in line]
     assert frames and all("0:00:0" in frame for frame in frames)
