@@ -16,6 +16,7 @@ from datasmith.docker.seal_names import Names
 from datasmith.docker.seal_search import Search, telling, texts
 from datasmith.docker.worktree import GIT, GIT_ENV
 from datasmith.errors import ContainerError
+from datasmith.process import KEPT_BYTES
 
 TIMEOUT_S = 300.0
 ASKED_AT_ONCE = 10_000
@@ -291,6 +292,8 @@ def _asked(container: Container, argv: Sequence[str], *, stdin: bytes = b"", cwd
     done = container.exec(argv, timeout=TIMEOUT_S, cwd=cwd, env=_ASKING, stdin=stdin)
     if not done.ok:
         raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: {done.error_text.strip()[-300:]}")
+    if len(done.stdout) >= KEPT_BYTES:
+        raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: more than {KEPT_BYTES} bytes of answer")
     return done
 
 

@@ -114,6 +114,21 @@ def test_a_fresh_commit_is_sealed(sealed_after: Images, start: Start) -> None:
     assert container.read_file("/workspace/repo/a.py") == FILES["a.py"]
 
 
+def test_half_an_answer_is_none(sealed_after: Images, start: Start) -> None:
+    """Of a tree whose list of files is longer than what is kept of an answer nothing is said."""
+
+    def spoil(tree: Path) -> None:
+        deep = tree.joinpath(*["d" * 250] * 10)
+        deep.mkdir(parents=True)
+        for number in range(900):
+            (deep / f"{number}.py").touch()
+        git(tree, "add", "-A")
+        git(tree, "commit", "-q", "--amend", "--no-edit")
+
+    with pytest.raises(ContainerError, match="bytes of answer"):
+        seal.check(start(sealed_after(spoil)), fix=known("0" * 40), import_names=["pkg"])
+
+
 def forget(tree: Path) -> None:
     """Delete what nothing refers to."""
     git(tree, "reflog", "expire", "--expire=now", "--all")
