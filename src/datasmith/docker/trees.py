@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from datasmith import process
+from datasmith.docker.cache_disk import unwritable
 from datasmith.errors import ContainerError
 
 _COPY_PATIENCE_S = 3600.0
@@ -165,8 +166,11 @@ def copy_tree(source: Path, target: Path) -> None:
     plain = process.clean_environment({"LC_ALL": "C"})
     done = process.run(["cp", "-a", "--reflink=auto", "--", source, target], timeout=_COPY_PATIENCE_S, env=plain)
     if not done.ok:
-        reason = done.error_text.strip()[-300:] or ("it took too long" if done.timed_out else f"exit code {done.rc}")
-        raise ContainerError(f"cannot copy {source} to {target}: {reason}") from _outage(done, target)
+        outage = _outage(done, target)
+        if outage:
+            raise unwritable(f"copy {source} to {target}", outage) from outage
+        reason = done.error_text.strip()[-300:] or f"exit code {done.rc}"
+        raise ContainerError(f"cannot copy {source} to {target}: {reason}")
 
 
 def _outage(done: process.Completed, target: Path) -> OSError | None:
