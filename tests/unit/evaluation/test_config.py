@@ -77,6 +77,14 @@ def test_the_same_configuration_has_the_same_run_id() -> None:
     assert config().run_id().startswith("tasks-")
 
 
+def test_an_agent_by_its_programs_name_is_the_same_agent() -> None:
+    """Under both names a run is the same run, with the same folders."""
+    ours, programs = (config(agents=[{"agent": name, "model": "m"}]) for name in ("mini_swe", "mini-swe-agent"))
+    assert programs.labels == ours.labels == ("mini-swe-m",)
+    assert programs.run_id() == ours.run_id()
+    assert agent_address("mini-swe-agent") == agent_address("mini_swe")
+
+
 @pytest.mark.parametrize("name", ["timeout_s", "test_timeout_s", "benchmark_timeout_s"])
 def test_a_time_limit_is_a_number_that_run_json_can_hold(name: str) -> None:
     """JSON has no infinity: what was written could not be read again."""
