@@ -1,5 +1,6 @@
 """What a run is asked to do: the agents of the --config file, and the settings that make two runs the same run."""
 
+import difflib
 import hashlib
 import json
 import re
@@ -130,10 +131,13 @@ def validated_entry(row: JsonValue, where: str, example: str) -> AgentEntry:
 
 
 def _problem(error: ValidationError) -> str:
-    first = error.errors()[0]
+    found = error.errors()
+    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])  # why another one is missing
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        return f"unknown key {where!r}"
+        near = difflib.get_close_matches(where, AgentEntry.model_fields, n=1)
+        guess = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(AgentEntry.model_fields)}"
+        return f"unknown key {where!r}; {guess}"
     if first["type"] == "missing":
         return f"{where} is missing"
     message = first["msg"].removeprefix("Value error, ")
