@@ -43,8 +43,8 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
     for session in report.sessions:
         if session.host:
             out.print(Text(f"host, {session.task_id}: {session.host.said}"), soft_wrap=not out.is_terminal)
-    page_line = f"{report.n_complete} of {report.n_expected} trials complete; page: {page}"
-    out.print(Text(page_line), soft_wrap=True)  # a path that a terminal breaks by itself can be copied
+    # A path that a terminal breaks by itself can be copied.
+    out.print(Text(f"{report.progress}; page: {page}"), soft_wrap=True)
 
 
 def print_reference(agents: Sequence[ReferenceReport], console: Console | None = None) -> None:
