@@ -187,7 +187,8 @@ def remove_tree(path: Path) -> None:
 
     By programs that walk with descriptors: a sandbox can make directories too deep for a path.
     """
-    if not path.exists() or process.run(["rm", "-rf", "--", path]).ok:
+    env = process.clean_environment(process.CLEARS_UP)
+    if not path.exists() or process.run(["rm", "-rf", "--", path], env=env).ok:
         return
-    process.run(["find", path, "-type", "d", "-exec", "chmod", "u+rwx", "{}", ";"])
-    process.run(["rm", "-rf", "--", path])
+    process.run(["find", path, "-type", "d", "-exec", "chmod", "u+rwx", "{}", ";"], env=env)
+    process.run(["rm", "-rf", "--", path], env=env)
