@@ -205,7 +205,7 @@ class InvalidTask(TaskError):
 
 
 class TrialError(DatasmithError):
-    """A trial could not be carried out."""
+    """A trial could not be carried out, or outages left a run without any complete trial."""
 
     exit_code = 16
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO
 
 from datasmith.errors import ConfigError, StoreUnavailable
@@ -18,6 +19,9 @@ from datasmith.redact import redact
 
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE")
 """What a child sees of our environment unless the caller gives another one: never a secret."""
+
+CLEARS_UP: Mapping[str, str] = MappingProxyType({"FC_CLEARS_UP": "1"})
+"""To be put into the environment of a program that deletes what others leave: `kill_descendants` lets it go on."""
 
 TIMED_OUT = 124
 """Exit code that stands for a command which ran into its time limit, as timeout(1) has it."""
@@ -308,13 +312,20 @@ def kill_group(pid: int) -> None:
 
 
 def kill_descendants() -> None:
-    """Kill every process that descends from this one: the last thing a stopped command does."""
+    """Kill every process that descends from this one, as a stopped command does; those that clear up come to an end."""
     pending = [os.getpid()]
     while pending:
-        children = _children(pending.pop())
+        children = [child for child in _children(pending.pop()) if not _clears_up(child)]
         pending += children
         for child in children:
             kill_group(child)
+
+
+def _clears_up(pid: int) -> bool:
+    with suppress(OSError):
+        given = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return all(f"{name}={value}".encode() in given for name, value in CLEARS_UP.items())
+    return False
 
 
 def _children(pid: int) -> list[int]:

@@ -20,8 +20,14 @@ TOKENS_FILE = Path("tokens.env")
 """Read beside the environment, from the working directory; the environment wins."""
 
 EngineName = Literal["auto", "docker", "podman", "bubblewrap"]
-AgentName = Literal["auto", "none", "claude", "codex", "gemini", "mini-swe-agent"]
+AgentName = Literal["auto", "none", "claude", "codex", "gemini", "mini_swe"]
+_ALSO_CALLED = {"mini-swe-agent": "mini_swe"}
 LevelName = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)]
+
+
+def agent_name(name: str) -> str:
+    """The name that both commands have for a coding agent, which may be given as its program is called."""
+    return _ALSO_CALLED.get(name, name)
 
 
 class Settings(BaseSettings):
@@ -102,7 +108,7 @@ class Settings(BaseSettings):
         default=SecretStr(""), validation_alias=AliasChoices("DSPY_API_KEY", "FC_DSPY_API_KEY")
     )
     """Key of the model's API."""
-    agent: AgentName = "auto"
+    agent: Annotated[AgentName, BeforeValidator(agent_name)] = "auto"
     """Coding agent of stage 5: `auto` takes the first that is installed and has its model's key; `none` asks nobody."""
     agent_model: str = ""
     """Model of the coding agent, by the provider's name for it; empty means the agent's own default."""

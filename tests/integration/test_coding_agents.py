@@ -28,7 +28,7 @@ AGENTS_DIR = ROOT / ".agents"
 KEY = "key-0123456789abcdef"
 PKG, RUN = "docker_build_pkg.sh", "docker_build_run.sh"
 FIXED = "#!/usr/bin/env bash\nset -eu\necho fixed\n"
-CLIS = ("claude", "codex", "gemini", "mini-swe-agent")
+CLIS = ("claude", "codex", "gemini", "mini_swe")
 SPENT = {"claude": True}
 """Agents that say what they cost."""
 
@@ -39,7 +39,7 @@ def settings_for(name: str, model: Model, place: Path) -> Settings:
         "claude": {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": model.url, "agent_model": "claude-sonnet-4-5"},
         "codex": {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{model.url}/v1", "agent_model": "gpt-test"},
         "gemini": {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": model.url, "agent_model": "gemini-2.5-flash"},
-        "mini-swe-agent": {
+        "mini_swe": {
             "DSPY_API_KEY": KEY, "DSPY_API_BASE": f"{model.url}/v1", "DSPY_MODEL": "openai/gpt-test",
         },
     }  # fmt: skip
@@ -109,7 +109,7 @@ def test_an_agent_writes_a_script_by_its_own_tools(
     assert (written.cost_usd is not None) == SPENT.get(name, False) and KEY not in written.log
 
 
-@pytest.mark.parametrize("name", ["claude", "mini-swe-agent"])
+@pytest.mark.parametrize("name", ["claude", "mini_swe"])
 def test_only_the_two_scripts_come_out(name: str, engine: ContainerEngine, image: ImageRef, place: Path) -> None:
     """Results, tests and other files that an agent writes are dropped with its sandbox, as are links and long files."""
     forged = (
@@ -151,7 +151,7 @@ def test_the_sandbox_has_one_way_out_and_no_secret(
     monkeypatch.setenv("OTHER_SECRET", "hunter2hunter2")
     with playing() as stranger:
         port = int(stranger.url.rpartition(":")[2])
-        _, model = turn("mini-swe-agent", engine, image, place, Run(LOOK_AROUND % (port, port)))
+        _, model = turn("mini_swe", engine, image, place, Run(LOOK_AROUND % (port, port)))
         assert not stranger.asked
     seen = str([message for message in model.asked[-1].body["messages"] if message["role"] == "tool"])
     assert "direct no:" in seen and "outside no:" in seen and "REACHED" not in seen
@@ -162,10 +162,10 @@ def test_the_sandbox_has_one_way_out_and_no_secret(
 def test_a_model_that_is_gone_is_an_outage(engine: ContainerEngine, image: ImageRef, place: Path) -> None:
     """It says nothing about the tree; the agent itself only knows that it got no answer."""
     with playing() as model:
-        settings = settings_for("mini-swe-agent", model, place)
-    writer = open_writer("mini-swe-agent", settings, engine)
+        settings = settings_for("mini_swe", model, place)
+    writer = open_writer("mini_swe", settings, engine)
     assert writer is not None
-    with pytest.raises(ModelUnavailable, match=r"model of mini-swe-agent at 127\.0\.0\.1:\d+ cannot be reached"):
+    with pytest.raises(ModelUnavailable, match=r"model of mini_swe at 127\.0\.0\.1:\d+ cannot be reached"):
         writer.write(brief(image, place))
 
 
@@ -195,7 +195,7 @@ class Deaf:
 def test_an_engine_that_cannot_give_a_way_out_says_so(engine: ContainerEngine, image: ImageRef, place: Path) -> None:
     """An outage with what to do about it, before the agent has started."""
     with playing() as model:
-        writer = open_writer("mini-swe-agent", settings_for("mini-swe-agent", model, place), Deaf(engine))  # type: ignore[arg-type]
+        writer = open_writer("mini_swe", settings_for("mini_swe", model, place), Deaf(engine))  # type: ignore[arg-type]
         assert writer is not None
         with pytest.raises(EngineUnavailable, match=r"cannot show a socket .* --agent none"):
             writer.write(brief(image, place))

@@ -1,6 +1,7 @@
 """The door to subprocess: values out, nothing left running, nothing leaked in."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -26,6 +27,21 @@ worker.join()
 print(ended[0])
 """
 """A command that is stopped while a child of its works: prints how the child ended."""
+
+CLEARING_COMMAND = """
+import sys, threading, time
+from pathlib import Path
+from datasmith.docker.trees import remove_tree
+from datasmith.process import kill_descendants
+slow = Path(sys.argv[1])
+worker = threading.Thread(target=remove_tree, args=(slow,))
+worker.start()
+while worker.is_alive():
+    kill_descendants()
+    time.sleep(0.05)
+print(slow.exists())
+"""
+"""A command that is stopped while it deletes a directory: prints whether that is still there."""
 
 BUSY_COMMAND = """
 import threading, time
@@ -111,6 +127,17 @@ def test_nothing_is_started_without_its_log(tmp_path: Path) -> None:
         run(["sh", "-c", f"echo begun > {note}; sleep 60; true"], log=log, timeout=30)
     left = subprocess.run(["pgrep", "-f", str(note)], capture_output=True, check=False).stdout
     assert (left, note.exists()) == (b"", False)
+
+
+def test_what_clears_up_comes_to_its_end_when_a_command_is_stopped(tmp_path: Path) -> None:
+    """Its directories are deleted by a program, which is not killed with the others, however long it takes."""
+    (tmp_path / "left/deep").mkdir(parents=True)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/rm").write_text(f'#!/bin/sh\nsleep 0.5\nexec {shutil.which("rm")} "$@"\n')
+    (tmp_path / "bin/rm").chmod(0o755)
+    slow = clean_environment({"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"})
+    done = run([sys.executable, "-c", CLEARING_COMMAND, tmp_path / "left"], timeout=60, env=slow)
+    assert (done.text, done.error_text) == ("False\n", "")
 
 
 def test_secrets_do_not_reach_children(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,6 +99,15 @@ def one_line(text: str) -> str:
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:2000]
 
 
+def brief(text: str, most: int) -> str:
+    """The text on one line of at most `most` characters; an ellipsis stands for the rest, behind a word if it can."""
+    line = one_line(text)
+    if len(line) <= most:
+        return line
+    space = line.rfind(" ", most // 2, most)
+    return f"{line[: space if space > 0 else most - 1].rstrip()}…"
+
+
 def _keep_traceback() -> str:
     try:
         with tempfile.NamedTemporaryFile(

@@ -100,7 +100,7 @@ _Agent = Annotated[
     str,
     typer.Option(
         "--agent",
-        help="Who writes build scripts in stage 5 where nothing else helps: claude, codex, gemini, mini-swe-agent, "
+        help="Who writes build scripts in stage 5 where nothing else helps: claude, codex, gemini, mini_swe, "
         "auto (the first that is installed and has its model's key) or none (default: FC_AGENT, auto).",
     ),
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.common import one_line
+from datasmith.cli.common import brief, one_line
 from datasmith.cli.options import DataDir, Engine, Json, finite
 from datasmith.counted import counted
 from datasmith.errors import EngineUnavailable
@@ -103,6 +103,6 @@ def _line(each: "Judged") -> str:
     notes += ["its own claim of success was not ours"] if each.forged else []
     note = f" ({', '.join(notes)})" if notes else ""
     if isinstance(found, Failed):
-        return f"FAILED    {each.folder}: {found.stage}: {one_line(found.error_message)[:300]}{note}"
+        return f"FAILED    {each.folder}: {found.stage}: {brief(found.error_message, 300)}{note}"
     passed = f"{counted(found.tests_passed, 'test')} passed, {counted(found.benchmarks, 'benchmark')}"
     return f"verified  {each.folder}: {passed}{note}"

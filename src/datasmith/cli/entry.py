@@ -62,6 +62,41 @@ def terminable() -> Iterator[None]:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
+STOPPING = "stopping: clearing up"
+"""What a command says that was told to stop, and has sandboxes to delete or answers to write first."""
+
+
+@contextmanager
+def stop_told(tell: Callable[[], None]) -> Iterator[None]:
+    """During the body `tell` is called as soon as Ctrl-C or SIGTERM comes, once, whoever handles it, and however long.
+
+    In a thread of its own: the main one may be in the middle of printing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    waiting = threading.Thread(target=_tell_once, args=(reader, tell), daemon=True)
+    waiting.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+        waiting.join()
+        os.close(reader)
+
+
+def _tell_once(reader: int, tell: Callable[[], None]) -> None:
+    """Each byte is the number of a signal that came; none come any more once the other end is closed."""
+    while numbers := os.read(reader, 64):
+        if {signal.SIGINT, signal.SIGTERM} & set(numbers):
+            tell()
+            return
+
+
 def stop_code() -> int:
     """The exit code of a command that is being stopped, inside `terminable`."""
     return TERMINATED if signal.getsignal(signal.SIGTERM) is _once_more else INTERRUPTED

@@ -22,7 +22,7 @@ from datasmith.cli.eval_options import (
 from datasmith.cli.eval_report import show_report
 from datasmith.cli.logs import set_up_logging
 from datasmith.cli.options import Engine, Json, MaxRounds, Precise, finite
-from datasmith.errors import BudgetSpent
+from datasmith.errors import BudgetSpent, TrialError
 
 if TYPE_CHECKING:
     from datasmith.evaluation.run import RunRequest
@@ -117,6 +117,7 @@ def carry_out(request: "RunRequest", settings: "Settings", policy: "FailurePolic
 
     Raises:
         BudgetSpent: not all trials were begun, for what they cost.
+        TrialError: outages ended all trials, so that none is complete.
     """
     from datasmith.cli.trial_progress import TrialBars
     from datasmith.evaluation.run import run_evaluation
@@ -127,3 +128,5 @@ def carry_out(request: "RunRequest", settings: "Settings", policy: "FailurePolic
     show_report(end.folder.root, policy, json_output)
     if end.unbegun:
         raise BudgetSpent(end.unbegun)
+    if end.outage:
+        raise TrialError(end.outage)

@@ -2,11 +2,14 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from datasmith.cli.entry import STOPPING, stop_told
 
 NOTE_WIDTH = 100
 BESIDE_NOTE = 42
@@ -29,6 +32,7 @@ class StageBars:
             console=self._console,
             disable=not self._console.is_terminal,
         )
+        self._open = ExitStack()
         self._bars: dict[str, TaskID] = {}
         self._told: set[str] = set()
         self._now = now
@@ -61,10 +65,11 @@ class StageBars:
         self._console.print(line, markup=False, highlight=False)
 
     def __enter__(self) -> Self:
-        self._progress.start()
+        self._open.enter_context(self._progress)
+        self._open.enter_context(stop_told(lambda: self._console.print(STOPPING)))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._progress.stop()
+        self._open.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from datasmith.cli.common import one_line
+from datasmith.cli.common import brief
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
 from datasmith.evaluation.board import AgentReport, Board
 from datasmith.evaluation.html import interval, percent, ratio, seconds, signed
@@ -18,6 +18,9 @@ from datasmith.metrics.integrity import Duplicate
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.ranking import RULES
 from datasmith.metrics.score import Interval
+
+_REASON_CHARS = 120
+"""So much of a reason is shown; trial.json has all of it."""
 
 
 def print_report(report: Report, page: Path, console: Console | None = None) -> None:
@@ -40,8 +43,8 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
     for session in report.sessions:
         if session.host:
             out.print(Text(f"host, {session.task_id}: {session.host.said}"), soft_wrap=not out.is_terminal)
-    page_line = f"{report.n_complete} of {report.n_expected} trials complete; page: {page}"
-    out.print(Text(page_line), soft_wrap=True)  # a path that a terminal breaks by itself can be copied
+    # A path that a terminal breaks by itself can be copied.
+    out.print(Text(f"{report.progress}; page: {page}"), soft_wrap=True)
 
 
 def print_reference(agents: Sequence[ReferenceReport], console: Console | None = None) -> None:
@@ -173,7 +176,7 @@ def _trial_cells(row: TrialRow) -> list[str]:
         record.agent,
         str(record.attempt),
         record.outcome,
-        one_line(record.reason or "")[:60],
+        brief(record.reason or "", _REASON_CHARS),
         ratio(score.speedup if score else None),
         signed(score.advantage if score else None),
     ]

@@ -1,6 +1,7 @@
 """Progress of a run on standard error: bars on a terminal, one line per step elsewhere."""
 
 import threading
+from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -8,6 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from datasmith.cli.common import one_line
+from datasmith.cli.entry import STOPPING, stop_told
 
 if TYPE_CHECKING:
     from datasmith.evaluation.records import TrialRecord
@@ -26,6 +28,7 @@ class TrialBars:
             console=self._console,
             disable=not self._console.is_terminal,
         )
+        self._open = ExitStack()
         self._lock = threading.Lock()
         self._whole: TaskID | None = None
         self._tasks: dict[str, TaskID] = {}
@@ -33,13 +36,14 @@ class TrialBars:
         self._best: tuple[float, str] | None = None
 
     def __enter__(self) -> Self:
-        self._bars.start()
+        self._open.enter_context(self._bars)
+        self._open.enter_context(stop_told(lambda: self._console.print(STOPPING)))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bars.stop()
+        self._open.close()
 
     def start(self, total: int, done: int) -> None:
         """The run has `total` trials, of which `done` were complete before."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from datasmith import process
 from datasmith.docker.environment import CERTIFICATES
 from datasmith.docker.outages import unanswered
-from datasmith.docker.trees import remove_tree
+from datasmith.docker.trees import copy_tree, remove_tree
 from datasmith.errors import BuildFailed, IndexUnavailable
 
 SUITE = "bookworm"
@@ -86,28 +86,21 @@ def make_etc(target: Path, top: Path) -> None:
         return
     draft = target.with_name(f".{target.name}-draft")
     remove_tree(draft)
-    (draft / "ssl/certs").mkdir(parents=True)
+    (draft / "ssl").mkdir(parents=True)
     for name in _TAKEN:
         source = top / "etc" / name
         if source.is_dir():
-            shutil.copytree(source, draft / name, symlinks=True, dirs_exist_ok=True, ignore=_unreadable)
+            copy_tree(source.resolve(), draft / name)
         elif source.is_file():
             shutil.copyfile(source, draft / name)
     for name, text in _WRITTEN.items():
         (draft / name).write_text(text)
     for name in _TEMPLATES:
         (draft / name).write_text(files("datasmith.docker").joinpath("templates", name).read_text())
-    (draft / CERTIFICATES.removeprefix("/etc/")).touch()
+    certificates = draft / CERTIFICATES.removeprefix("/etc/")
+    certificates.parent.mkdir(exist_ok=True)
+    certificates.touch()
     draft.rename(target)
-
-
-def _unreadable(directory: str, names: list[str]) -> list[str]:
-    """Names that are neither links nor plain readable things."""
-    return [name for name in names if not _plain(Path(directory, name))]
-
-
-def _plain(path: Path) -> bool:
-    return path.is_symlink() or path.is_dir() or path.is_file()
 
 
 def host_identity(packages: Sequence[str]) -> dict[str, str] | None:

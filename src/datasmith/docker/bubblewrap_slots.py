@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from datasmith.docker.cache_disk import unwritable
 from datasmith.docker.trees import remove_tree
-from datasmith.errors import ContainerError
 
 
 class Slot:
@@ -63,7 +63,7 @@ class Slots:
                     break
             (self._root / name).mkdir()
         except OSError as error:
-            raise ContainerError(f"cannot make a sandbox under {self._root}: {error.strerror or error}") from error
+            raise unwritable(f"make a sandbox under {self._root}", error) from error
         return Slot(self._root / name, lock)
 
     def sweep(self, forget: Callable[[str], None]) -> None:

@@ -246,7 +246,7 @@ class CliContainer:
             return
         self._stopped = True
         for words in (("rm", "--force", "--volumes", self._id), *self._leftovers):
-            done = self._cli.run(words)
+            done = self._cli.run(words, env=process.CLEARS_UP)
             if not done.ok and "no such" not in done.error_text.lower():
                 raise self._cli.failure(done)
 

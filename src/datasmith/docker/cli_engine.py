@@ -34,7 +34,7 @@ from datasmith.docker.origin import runs_only_ours
 from datasmith.docker.outages import build_failure
 from datasmith.docker.parts import parts_of
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
-from datasmith.process import find_uv
+from datasmith.process import CLEARS_UP, find_uv
 from datasmith.redact import has_credentials
 
 _DIGEST = re.compile(r"digest: (sha256:[0-9a-f]{64})")
@@ -258,7 +258,7 @@ class CliEngine:
             try:
                 identity = self._run(committed, chosen, ["--read-only", *shown])
             except BaseException:
-                self._cli.run(delete)
+                self._cli.run(delete, env=CLEARS_UP)
                 raise
             return CliContainer(self._cli, image, identity, limits=chosen, refreeze=None, leftovers=[delete])
 
@@ -312,7 +312,7 @@ class CliEngine:
             words = ["cp", f"{identity}:{path}/.", "-"]
             done = self._cli.run(words, timeout=_LONG_S, log=target, log_bytes=MOST_BYTES, log_is_text=False)
         finally:
-            self._cli.run(["rm", "--force", "--volumes", identity])
+            self._cli.run(["rm", "--force", "--volumes", identity], env=CLEARS_UP)
         if not done.ok or done.stderr:
             target.unlink(missing_ok=True)
             raise self._cli.failure(done)

@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from datasmith.docker.cache_disk import unwritable
 from datasmith.docker.engine import ImageRef, Tier
 from datasmith.docker.trees import Stamp, Tree, copy_tree, read_tree, remove_tree, share, stamps_of
-from datasmith.errors import BuildFailed, ContainerError
+from datasmith.errors import BuildFailed
 
 _RECORD = "layer.json"
 _NAMES = ".names"
@@ -98,7 +99,7 @@ class LayerStore:
                     _write_safely(draft, layer.key)
                     draft.rename(place)
         except OSError as error:
-            raise ContainerError(f"cannot write names under {self._root}: {error.strerror or error}") from error
+            raise unwritable(f"write names under {self._root}", error) from error
 
     def note_use(self, layer: Layer) -> None:
         """Remember that somebody works with a layer now; where that cannot be written, it was not used."""
@@ -202,7 +203,7 @@ class LayerStore:
                 found = self.get(key)
                 return found or self._make(key, tier, parent, fill, trees)
         except OSError as error:
-            raise ContainerError(f"cannot write layers under {self._root}: {error.strerror or error}") from error
+            raise unwritable(f"write layers under {self._root}", error) from error
 
     def _make(
         self,

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from datasmith import process
+from datasmith.docker.cache_disk import unwritable
 from datasmith.errors import ContainerError
 
 _COPY_PATIENCE_S = 3600.0
@@ -165,8 +166,11 @@ def copy_tree(source: Path, target: Path) -> None:
     plain = process.clean_environment({"LC_ALL": "C"})
     done = process.run(["cp", "-a", "--reflink=auto", "--", source, target], timeout=_COPY_PATIENCE_S, env=plain)
     if not done.ok:
-        reason = done.error_text.strip()[-300:] or ("it took too long" if done.timed_out else f"exit code {done.rc}")
-        raise ContainerError(f"cannot copy {source} to {target}: {reason}") from _outage(done, target)
+        outage = _outage(done, target)
+        if outage:
+            raise unwritable(f"copy {source} to {target}", outage) from outage
+        reason = done.error_text.strip()[-300:] or f"exit code {done.rc}"
+        raise ContainerError(f"cannot copy {source} to {target}: {reason}")
 
 
 def _outage(done: process.Completed, target: Path) -> OSError | None:
@@ -183,7 +187,8 @@ def remove_tree(path: Path) -> None:
 
     By programs that walk with descriptors: a sandbox can make directories too deep for a path.
     """
-    if not path.exists() or process.run(["rm", "-rf", "--", path]).ok:
+    env = process.clean_environment(process.CLEARS_UP)
+    if not path.exists() or process.run(["rm", "-rf", "--", path], env=env).ok:
         return
-    process.run(["find", path, "-type", "d", "-exec", "chmod", "u+rwx", "{}", ";"])
-    process.run(["rm", "-rf", "--", path])
+    process.run(["find", path, "-type", "d", "-exec", "chmod", "u+rwx", "{}", ";"], env=env)
+    process.run(["rm", "-rf", "--", path], env=env)

@@ -1,25 +1,24 @@
 """What a run is asked to do: the agents of the --config file, and the settings that make two runs the same run."""
 
+import difflib
 import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from datasmith.agents.coding.base import Agent
 from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.registry import agent_address, load_agent
 from datasmith.errors import ConfigError
+from datasmith.settings import Settings, agent_name
 from datasmith.tasks.folder import TEST_TIMEOUT_S
 from datasmith.tasks.quantities import MOST
 from datasmith.workloads.impact import Select
 from datasmith.written_json import written_json
-
-if TYPE_CHECKING:
-    from datasmith.settings import Settings
 
 EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
 REPEAT = "(example, to let an agent try twice: --n-attempts 2)"
@@ -33,7 +32,7 @@ class AgentEntry(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    agent: str | None = None
+    agent: Annotated[str, AfterValidator(agent_name)] | None = None
     agent_import_path: str | None = None
     model: str = Field(min_length=1)
     agent_kwargs: Mapping[str, JsonValue] = Field(default_factory=dict)
@@ -68,12 +67,12 @@ class AgentEntry(BaseModel):
         words = (re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-") for text in (self.short_name, self.model))
         return f"agent-{number}-{':'.join(words)}"
 
-    def options(self, directory: Path, settings: "Settings | None" = None) -> AgentOptions:
+    def options(self, directory: Path, settings: Settings | None = None) -> AgentOptions:
         """What the agent's constructor gets; relative paths in it start at `directory`."""
         return AgentOptions(self.short_name, self.model, self.agent_kwargs, self.model_kwargs, directory, settings)
 
 
-def load_agents(entries: Sequence[AgentEntry], source: str, directory: Path, settings: "Settings") -> tuple[Agent, ...]:
+def load_agents(entries: Sequence[AgentEntry], source: str, directory: Path, settings: Settings) -> tuple[Agent, ...]:
     """The agents of all entries.
 
     Raises:
@@ -132,10 +131,13 @@ def validated_entry(row: JsonValue, where: str, example: str) -> AgentEntry:
 
 
 def _problem(error: ValidationError) -> str:
-    first = error.errors()[0]
+    found = error.errors()
+    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])  # why another one is missing
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        return f"unknown key {where!r}"
+        near = difflib.get_close_matches(where, AgentEntry.model_fields, n=1)
+        guess = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(AgentEntry.model_fields)}"
+        return f"unknown key {where!r}; {guess}"
     if first["type"] == "missing":
         return f"{where} is missing"
     message = first["msg"].removeprefix("Value error, ")

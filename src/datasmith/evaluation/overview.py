@@ -3,13 +3,14 @@
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from datasmith.counted import counted
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.outcome import Outcome
-from datasmith.evaluation.records import RunRecord
+from datasmith.evaluation.records import RunRecord, TrialRecord
 from datasmith.evaluation.run_folder import FIRST_RUN, RunFolder, TrialKey, keys
 
 PENDING = "pending"
@@ -72,6 +73,14 @@ def run_state(folder: RunFolder) -> RunState:
 
 
 _MEASURED: Outcome = "measured"
+
+
+def lost_to_outage(trials: Sequence[TrialRecord]) -> str:
+    """Why none of these trials is complete, where outages ended them all; empty where one is, or there is none."""
+    if not trials or any(trial.is_complete for trial in trials):
+        return ""
+    lost = f"no trial is complete: {counted(len(trials), 'trial')} ended as infra_error"
+    return f"{lost}: {trials[0].reason} (the same command tries again)"
 
 
 def in_use(folder: RunFolder) -> bool:

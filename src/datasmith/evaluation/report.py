@@ -1,6 +1,7 @@
 """The report: a pure function of a run folder, a failure policy and nothing else."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -101,6 +102,13 @@ class Report:
     def n_complete(self) -> int:
         """How many of the expected trials are complete."""
         return sum(row.record.is_complete for row in self.trials)
+
+    @property
+    def progress(self) -> str:
+        """How many trials are complete, and how they ended: one that could not be measured is over, too."""
+        ends = Counter(row.record.outcome for row in self.trials if row.record.is_complete)
+        said = ", ".join(f"{count} {name}" for name, count in sorted(ends.items()))
+        return f"{self.n_complete} of {self.n_expected} trials complete" + (f", that is over: {said}" if said else "")
 
 
 def build_report(folder: RunFolder, run: RunRecord, policy: FailurePolicy) -> Report:

@@ -19,6 +19,7 @@ from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, InvalidTask
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents
+from datasmith.evaluation.overview import lost_to_outage
 from datasmith.evaluation.placing import TaskJob, TaskWork, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
@@ -78,10 +79,13 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """A run's folder, and why not all of its trials were begun; empty where they were."""
+    """A run's folder, and what kept trials from being done."""
 
     folder: RunFolder
     unbegun: str
+    """Why not all trials were begun; empty where they were."""
+    outage: str
+    """Why no trial at all is complete, where none is and infrastructure is to blame; else empty."""
 
 
 class RunObserver(StepObserver, Protocol):
@@ -166,7 +170,8 @@ def _evaluate(
         check_cost(request.max_cost_usd, agents, f"; without a limit: fc-eval runs resume {folder.root} --no-max-cost")
         work = _Work(folder, config, engine, dataset, tasks, agents)
         unbegun = _carry_out(request, settings, observer, work, executor)
-    return RunEnd(folder, unbegun)
+    trials = map(folder.read_trial, keys(config.task_ids, config.labels, config.n_attempts))
+    return RunEnd(folder, unbegun, lost_to_outage([trial for trial in trials if trial]))
 
 
 @contextmanager

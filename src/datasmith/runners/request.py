@@ -11,7 +11,7 @@ from datasmith.github.forges import Sources
 from datasmith.runners.agenda import Terms, Until
 from datasmith.runners.suites import SuiteWish
 from datasmith.runners.testing import TEST_BUDGET_S
-from datasmith.settings import AgentName
+from datasmith.settings import AgentName, agent_name
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage.base import STAGES
 from datasmith.workloads.impact import Select, select_of
@@ -90,7 +90,7 @@ class Request:
             )
         plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
         if agent:
-            one_of("--agent", agent, get_args(AgentName), "claude")
+            agent = one_of("--agent", agent_name(agent), get_args(AgentName), "claude")
         if max_rounds is not None and max_rounds < FEWEST_ROUNDS:
             raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
         return cls(

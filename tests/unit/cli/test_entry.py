@@ -42,6 +42,54 @@ sys.exit(run_app(app))
 """A command that works with two programs, each in a thread of its own."""
 
 
+CLEARING = """
+import sys, time
+from pathlib import Path
+import anyio, typer
+from datasmith.cli.common import run_app
+from datasmith.cli.progress import StageBars
+from datasmith.cli.trial_progress import TrialBars
+app = typer.Typer()
+
+@app.command()
+def work(trials: bool = False, in_a_loop: bool = False) -> None:
+    async def wait() -> None:
+        Path("begun").touch()
+        await anyio.sleep(60)
+
+    with TrialBars() if trials else StageBars():
+        try:
+            if in_a_loop:
+                anyio.run(wait)
+            Path("begun").touch()
+            time.sleep(60)
+        finally:
+            deadline = time.monotonic() + 30
+            while not Path("err").read_text() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            print("cleared up", file=sys.stderr)
+
+sys.exit(run_app(app))
+"""
+"""A command that clears up for as long as nothing is told, thirty seconds at most."""
+
+
+@pytest.mark.parametrize("words", [[], ["--in-a-loop"], ["--trials"], ["--trials", "--in-a-loop"]])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_is_told_before_all_is_cleared_up(tmp_path: Path, words: list[str], number: signal.Signals) -> None:
+    """Once, and while sandboxes are still deleted: whoever waits knows that the key was heard."""
+    with (tmp_path / "err").open("wb") as said:
+        child = subprocess.Popen([sys.executable, "-c", CLEARING, *words], cwd=tmp_path, stderr=said)
+    give_up = time.monotonic() + 60
+    while not (tmp_path / "begun").exists() and child.poll() is None and time.monotonic() < give_up:
+        time.sleep(0.01)
+    child.send_signal(number)
+    assert child.wait(timeout=60) == (INTERRUPTED if number == signal.SIGINT else TERMINATED)
+    lines = (tmp_path / "err").read_text().splitlines()
+    assert lines[:2] == ["stopping: clearing up", "cleared up"]
+    assert len(lines) == 3 and lines[2].startswith("error: stopped; ")
+
+
 @pytest.mark.parametrize("name", ["fc-data", "fc-eval"])
 def test_ctrl_c_while_loading_is_one_line(tmp_path: Path, name: str) -> None:
     """No traceback, exit code 130, and at once: even where a library would swallow it."""

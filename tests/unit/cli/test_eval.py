@@ -9,9 +9,11 @@ import pytest
 from datasmith import __version__, process
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
-from datasmith.errors import ConfigError, InvalidTask, MeasurementFailed
+from datasmith.errors import ConfigError, InvalidTask, MeasurementFailed, TrialError
 from datasmith.tasks.folder import write_task
 from tests.loopback.hub import loopback_hub
+from tests.mounts import small_disk
+from tests.sandboxes import embedded_engine
 from tests.unit.evaluation.sample_run import sample_run
 from tests.unit.tasks.samples import certificate, sample_task, source_tar
 
@@ -250,6 +252,24 @@ def test_an_experts_patch_that_is_damaged_starts_nothing(
     assert (code, err.count("\n")) == (InvalidTask.exit_code, 1)
     assert "acme_calc_3: solution/expert.patch is not a git diff" in err
     assert not (dataset.parent / "runs").exists()
+
+
+@pytest.mark.engine
+def test_a_run_that_outages_left_without_any_trial_fails(
+    capsys: pytest.CaptureFixture[str], dataset: Path, agents: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk under the cache is the record's reason and the last line, and the report is there nonetheless."""
+    words = ("run", "-d", str(dataset), "--config", agents, "--runs-dir", str(tmp_path / "runs"), "--run-id", "full")
+    with small_disk(tmp_path / "disk", megabytes=1) as disk:
+        embedded_engine(disk)
+        (disk / "ballast").write_bytes(b"x" * 900_000)
+        monkeypatch.setenv("FC_CACHE_DIR", str(disk))
+        code, out, err = said(capsys, *words, "--task-id", "acme_calc_1", "--json")
+    assert code == TrialError.exit_code
+    last = err.splitlines()[-1]
+    assert last.startswith("error: no trial is complete: 1 trial ended as infra_error: ContainerError: cannot ")
+    assert last.endswith(": No space left on device (example: FC_CACHE_DIR=/large/disk) (the same command tries again)")
+    assert [row["outcome"] for row in json.loads(out)["trials"]] == ["infra_error"]
 
 
 def test_a_broken_folder_that_is_not_asked_for_is_not_told(capsys: pytest.CaptureFixture[str], dataset: Path) -> None:

@@ -26,6 +26,27 @@ def test_markup_and_escape_codes_in_names_are_not_obeyed(tmp_path: Path) -> None
     assert "[red]x[/red]" in text
 
 
+@pytest.mark.parametrize(
+    ("reason", "ends"),
+    [
+        ("the sandbox failed twice " + "and again " * 20, " again and…"),
+        ("x" * 300, "x…"),
+        ("at most this long" + " x" * 51 + "y", " xy"),
+    ],
+)
+def test_a_reason_is_never_cut_in_silence(tmp_path: Path, reason: str, ends: str) -> None:
+    """What is left out is shown by an ellipsis, behind a whole word where there is one."""
+    run = SampleRun(tmp_path / "r", ["t"], ["good"])
+    run.trial(run.session("t", {"m.time_a": 2.0}), "command-good", "failed_tests", reason=reason)
+    record = run.folder.read_run()
+    assert record is not None
+    target = io.StringIO()
+    console = Console(file=target, width=400, force_terminal=True, no_color=True)
+    print_report(build_report(run.folder, record, "floor"), Path("p"), console)
+    shown = next(cell.strip() for cell in target.getvalue().split("│") if reason[:12] in cell)
+    assert shown.endswith(ends) and len(shown) <= 120
+
+
 def test_a_run_without_any_trial_is_printed(tmp_path: Path) -> None:
     """As it is right after a run was stopped: tables without rows, and no failure."""
     run = SampleRun(tmp_path / "r", ["t"], ["good"])

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from datasmith import process
+from datasmith.docker.bubblewrap_root import make_etc
 from datasmith.docker.engine import Tier
 from datasmith.docker.layers import LayerStore, Origin, tier_key
 from datasmith.docker.trees import tree_digest
 from datasmith.errors import ContainerError
+from tests.mounts import small_disk
 
 TIER = Tier("pr", "some/name:1", ("a.sh",), {"a.sh": b"echo"}, {"A": "1"})
 
@@ -98,6 +100,43 @@ def test_a_full_disk_is_one_clear_error(tmp_path: Path) -> None:
         assert visible(root) == set()
     finally:
         process.run(["umount", root])
+
+
+def test_a_disk_that_fills_up_with_many_files_is_one_short_line(tmp_path: Path) -> None:
+    """A tree that is copied into a layer: the line names the place, the setting and the reason, and no file of it."""
+    fonts = tmp_path / "top/etc/fonts"
+    fonts.mkdir(parents=True)
+    for number in range(20):
+        (fonts / f"{number}.conf").write_bytes(b"x" * 100_000)
+
+    def etc(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
+        make_etc(draft / "etc", tmp_path / "top")
+        return {}
+
+    with small_disk(tmp_path / "small", megabytes=1) as disk:
+        with pytest.raises(ContainerError) as caught:
+            LayerStore(disk).make("key", TIER, None, etc, ())
+        assert visible(disk) == set()
+    said = str(caught.value)
+    assert said.endswith(": No space left on device (example: FC_CACHE_DIR=/large/disk)")
+    assert str(disk) in said and ".conf" not in said and "\n" not in said
+
+
+def test_the_etc_of_a_sandbox_has_what_lies_behind_links(tmp_path: Path) -> None:
+    """A directory that is a link, as /etc/ssl/certs on some systems, is copied; links in it stay links."""
+    (tmp_path / "etc/pki").mkdir(parents=True)
+    (tmp_path / "etc/pki/a.pem").write_text("pem")
+    (tmp_path / "etc/pki/b.pem").symlink_to("a.pem")
+    (tmp_path / "etc/ssl").mkdir()
+    (tmp_path / "etc/ssl/certs").symlink_to("../pki")
+    make_etc(tmp_path / "made", tmp_path)
+    certs = tmp_path / "made/ssl/certs"
+    assert not certs.is_symlink() and sorted(path.name for path in certs.iterdir()) == [
+        "a.pem",
+        "b.pem",
+        "ca-certificates.crt",
+    ]
+    assert (certs / "b.pem").is_symlink() and (certs / "a.pem").read_text() == "pem"
 
 
 @pytest.mark.parametrize(

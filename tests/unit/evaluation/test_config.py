@@ -20,7 +20,13 @@ GOOD = {"agent": "nop", "model": "none"}
         ([GOOD, {**GOOD, "agent_import_path": "a:B"}], "entry 1: gives both"),
         ([{"agent": "nop"}], "entry 0: model is missing"),
         ([{"agent": "nop", "model": ""}], "entry 0: model"),
-        ([GOOD, GOOD, {**GOOD, "modle": "x"}], "entry 2: unknown key 'modle'"),
+        ([GOOD, GOOD, {**GOOD, "modle": "x"}], "entry 2: unknown key 'modle'; did you mean 'model'?"),
+        ([{"agnt": "nop"}], "entry 0: unknown key 'agnt'; did you mean 'agent'?"),
+        ([{**GOOD, "agent_kwarg": {}}], "entry 0: unknown key 'agent_kwarg'; did you mean 'agent_kwargs'?"),
+        (
+            [{**GOOD, "speed": 1}],
+            "entry 0: unknown key 'speed'; known: agent, agent_import_path, model, agent_kwargs, ",
+        ),
         ([GOOD, {**GOOD, "model": "m"}, GOOD], "entry 2 is the same as entry 0 (example, to let"),
         ([GOOD, {"agent_import_path": agent_address("nop"), "model": "none"}], "entry 1 is the same as entry 0"),
         ([{"agent_import_path": "my.agents.Fast", "model": "m"}], "entry 0: agent_import_path 'my.agents.Fast'"),
@@ -75,6 +81,14 @@ def test_the_same_configuration_has_the_same_run_id() -> None:
     assert config().run_id() == config().run_id()
     assert config().run_id() != config(seed=1).run_id()
     assert config().run_id().startswith("tasks-")
+
+
+def test_an_agent_by_its_programs_name_is_the_same_agent() -> None:
+    """Under both names a run is the same run, with the same folders."""
+    ours, programs = (config(agents=[{"agent": name, "model": "m"}]) for name in ("mini_swe", "mini-swe-agent"))
+    assert programs.labels == ours.labels == ("mini-swe-m",)
+    assert programs.run_id() == ours.run_id()
+    assert agent_address("mini-swe-agent") == agent_address("mini_swe")
 
 
 @pytest.mark.parametrize("name", ["timeout_s", "test_timeout_s", "benchmark_timeout_s"])

@@ -294,6 +294,10 @@ def test_trials_that_were_not_measured_are_told_with_a_way_out(tmp_path: Path) -
     words = "not measured, and in no score: 1 trial: acme_fast_1 command-good#1; run their tasks again"
     report = report_of(run)
     assert (report.unmeasured or "").startswith(words) and words in render(report, NOW)
+    assert report.progress == (
+        "6 of 6 trials complete, that is over: 1 failed_tests, 1 invalid_measurement, 4 measured"
+    )
+    assert "1 invalid measurement, 4 measured." in render(report, NOW)
 
 
 def test_an_unfinished_run_has_a_report(tmp_path: Path) -> None:
@@ -301,6 +305,7 @@ def test_an_unfinished_run_has_a_report(tmp_path: Path) -> None:
     run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
     found = as_json(report_of(run), tmp_path)
     assert (found["n_complete"], found["n_expected"]) == (0, 1)
+    assert report_of(run).progress == "0 of 1 trials complete"
     agents = found["agents"]
     assert isinstance(agents, list)
     assert isinstance(agents[0], dict)

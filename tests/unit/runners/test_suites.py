@@ -143,6 +143,13 @@ def asked(**flags: object) -> Request:
     return Request.checked(**{**given, **flags})  # type: ignore[arg-type]
 
 
+def test_an_agent_may_be_called_as_its_program_is() -> None:
+    """--agent has one name for it, which is that of the evaluation."""
+    assert asked(agent="mini-swe-agent").agent == asked(agent="mini_swe").agent == "mini_swe"
+    with pytest.raises(ConfigError, match=r"--agent 'mini': must be one of .*mini_swe"):
+        asked(agent="mini")
+
+
 def test_stage_4_chooses_the_suite() -> None:
     """Stage 5 alone cannot be asked for another suite; with stage 4 its old decisions do not count, but for resume."""
     with pytest.raises(ConfigError, match="need stage 4"):

@@ -44,7 +44,6 @@ class CliAgent:
     """
 
     short: ClassVar[str]
-    cli: ClassVar[str]
 
     def __init__(self, options: AgentOptions) -> None:
         """Find the program, the model and the prices.
@@ -62,12 +61,12 @@ class CliAgent:
         if wrong:
             raise ConfigError(f'model_kwargs: {", ".join(wrong)} is said by the agent (example: {{"temperature": 0}})')
         ask = Ask(options.model, self._options.max_cost_usd, options.model_kwargs)
-        made = CLIS[self.cli](settings, ask)
+        made = CLIS[self.short](settings, ask)
         if isinstance(made, Lack):
             raise ConfigError(f"{self.short}: {made}")
         prices = read_prices(settings.prices)
         self._cli: CodingCli = made
-        keeps = self.cli in TELL_COST
+        keeps = self.short in TELL_COST
         self._budget = Budget(self._options.max_steps, ask.max_cost_usd, prices, price_of(prices, ask.model), keeps)
         if ask.max_cost_usd and not self.tells_cost:
             raise ConfigError(
@@ -142,26 +141,25 @@ class _AtWork:
 class ClaudeAgent(CliAgent):
     """Claude Code."""
 
-    short = cli = "claude"
+    short = "claude"
 
 
 class CodexAgent(CliAgent):
     """OpenAI's codex."""
 
-    short = cli = "codex"
+    short = "codex"
 
 
 class GeminiAgent(CliAgent):
     """Google's gemini."""
 
-    short = cli = "gemini"
+    short = "gemini"
 
 
 class MiniSweAgent(CliAgent):
     """mini-swe-agent."""
 
     short = "mini_swe"
-    cli = "mini-swe-agent"
 
 
 def _failure(name: str, turn: Turn) -> str | None:

@@ -152,7 +152,7 @@ def gemini(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     )
 
 
-def mini_swe_agent(settings: "Settings", ask: Ask) -> CodingCli | Lack:
+def mini_swe(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     """mini-swe-agent on any OpenAI-compatible model, that of DSPY_MODEL where none is named."""
     found = _found("mini", settings, packages_of_mini)
     url = settings.dspy_api_base or "https://api.openai.com/v1"
@@ -172,7 +172,7 @@ def mini_swe_agent(settings: "Settings", ask: Ask) -> CodingCli | Lack:
     words += ["--exit-immediately", "-l", f"{ask.max_cost_usd or 0:g}", "-o", _TRAJECTORY]
     words += ["-c", "mini.yaml", "-c", f"model.model_kwargs.api_base={MODEL_URL}"]
     return CodingCli(
-        name="mini-swe-agent",
+        name="mini_swe",
         model=model,
         argv=tuple(words),
         environment={
@@ -196,7 +196,7 @@ CLIS: Mapping[str, Callable[["Settings", Ask], CodingCli | Lack]] = {
     "claude": claude,
     "codex": codex,
     "gemini": gemini,
-    "mini-swe-agent": mini_swe_agent,
+    "mini_swe": mini_swe,
 }
 """Name -> the agent as the settings say, or what it lacks; in the order of `auto`."""
 TELL_COST = frozenset({"claude"})

@@ -9,6 +9,7 @@ from datasmith.agents.coding.base import Agent
 from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.strangers import UNSPEAKABLE, Caught, brief, said, told
 from datasmith.errors import ConfigError
+from datasmith.settings import agent_name
 
 AGENTS = {
     "nop": "datasmith.agents.coding.nop:NopAgent",
@@ -29,9 +30,10 @@ def agent_address(name: str) -> str:
     Raises:
         ConfigError: no agent has this name.
     """
-    if name not in AGENTS:
+    address = AGENTS.get(agent_name(name))
+    if address is None:
         raise ConfigError(f"agent {name!r} is not known (known: {', '.join(sorted(AGENTS))}; or agent_import_path)")
-    return AGENTS[name]
+    return address
 
 
 def load_agent(address: str, options: AgentOptions) -> Agent:

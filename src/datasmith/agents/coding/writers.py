@@ -14,6 +14,7 @@ from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.environment import CERTIFICATES
 from datasmith.errors import ConfigError
 from datasmith.redact import has_credentials
+from datasmith.settings import agent_name
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
@@ -37,6 +38,7 @@ def open_writer(name: str, settings: "Settings", engine: ContainerEngine) -> Scr
 
 def find_cli(name: str, settings: "Settings") -> CodingCli | None:
     """See `open_writer`."""
+    name = agent_name(name)
     ask = Ask(settings.agent_model, max_cost_usd=settings.agent_budget_usd)
     if name == "none":
         return None

@@ -157,8 +157,8 @@ ALLOWED = [
     ("codex", "", ["gpt-5"], ["gpt-5-search-api"]),
     ("gemini", "gemini-2.5-flash", ["gemini-2.5-flash", "gemini-2.5-flash-lite"], ["gemini-2.5-pro"]),
     ("gemini", "gemini-3-pro-preview", ["gemini-3.1-pro-preview-customtools", "gemini-2.5-flash"], ["gemma-3"]),
-    ("mini-swe-agent", "openai/gpt-5", ["gpt-5"], ["openai/gpt-5", "gpt-5-pro"]),
-    ("mini-swe-agent", "openai/anthropic/claude-x", ["anthropic/claude-x"], ["claude-x"]),
+    ("mini_swe", "openai/gpt-5", ["gpt-5"], ["openai/gpt-5", "gpt-5-pro"]),
+    ("mini_swe", "openai/anthropic/claude-x", ["anthropic/claude-x"], ["claude-x"]),
 ]  # fmt: skip
 
 

@@ -50,6 +50,17 @@ def given(agents: Path, **values: str) -> Settings:
     return Settings(agents_dir=agents, **values)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("name", ["mini_swe", "mini-swe-agent"])
+def test_an_agent_is_found_by_its_programs_name_too(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In FC_AGENT and --agent; what is written down is the name that the evaluation has."""
+    install(tmp_path / "agents")
+    monkeypatch.setenv("FC_AGENT", name)
+    settings = given(tmp_path / "agents", DSPY_API_KEY="key-d", DSPY_MODEL="openai/gpt-5")
+    assert settings.agent == "mini_swe"
+    found = find_cli(name, settings)
+    assert found is not None and found.name == "mini_swe"
+
+
 def test_without_a_key_nobody_is_asked(tmp_path: Path) -> None:
     """Installed programs alone do nothing; neither do keys alone."""
     install(tmp_path / "agents")
