@@ -263,7 +263,11 @@ PACK = b"PACK\0\0\0\2" + bytes(60)
 BUNDLE = b"# v2 git bundle\n" + bytes(60)
 
 
-@pytest.mark.parametrize("data", [PACK, BUNDLE, gzip.compress(BUNDLE), FRONT + gzip.compress(PACK)])
+@pytest.mark.parametrize(
+    "data",
+    [PACK, BUNDLE, gzip.compress(BUNDLE), FRONT + gzip.compress(PACK)],
+    ids=["pack", "bundle", "packed", "behind other bytes"],
+)
 def test_objects_of_git_are_told_whatever_they_are_called(data: bytes, tmp_path: Path) -> None:
     """A bundle or a pack, by itself or packed."""
     (tmp_path / "texts").write_bytes(FIX)
