@@ -237,26 +237,29 @@ def test_what_the_hub_refuses_is_one_line_that_says_why(hub: LoopbackHub, tmp_pa
 PLAIN = "hf://datasets/acme/plain"
 
 
-@pytest.mark.parametrize(("at", "held"), [("", NAMES), ("tasks", NAMES), ("plain", ("plain",))])
+@pytest.mark.parametrize(("repo", "at", "held"), [("plain", "", NAMES), ("plain", "tasks", NAMES), (NAMES[0], "", ())])
 def test_plain_task_folders_on_the_hub_are_a_dataset_that_is_told_to_be_no_release(
-    hub: LoopbackHub, folders: dict[str, Path], tmp_path: Path, at: str, held: tuple[str, ...]
+    hub: LoopbackHub, folders: dict[str, Path], tmp_path: Path, repo: str, at: str, held: tuple[str, ...]
 ) -> None:
     """At its top, in `tasks/`, or one task alone, as in a directory; only the chosen task is fetched, as it was."""
-    root = tmp_path / "plain"
-    for name in NAMES if held == NAMES else ("",):
-        shutil.copytree(folders[name or NAMES[0]], root / name if held != NAMES else root / at / name)
-    sha = hub.commit("acme/plain", root, "main")
-    found = load_dataset(PLAIN, places())
-    assert list(found.folders) == list(held)
+    root = tmp_path / "held"
+    for name in held:
+        shutil.copytree(folders[name], root / at / name)
+    if not held:
+        shutil.copytree(folders[repo], root)
+    sha = hub.commit(f"acme/{repo}", root, "main")
+    address = f"hf://datasets/acme/{repo}"
+    found = load_dataset(address, places())
+    assert list(found.folders) == list(held or [repo])
     assert found.release == sha
     assert found.notes == (
-        f"--dataset {PLAIN}: no release (release.json is missing): its task folders are used as they are at commit "
-        f"{sha[:12]}, and no digest says what they should be (to stay at this state: {PLAIN}@{sha})",
+        f"--dataset {address}: no release (release.json is missing): its task folders are used as they are at commit "
+        f"{sha[:12]}, and no digest says what they should be (to stay at this state: {address}@{sha})",
     )
-    (task,) = found.select([held[0]])
+    (task,) = found.select([NAMES[0]])
     assert task.task_id == NAMES[0]
-    assert task_digest(found.folders[held[0]]) == task_digest(folders[NAMES[0]] if held == NAMES else root)
-    assert (found.folders[held[0]] / "tests/test.sh").stat().st_mode & 0o111
+    assert task_digest(found.folders[NAMES[0]]) == task_digest(folders[NAMES[0]])
+    assert (found.folders[NAMES[0]] / "tests/test.sh").stat().st_mode & 0o111
     assert not [line for line in hub.asked if NAMES[1] in line]
 
 

@@ -5,15 +5,20 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
+from datasmith import process
+from datasmith.workloads.inside import hush as hush_module
 from datasmith.workloads.inside.capture import Recorder
 from datasmith.workloads.inside.describe import Describer
 from datasmith.workloads.inside.fresh import undisturbed
 from datasmith.workloads.inside.hush import Hush
 
+REPOSITORY = Path(__file__).parents[3]
 Ran = list[str]
 
 
@@ -46,24 +51,6 @@ def by_profiler(ran: Ran) -> Callable[[], object]:
     return lambda: sys.setprofile(before)
 
 
-def by_thread(ran: Ran) -> Callable[[], object]:
-    """Runs all the time."""
-    over = threading.Event()
-
-    def work() -> None:
-        while not over.is_set():
-            ran.append("turn")
-
-    thread = threading.Thread(target=work)
-    thread.start()
-
-    def undo() -> None:
-        over.set()
-        thread.join()
-
-    return undo
-
-
 def by_monitor(ran: Ran) -> Callable[[], object]:
     """Runs with each call, as a tool's callback."""
     monitoring = getattr(sys, "monitoring")  # noqa: B009 - not there before Python 3.12
@@ -74,7 +61,7 @@ def by_monitor(ran: Ran) -> Callable[[], object]:
     return lambda: monitoring.free_tool_id(tool)
 
 
-WAYS = [by_collector, by_signal, by_profiler, by_thread, *([by_monitor] if hasattr(sys, "monitoring") else [])]
+WAYS = [by_collector, by_signal, by_profiler, *([by_monitor] if hasattr(sys, "monitoring") else [])]
 
 
 def busy() -> None:
@@ -85,36 +72,97 @@ def busy() -> None:
         assert len(kept) == 2000
 
 
-@pytest.fixture
-def _as_it_was() -> Iterator[None]:
-    """No test leaves the collector off."""
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("_as_it_was")
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_what_waits_for_its_chance_runs_before_and_after(way: Callable[[Ran], Callable[[], object]]) -> None:
-    """The collector, a signal, a hook, a tool and a thread are all held off, and all come back."""
+def hold_off(way: Callable[[Ran], Callable[[], object]]) -> None:
+    """See `test_what_waits_for_its_chance_runs_before_and_after`."""
     ran: Ran = []
     undo = way(ran)
     hush = Hush()
-    try:
-        busy()
-        before = len(ran)
-        hush.begin()
-        held = len(ran)
-        busy()
-        after = len(ran)
-        hush.end()
-        busy()
-        again = len(ran)
-    finally:
-        hush.end()
-        undo()
+    busy()
+    before = len(ran)
+    hush.begin()
+    held = len(ran)
+    busy()
+    after = len(ran)
+    assert hush.end() == 0.0
+    busy()
+    again = len(ran)
+    undo()
     assert before > 0
     assert after == held
     assert again > after
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_what_waits_for_its_chance_runs_before_and_after(way: Callable[[Ran], Callable[[], object]]) -> None:
+    """The collector, a signal, a hook and a tool are all held off, and all come back; in a process of one thread."""
+    program = f"from {__name__} import hold_off, {way.__name__}; hold_off({way.__name__})"
+    done = process.run([sys.executable, "-c", program], cwd=REPOSITORY, timeout=60)
+    assert done.ok, done.error_text
+
+
+@contextmanager
+def another_thread() -> Iterator[None]:
+    """One that is busy, as far as it is let."""
+    over = threading.Event()
+    turns = [0]
+
+    def work() -> None:
+        while not over.is_set():
+            turns[0] += 1
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def hushed_s() -> float:
+    """What a hush of 50 ms and more counts."""
+    hush = Hush()
+    hush.begin()
+    busy()
+    return hush.end()
+
+
+def test_the_clock_goes_on_where_there_are_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can hold them off: what passes counts as long as one of them is there, and not otherwise."""
+    monkeypatch.setattr(hush_module, "_current_frames", only_ours())
+    assert hushed_s() == 0.0
+    with another_thread():
+        assert hushed_s() > 0.05
+    assert hushed_s() == 0.0
+
+
+def test_a_thread_that_ends_meanwhile_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was there, and could do its work."""
+    monkeypatch.setattr(hush_module, "_current_frames", only_ours())
+    hush = Hush()
+    with another_thread():
+        hush.begin()
+        busy()
+    assert hush.end() > 0.05
+
+
+def test_describing_counts_where_there_are_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread could do there what was put off; without one, describing is left out."""
+    monkeypatch.setattr(hush_module, "_current_frames", only_ours())
+    values = [[float(number)] for number in range(20_000)]
+    alone = Recorder(Describer(1))
+    alone.add("values", values)
+    assert alone.telling_s > 0.001
+    shared = Recorder(Describer(1))
+    with another_thread():
+        shared.add("values", values)
+    assert shared.telling_s <= 0.0
+
+
+def only_ours() -> Callable[[], Mapping[int, object]]:
+    """All frames, without those of the threads that the test run has for itself (this one is ours)."""
+    theirs = set(sys._current_frames()) - {threading.get_ident()}
+    return lambda: {ident: frame for ident, frame in sys._current_frames().items() if ident not in theirs}
 
 
 class Fresh:
@@ -125,12 +173,12 @@ class Fresh:
 
 
 def test_a_process_is_as_it_was_after_other_inputs() -> None:
-    """The collector is on, threads take turns and no signal is blocked, also where an input cannot be set up."""
-    before = gc.isenabled(), sys.getswitchinterval(), signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    """The collector is on and no signal is blocked, also where an input cannot be set up."""
+    before = gc.isenabled(), signal.pthread_sigmask(signal.SIG_BLOCK, ())
     with pytest.raises(ValueError, match="no"), undisturbed(Fresh()) as inputs:  # type: ignore[arg-type]
         inputs.hush.begin()
         raise ValueError("no")
-    assert (gc.isenabled(), sys.getswitchinterval(), signal.pthread_sigmask(signal.SIG_BLOCK, ())) == before
+    assert (gc.isenabled(), signal.pthread_sigmask(signal.SIG_BLOCK, ())) == before
 
 
 class Asked:

@@ -38,7 +38,7 @@ class Recorder:
     `seen`: how many there were; `told`: how often one was described. `looking_s`: seconds that looking at them took, in
     which work may be done that was put off. `again_s`: the same of looking at each once more, where that is asked for;
     what was put off until somebody looks is done by then, what was put off longer is not. `telling_s`: these, and the
-    seconds of describing, in which no code but ours runs.
+    seconds of describing, unless code that is not ours could run in them.
     """
 
     def __init__(self, describer: Describer, *, again: bool = False) -> None:
@@ -91,8 +91,7 @@ class Recorder:
         told = describer.tell(looked)
         self.looking_s += looking_s
         self.again_s += again_s
-        self.telling_s += again_s + perf_counter() - started
-        self._hush.end()
+        self.telling_s += again_s + perf_counter() - started - self._hush.end()
         self.told += 1
         return told
 
@@ -266,13 +265,12 @@ def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = N
     given = benchmark._build_params()  # type: ignore[attr-defined]
     instance = getattr(benchmark.func, "__self__", None)
     started, told_s = perf_counter(), recorder.telling_s
-    if hush is not None:
-        hush.end()
+    shared_s = hush.end() if hush is not None else 0.0
     before = recorder.state(instance, given)
     returned = benchmark.func(*given)
     recorder.add("returned value", returned)
     after = recorder.state(instance, given)
-    seconds = perf_counter() - started - (recorder.telling_s - told_s)
+    seconds = perf_counter() - started - (recorder.telling_s - told_s) + shared_s
     recorder.changes(before, after)
     return seconds
 

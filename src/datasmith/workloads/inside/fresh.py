@@ -369,7 +369,7 @@ def _visit(inputs: Inputs, benchmark: Benchmark, made: Input) -> tuple[float, fl
     """Seconds of setting an input up, of the first call on it, and of a later one."""
     setup_s = inputs.enter(made)
     given = benchmark._build_params()  # type: ignore[attr-defined]
-    first_s = _calls_s(benchmark, given, 1)
+    first_s = inputs.hush.end() + _calls_s(benchmark, given, 1)
     return setup_s, first_s, min(_calls_s(benchmark, given, CALLS_AGAIN) for _ in range(SAMPLES_AGAIN)) / CALLS_AGAIN
 
 
