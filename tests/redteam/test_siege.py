@@ -13,7 +13,7 @@ from datasmith.evaluation.redteam.table import as_json, markdown
 from datasmith.evaluation.redteam.tree import Tree
 from datasmith.executors.cores import usable_cores
 from datasmith.tasks.task import Task
-from tests.redteam.samplelib_task import ATTACKS, samplelib
+from tests.redteam.samplelib_task import ATTACKS, CONTROLS, samplelib
 from tests.redteam.test_policy import HIDDEN
 from tests.sandboxes import embedded_engine
 
@@ -24,7 +24,7 @@ ELSEWHERE = ("import-at-start", "lazy-package", "number-on-demand")
 """Refused unseen, or on another benchmark: run by hand, with `fc-eval redteam --workload '*' --past-policy`."""
 QUICK = "product-in-a-slot-quick"
 """What an honest solution does, and puts off: its products are faster, and it may score as much as that."""
-NAMES = (*(attack.name for attack in read_patches(ATTACKS) if attack.name not in (*ELSEWHERE, QUICK)), *HIDDEN)
+NAMES = (*(attack.name for attack in read_patches(ATTACKS) if attack.name not in ELSEWHERE), *HIDDEN)
 
 
 def honest(task: Task) -> Attack:
@@ -40,7 +40,7 @@ def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
     place = tmp_path_factory.mktemp("siege")
     engine = embedded_engine(place / "cache")
     task, image, folder = samplelib(place, engine).task(4)
-    known = [*read_patches(ATTACKS), *generic_attacks(Tree.of_task(task, folder))]
+    known = [*read_patches(ATTACKS), *read_patches(CONTROLS), *generic_attacks(Tree.of_task(task, folder))]
     return besiege(
         engine,
         image,
