@@ -18,6 +18,7 @@ from datasmith.cli.entry import INTERRUPTED, stop_code, terminable
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.usage import explained
 from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
+from datasmith.printable import one_line
 from datasmith.standard_output import standard_output
 
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
@@ -92,11 +93,6 @@ def _tell(failure: Failure, held: StringIO | None) -> int:
         sys.stdout.flush()
     print(f"error: {line}", file=sys.stderr)
     return failure.exit_code
-
-
-def one_line(text: str) -> str:
-    """The text without line breaks and control characters, at most 2,000 characters."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:2000]
 
 
 def brief(text: str, most: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.common import one_line, run_app, show_version
+from datasmith.cli.common import run_app, show_version
 from datasmith.cli.data_attempts import attempts
 from datasmith.cli.data_discover import discover
 from datasmith.cli.data_images import images
@@ -18,6 +18,7 @@ from datasmith.cli.data_status import status
 from datasmith.cli.data_verify import verify
 from datasmith.cli.options import EXECUTORS, DataDir, End, Engine, Json, MaxRounds, Precise, ResultsDir, Start
 from datasmith.errors import ConfigError
+from datasmith.printable import one_line
 
 if TYPE_CHECKING:
     from datasmith.publish.funnel import Funnel

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.common import one_line
 from datasmith.cli.options import Json, help_without_command
 from datasmith.errors import ConfigError, PublishError
+from datasmith.printable import one_line
 
 if TYPE_CHECKING:
     from datasmith.publish.images import ImagePublisher

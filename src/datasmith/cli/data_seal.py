@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.common import one_line
 from datasmith.cli.options import DataDir, Engine, Json
 from datasmith.errors import ConfigError
+from datasmith.printable import one_line
 
 if TYPE_CHECKING:
     from datasmith.docker.engine import ContainerEngine, ImageRef

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.common import brief, one_line
+from datasmith.cli.common import brief
 from datasmith.cli.options import DataDir, Engine, Json, finite
 from datasmith.counted import counted
 from datasmith.errors import EngineUnavailable
+from datasmith.printable import one_line
 
 if TYPE_CHECKING:
     from datasmith.runners.verification.run import Judged

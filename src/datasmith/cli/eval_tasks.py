@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.common import one_line
 from datasmith.cli.eval_interact import interact
 from datasmith.cli.eval_options import (
     REGISTRY,
@@ -18,6 +17,7 @@ from datasmith.cli.options import Json, help_without_command
 from datasmith.cli.trial_progress import ratio_of
 from datasmith.counted import counted
 from datasmith.errors import ConfigError
+from datasmith.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

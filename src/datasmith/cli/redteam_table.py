@@ -3,10 +3,10 @@
 from rich.console import Console
 from rich.text import Text
 
-from datasmith.cli.common import one_line
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
 from datasmith.evaluation.redteam.session import Ended, Siege
 from datasmith.evaluation.redteam.table import verdict
+from datasmith.printable import one_line
 
 
 def print_siege(siege: Siege, console: Console | None = None) -> None:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from datasmith.cli.common import one_line
+from datasmith.printable import one_line
 
 WIDTH = 130
 """Columns where standard output is no terminal."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from datasmith.cli.common import one_line
 from datasmith.cli.entry import STOPPING, stop_told
+from datasmith.printable import one_line
 
 if TYPE_CHECKING:
     from datasmith.evaluation.records import TrialRecord

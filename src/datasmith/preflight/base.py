@@ -7,6 +7,7 @@ from typing import Literal
 from datasmith.counted import counted
 from datasmith.errors import DatasmithError
 from datasmith.github.forges import Sources
+from datasmith.printable import printable
 from datasmith.redact import redact
 from datasmith.settings import Settings
 from datasmith.storage.base import STAGES
@@ -111,12 +112,8 @@ class Report:
 def _shown(line: Line) -> list[str]:
     answer = line.answer
     head = f"[{answer.state}] {line.name}"
-    parts = [f"{head} — {_printable(answer.detail)}" if answer.detail else head]
-    return [*parts, f"       → {_printable(answer.todo)}"] if answer.todo else parts
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
+    parts = [f"{head} — {printable(answer.detail)}" if answer.detail else head]
+    return [*parts, f"       → {printable(answer.todo)}"] if answer.todo else parts
 
 
 def report(checks: Iterable[Check], facts: Facts, stages: Sequence[int] = ()) -> Report:

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from datasmith.counted import counted
 from datasmith.docker.engine import ENV_PREFIX, Container, ImageRef
 from datasmith.docker.verifiers import TestReport, run_tests
+from datasmith.printable import printable
 from datasmith.redact import redact
 from datasmith.runners.order import Order, Refusal, Verified
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
@@ -160,5 +161,5 @@ def module_of(test: str) -> str:
 
 def last_line(text: str) -> str:
     """What a program said last, without secrets and in printable characters: it is shown on terminals."""
-    shown = ("".join(char if char.isprintable() else " " for char in row).strip() for row in redact(text).splitlines())
+    shown = (printable(row).strip() for row in redact(text).splitlines())
     return ([line for line in shown if line] or ["no output"])[-1][:200]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from packaging.version import InvalidVersion, Version
 
 from datasmith.errors import ConfigError
+from datasmith.printable import printable
 from datasmith.workloads.jsonc import Json, loads
 
 MOST_ENVIRONMENTS = 10_000
@@ -146,7 +147,7 @@ def _texts(value: Json, name: str) -> tuple[str, ...]:
 def _text(value: Json) -> str:
     if value is None or isinstance(value, bool | list | dict):
         return ""
-    return "".join(char if char.isprintable() else " " for char in str(value)[:2000]).strip()
+    return printable(str(value)[:2000]).strip()
 
 
 def _timeout(value: Json) -> float:

@@ -9,6 +9,7 @@ from itertools import islice, product
 from typing import get_args
 
 from datasmith.docker.engine import Container, ExecResult
+from datasmith.printable import printable
 from datasmith.workloads.base import Workload, WorkloadKind
 from datasmith.workloads.inside.discover import LONGEST_ID
 from datasmith.workloads.launch import suite_path
@@ -200,7 +201,7 @@ def _params(value: object) -> list[list[str]] | None:
         return None
     if not all(isinstance(text, str) for axis in value for text in axis):
         return None
-    return [[_printable(text) for text in axis] for axis in value]
+    return [[printable(text) for text in axis] for axis in value]
 
 
 def _bounded(value: object, lowest: float, highest: float, otherwise: float) -> float:
@@ -212,8 +213,4 @@ def _bounded(value: object, lowest: float, highest: float, otherwise: float) -> 
 
 def _clean(value: object) -> str:
     """Text from a sandbox, made one printable line of at most 300 characters."""
-    return _printable(str(value)[:300]).strip()
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
+    return printable(str(value)[:300]).strip()

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ExecResult
+from datasmith.printable import printable
 from datasmith.tasks.quantities import LONGEST_S, SHORTEST_CALL_S
 from datasmith.workloads.base import SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize, Pace
@@ -262,7 +263,7 @@ def _count(value: object) -> int:
 
 def _line(value: object) -> str:
     """Text from a sandbox, made one printable line of at most 300 characters."""
-    return "".join(char if char.isprintable() else " " for char in str(value))[:300].strip()
+    return printable(str(value))[:300].strip()
 
 
 def _last_line(text: str) -> str:

@@ -4,6 +4,7 @@ from importlib.resources import files
 
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ExecResult
 from datasmith.errors import MeasurementFailed
+from datasmith.printable import printable
 
 _TIMEOUT_S = 600.0
 
@@ -42,4 +43,4 @@ def told(result: ExecResult, timeout: float) -> str:
     if result.timed_out:
         return f"not done after {timeout:g} s"
     said = " ".join((result.error_text.strip() or result.text.strip()).split())
-    return "".join(char if char.isprintable() else " " for char in said)[-300:] or f"exit code {result.rc}"
+    return printable(said)[-300:] or f"exit code {result.rc}"

@@ -10,10 +10,11 @@ import pytest
 import typer
 
 from datasmith import process
-from datasmith.cli.common import one_line, run_app
+from datasmith.cli.common import run_app
 from datasmith.cli.entry import INTERRUPTED
 from datasmith.cli.logs import set_up_logging
 from datasmith.errors import BuildFailed, ConfigError, InvalidTask, StoreUnavailable
+from datasmith.printable import one_line
 
 
 def app_raising(error: BaseException) -> typer.Typer:

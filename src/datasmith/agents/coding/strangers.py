@@ -5,8 +5,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-MOST_SAID = 2000
-"""Characters that are kept of what a class says of itself."""
+from datasmith.printable import MOST, one_line
+
 _SAID_WITHIN_S = 5.0
 UNSPEAKABLE = "says nothing that can be shown"
 
@@ -44,8 +44,8 @@ class Call(threading.Thread):
 
 def brief(text: str) -> str:
     """One line without control characters, cut; what is no UTF-8 is escaped."""
-    plain = text[: 2 * MOST_SAID].encode("utf-8", "backslashreplace").decode()
-    return " ".join("".join(char if char.isprintable() else " " for char in plain).split())[:MOST_SAID]
+    plain = text[: 2 * MOST].encode("utf-8", "backslashreplace").decode()
+    return one_line(plain)
 
 
 def said(ask: Callable[[], str]) -> str:

@@ -1,0 +1,13 @@
+"""Text of somebody else's, in characters that a terminal shows as they are."""
+
+MOST = 2000
+
+
+def printable(text: str) -> str:
+    """The same, with a space for each character that is a control of a terminal, a line break, or no character."""
+    return "".join(char if char.isprintable() else " " for char in text)
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks and control characters, at most MOST characters."""
+    return " ".join(printable(text).split())[:MOST]
