@@ -31,6 +31,8 @@ LINE_BYTES = 65_536
 """What has no end of line after so many bytes goes to the log as it is so far."""
 KEPT_BYTES = 2_000_000
 """At most this much of each output stream is kept: the beginning and the end."""
+MOST_ARRIVALS = 1000
+"""Of so many reads it is noted when they came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Completed:
     """How a child process ended.
 
     `rc` is negative where a signal ended it; `wall_s` and `cpu_s` are seconds, `cpu_s` being user plus system
-    time of the child and of all its descendants that were waited for.
+    time of the child and of all its descendants that were waited for. `arrivals`: of standard output, how many bytes
+    had come, and when, in seconds since the start; of the first MOST_ARRIVALS reads.
     """
 
     argv: tuple[str, ...]
@@ -48,6 +51,7 @@ class Completed:
     wall_s: float
     cpu_s: float
     timed_out: bool
+    arrivals: tuple[tuple[int, float], ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -66,15 +70,20 @@ class Completed:
 
 
 class _Kept:
-    """A bounded copy of a stream: first half of the allowance, then a sliding last half."""
+    """A bounded copy of a stream: first half of the allowance, then a sliding last half; and when the parts came."""
 
     def __init__(self, allowance: int) -> None:
+        self.arrivals: list[tuple[int, float]] = []
+        self._size = 0
         self._half = max(1, allowance // 2)
         self._head = bytearray()
         self._tail = bytearray()
         self._dropped = 0
 
     def add(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        if len(self.arrivals) < MOST_ARRIVALS:
+            self.arrivals.append((self._size, time.monotonic()))
         room = self._half - len(self._head)
         self._head += chunk[:room]
         self._tail += chunk[room:] if room > 0 else chunk
@@ -137,6 +146,7 @@ def run(
             timed_out = not streams.follow(child.pid, None if timeout is None else started + timeout)
             kill_group(child.pid)
             out, err = streams.rest()
+            arrivals = tuple((size, at - started) for size, at in streams.arrivals)
             _, status, usage = os.wait4(child.pid, 0)
         except BaseException:
             kill_group(child.pid)
@@ -147,7 +157,7 @@ def run(
                 stream.close()
     child.returncode = os.waitstatus_to_exitcode(status)
     wall = time.monotonic() - started
-    return Completed(words, child.returncode, out, err, wall, usage.ru_utime + usage.ru_stime, timed_out)
+    return Completed(words, child.returncode, out, err, wall, usage.ru_utime + usage.ru_stime, timed_out, arrivals)
 
 
 def _opened(log: Path) -> IO[bytes]:
@@ -221,6 +231,11 @@ class _Streams:
                 self._selector.unregister(self._input.fileno())
                 self._input.close()
                 self._input = None
+
+    @property
+    def arrivals(self) -> list[tuple[int, float]]:
+        """How many bytes of standard output had come, and when."""
+        return next(iter(self._outputs.values())).arrivals
 
     def rest(self) -> tuple[bytes, bytes]:
         """What was kept of (stdout, stderr), with what still waits in the pipes."""

@@ -109,6 +109,14 @@ def test_streams_codes_and_input_come_back_apart(shared: Container) -> None:
     assert shared.exec(["pwd"], timeout=LONG, cwd="/tmp").text == "/tmp\n"
 
 
+def test_it_is_known_when_a_commands_output_came(shared: Container) -> None:
+    """Every engine tells, by our clock, when the bytes of standard output had come: before the command ended."""
+    done = shared.exec(["bash", "-c", "echo first; sleep 0.3; echo second"], timeout=LONG)
+    came = dict(done.arrivals)
+    assert max(came) == len(done.stdout)
+    assert came[len("first\n")] + 0.25 < came[len(done.stdout)] < done.wall_s
+
+
 def test_a_missing_program_is_a_value(shared: Container) -> None:
     """What cannot be found ends with 127, like in a shell."""
     assert shared.exec(["no-such-program"], timeout=LONG).rc == 127

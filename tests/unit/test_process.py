@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from datasmith import process
 from datasmith.errors import StoreUnavailable
 from datasmith.process import clean_environment, run
 
@@ -182,6 +183,18 @@ def test_a_log_does_not_fill_the_disk(tmp_path: Path) -> None:
     done = run(["sh", "-c", "yes | head -c 100000; echo end"], log=tmp_path / "log", log_bytes=1000)
     assert done.ok and done.text.endswith("end\n")
     assert (tmp_path / "log").stat().st_size < 1100 and "left out" in (tmp_path / "log").read_text()
+
+
+def test_it_is_known_when_output_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each read how many bytes there were by then, in order and within the child's time; of so many at most."""
+    words = ["sh", "-c", "for part in 1 2 3; do echo $part; sleep 0.1; done"]
+    done = run(words)
+    sizes, times = zip(*done.arrivals, strict=True)
+    assert sizes == (2, 4, 6)
+    assert 0 < times[0] < times[1] < times[2] < done.wall_s
+    assert times[2] - times[0] > 0.2
+    monkeypatch.setattr(process, "MOST_ARRIVALS", 1)
+    assert run(words).arrivals[0][0] == 2 and len(run(words).arrivals) == 1
 
 
 def test_times_are_the_childs_own() -> None:

@@ -101,7 +101,8 @@ class BubblewrapContainer:
         if not status.started and not done.timed_out and done.rc > 0:
             raise EngineUnavailable(f"bubblewrap did not start: {done.error_text.strip()[-300:]}")
         rc = done.rc if done.rc >= 0 else 128 - done.rc
-        return ExecResult(rc, done.stdout, done.stderr, done.wall_s, done.cpu_s if cpu is None else cpu, done.timed_out)
+        used = done.cpu_s if cpu is None else cpu
+        return ExecResult(rc, done.stdout, done.stderr, done.wall_s, used, done.timed_out, done.arrivals)
 
     def terminal(self, argv: Sequence[str]) -> int:
         """See Joinable."""

@@ -144,7 +144,7 @@ class CliContainer:
             self._must_have_run(done, started=started)
         stderr = done.stderr.replace(mark.encode(), b"", 1)
         cpu = None if before is None or after is None else after - before
-        return ExecResult(done.rc, done.stdout, stderr, done.wall_s, cpu, done.timed_out)
+        return ExecResult(done.rc, done.stdout, stderr, done.wall_s, cpu, done.timed_out, done.arrivals)
 
     def terminal(self, argv: Sequence[str]) -> int:
         """See Joinable."""

@@ -98,7 +98,8 @@ class ExecResult:
 
     `wall_s` and `cpu_s` are seconds seen from outside the container; `cpu_s` is user plus system time of everything
     the command started, None where the engine cannot tell. A command that ran into its time limit has
-    `timed_out` set, and all its processes are gone.
+    `timed_out` set, and all its processes are gone. `arrivals`: of its standard output, how many bytes had come, and
+    after how many seconds.
     """
 
     rc: int
@@ -107,6 +108,7 @@ class ExecResult:
     wall_s: float
     cpu_s: float | None
     timed_out: bool
+    arrivals: tuple[tuple[int, float], ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -5,10 +5,15 @@ Whoever finds the pipe, and knows nothing else, can say nothing that is believed
 """
 
 import secrets
+from bisect import bisect_left
+from collections.abc import Sequence
 from hashlib import blake2b
 from hmac import compare_digest
+from itertools import accumulate, takewhile
 
 SIGN_BYTES = 16
+MARK = b"."
+"""Of a launch's line it is told when it came, and nothing else."""
 
 
 def new_key() -> str:
@@ -42,3 +47,11 @@ def own_lines(output: bytes, key: str, *, cut_off: bool) -> bytes | None:
             return None
         found.append(line + b"\n")
     return b"".join(found)
+
+
+def when(output: bytes, arrivals: Sequence[tuple[int, float]]) -> list[float]:
+    """Seconds after which each line of an output had come whole; of the first lines that are known to have come."""
+    sizes = [size for size, _ in arrivals]
+    ends = accumulate(len(line) for line in output.splitlines(keepends=True))
+    came = (bisect_left(sizes, end) for end in ends)
+    return [arrivals[at][1] for at in takewhile(len(sizes).__gt__, came)]

@@ -15,11 +15,14 @@ import numpy as np
 
 from datasmith.stats.paired import interval
 from datasmith.workloads.base import BASE, EXPERT, Measurement
+from datasmith.workloads.clocked import CLOCKED_ROUND
 
 FRESH_ROUND = -4
 """Round of the first launches on other inputs than the suite's; the next inputs have the next lower number."""
 SHORT_ROUND = -1000
 """The same of launches that time the first of short calls on each input, and a later one, and look at neither."""
+FRESH_ROUNDS = range(CLOCKED_ROUND + 1, FRESH_ROUND + 1)
+"""Of these two kinds."""
 SHORTEST_S = 2e-7
 """What takes base less is not judged: reading the clock takes a good part of that."""
 FRESH_LAUNCHES = 6
@@ -92,7 +95,7 @@ def _paired(measurements: Iterable[Measurement], arm: str, *, short: bool) -> li
     """Seconds of base and of the arm, pair by pair on the same other inputs, of launches of one of the two kinds."""
     times: Mapping[str, dict[int, list[float]]] = {BASE: {}, arm: {}}
     for launch in measurements:
-        is_of_kind = launch.round <= FRESH_ROUND and (launch.round <= SHORT_ROUND) is short
+        is_of_kind = launch.round in FRESH_ROUNDS and (launch.round <= SHORT_ROUND) is short
         if is_of_kind and launch.arm in times and launch.samples:
             times[launch.arm].setdefault(launch.round, []).append(median(launch.samples))
     inputs = sorted(times[BASE].keys() & times[arm].keys(), reverse=True)
@@ -125,7 +128,7 @@ def takes_as_long(measurements: Sequence[Measurement]) -> bool:
     A text that nobody can read any more may be refused at once, by the best code, too.
     """
     ours = [launch for launch in measurements if launch.arm == BASE and launch.samples]
-    newest = min((launch.round for launch in ours if launch.round <= FRESH_ROUND), default=0)
+    newest = min((launch.round for launch in ours if launch.round in FRESH_ROUNDS), default=0)
     fresh = [sample for launch in ours if launch.round == newest < 0 for sample in launch.samples]
     usual_s = _usual_s(ours)
     return bool(fresh) and usual_s > 0.0 and 1.0 / AS_LONG <= median(fresh) / usual_s <= AS_LONG

@@ -3,24 +3,33 @@
 import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Protocol, get_args
 
 from pydantic import JsonValue
 
+from datasmith.workloads.audit import Finding
 from datasmith.workloads.base import BASE, EXPERT, Measurement
+from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, between_marks, finding
 from datasmith.workloads.fresh import (
     FRESH_LAUNCHES,
+    FRESH_ROUND,
+    SHORT_ROUND,
     Beside,
     FreshTimes,
     are_short,
     looks_stored,
     takes_as_long,
 )
-from datasmith.workloads.launch import Fresh, Launched, Moved
+from datasmith.workloads.launch import Fresh, Kind, Launched, Moved
 from datasmith.workloads.outputs import Difference, difference
 from datasmith.workloads.watch import Capture
 
 MOST_TWIST = 1_000_000
+FIRST_ROUNDS: Mapping[Kind, int] = MappingProxyType(
+    {"looked": FRESH_ROUND, "short": SHORT_ROUND, "clocked": CLOCKED_ROUND}
+)
+"""The round of each kind's first launch; the next inputs have the next lower number."""
 
 
 class Launcher(Protocol):
@@ -50,7 +59,7 @@ class FreshCheck:
             if base is None or expert is None or difference(base.values, expert.values) is not None:
                 continue
             if what == "letters" and are_short(self._seen()):
-                self._launch(BASE, self._fresh(what, short=True), None)
+                self._launch(BASE, self._fresh(what, "short"), None)
             if what != "letters" or takes_as_long(self._seen()):
                 break
         else:
@@ -63,20 +72,45 @@ class FreshCheck:
         disturbed = not are_short(self._seen()) and not takes_as_long(self._seen())
         left = [arm for arm in claimed if arm not in unlike]
         brief = [arm for arm in left if are_short(self._seen(), claimed[arm])]
-        unlike |= self._more(brief, what, short=True, launches=1)
+        unlike |= self._more(brief, what, "short", launches=1)
         for short in (False, True):
             seen = self._seen()
             standing = [arm for arm in left if arm not in unlike]
             doubted = standing if disturbed and not short else ()
             suspects = [arm for arm in standing if arm in doubted or looks_stored(seen, arm, claimed[arm], short=short)]
-            unlike |= self._more(suspects, what, short=short, launches=FRESH_LAUNCHES - 1)
-        return unlike
+            unlike |= self._more(suspects, what, "short" if short else "looked", launches=FRESH_LAUNCHES - 1)
+        believed = [arm for arm in left if arm not in unlike and not self._looks_stored(arm, claimed[arm])]
+        return {**unlike, **self._clocked(believed, what)}
 
-    def _more(self, suspects: Collection[str], what: Moved, *, short: bool, launches: int) -> Mapping[str, Difference]:
+    def _looks_stored(self, arm: str, claimed: float) -> bool:
+        return any(looks_stored(self._seen(), arm, claimed, short=short) for short in (False, True))
+
+    def _clocked(self, believed: Collection[str], what: Moved) -> Mapping[str, Difference]:
+        """Ask our own clock what is believed so far; an arm that gives nothing to ask of is refuted.
+
+        Of short calls nothing is asked: they are as long as what is done between them.
+        """
+        left = [] if are_short(self._seen()) else list(believed)
+        said: dict[str, str] = {}
+        for _ in range(MOST_CLOCKED):
+            if not left:
+                break
+            fresh = self._fresh(what, "clocked")
+            base = self._launch(BASE, fresh, None).reply
+            if base is None:
+                continue
+            for arm in left:
+                launched = self._launch(arm, replace(fresh, inputs=len(base.samples)), None)
+                said[arm] = launched.measurement.reason or "nothing"
+            left = [arm for arm in left if _is_open(finding(self._seen(), arm))]
+        silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
+        return {arm: Difference("other inputs", "times", said[arm]) for arm in silent}
+
+    def _more(self, suspects: Collection[str], what: Moved, kind: Kind, *, launches: int) -> Mapping[str, Difference]:
         """Launch suspects again; an arm that fails, or differs, where base and the expert agree, is refuted."""
         unlike: dict[str, Difference] = {}
         for _ in range(launches if suspects else 0):
-            fresh = self._fresh(what, short=short)
+            fresh = self._fresh(what, kind)
             base, expert = self._pair(fresh)
             if base is None:
                 continue
@@ -87,15 +121,15 @@ class FreshCheck:
                     unlike[arm] = differs
         return unlike
 
-    def _fresh(self, what: Moved, *, short: bool = False) -> Fresh:
-        return Fresh(self._lottery.randrange(MOST_TWIST), what, short=short)
+    def _fresh(self, what: Moved, kind: Kind = "looked") -> Fresh:
+        return Fresh(self._lottery.randrange(MOST_TWIST), what, kind=kind)
 
     def _pair(self, fresh: Fresh) -> tuple["_Base | None", Capture | None]:
         launched = self._launch(BASE, fresh, None)
         capture, times = _told(launched), fresh_times(launched)
         if capture is None or times is None:
             return None, None
-        base = _Base(capture.values, times.beside(short=fresh.short), len(times.calls))
+        base = _Base(capture.values, times.beside(short=fresh.kind == "short"), len(times.calls))
         return base, _told(self._launch(EXPERT, base.like(fresh), base.beside))
 
     def _unlike(self, arm: str, base: "_Base", fresh: Fresh) -> Difference | None:
@@ -124,6 +158,18 @@ class _Base:
     def like(self, fresh: Fresh) -> Fresh:
         """The same with as many inputs as base had time for: a faster arm would have time for more."""
         return replace(fresh, inputs=self.inputs)
+
+
+def kept(launched: Launched, fresh: Fresh, beside: Beside | None) -> Measurement | None:
+    """What is written down of a launch; None where it does not tell all of its times. `beside`: see `Launcher`."""
+    if fresh.kind == "clocked":
+        return between_marks(launched)
+    times = fresh_times(launched)
+    return replace(launched.measurement, samples=times.samples(beside)) if times else None
+
+
+def _is_open(found: tuple[Finding, str] | None) -> bool:
+    return found is None or found[0] == "undecided"
 
 
 def fresh_times(launched: Launched) -> FreshTimes | None:

@@ -13,7 +13,7 @@ from datasmith.printable import printable
 from datasmith.tasks.quantities import LONGEST_S, SHORTEST_CALL_S
 from datasmith.workloads.base import SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize, Pace
-from datasmith.workloads.channel import new_key, own_lines
+from datasmith.workloads.channel import MARK, new_key, own_lines, when
 from datasmith.workloads.guard import disturbance, read_core
 from datasmith.workloads.mounts import COMPILED_ENV, COMPILED_HOME, script
 from datasmith.workloads.watch import Capture
@@ -30,20 +30,22 @@ TAMPERED = "tampered_or_unreliable"
 
 
 Moved = Literal["letters", "texts", "everything", "numbers", "seeds"]
+Kind = Literal["looked", "short", "clocked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
     """Other inputs than the suite's, drawn by `twist`: see `inside/moves.py` for what is moved.
 
-    inputs: so many of them; 0: as many as a short time allows, which is what base is asked for. short: the first call
-    on each of them beside a later one, and no look at either.
+    inputs: so many of them; 0: as many as a short time allows, which is what base is asked for. kind: "looked": one
+    call on each, and what comes of it; "short": the first call on each of them beside a later one, and no look at
+    either; "clocked": one on each of many, between two marks.
     """
 
     twist: int
     what: Moved = "texts"
     inputs: int = 0
-    short: bool = False
+    kind: Kind = "looked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,15 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """A launch and, where it succeeded, its reply; and what it said of its outputs, where it was asked."""
+    """A launch and, where it succeeded, its reply; and what it said of its outputs, where it was asked.
+
+    `marks`: the seconds, by our clock, after which its marks came.
+    """
 
     measurement: Measurement
     reply: Reply | None
     capture: Capture | None = None
+    marks: tuple[float, ...] = ()
 
     def pace(self, workload: Workload) -> Pace | None:
         """The speed seen in a successful launch, by its fastest sample (the others were cold); None for any other."""
@@ -144,7 +150,8 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
         noisy=disturbed is not None,
         reason=reply if isinstance(reply, str) else None,
     )
-    return Launched(measurement, reply if isinstance(reply, Reply) else None, capture)
+    marks = _marks(result) if order.fresh else ()
+    return Launched(measurement, reply if isinstance(reply, Reply) else None, capture, marks)
 
 
 def request(workload: Workload, size: LaunchSize, order: Order, key: str) -> str:
@@ -175,6 +182,8 @@ def _outcome(
     said = own_lines(result.stdout, key, cut_off=bool(ended))
     if said is None:
         return f"{TAMPERED}: what was replied is not the launch's own", None
+    if order.fresh:
+        said = said[_marked(said) * len(MARK + b"\n") :]
     times, told, outputs = said, b"", None
     if order.tells:
         times, told, outputs = said.partition(b"\n")
@@ -188,6 +197,20 @@ def _outcome(
     if outputs is None or not isinstance(reply, Reply):
         return reply, None
     return reply, Capture(reason=ended) if ended else parse_capture(outputs)
+
+
+def _marked(lines: bytes) -> int:
+    """How many marks an output begins with."""
+    count = 0
+    while lines.startswith(MARK + b"\n", count * len(MARK + b"\n")):
+        count += 1
+    return count
+
+
+def _marks(result: ExecResult) -> tuple[float, ...]:
+    """When the marks came that stand before what a launch says."""
+    lines = b"".join(line.partition(b" ")[2] for line in result.stdout.splitlines(keepends=True))
+    return tuple(when(result.stdout, result.arrivals)[: _marked(lines)])
 
 
 def _ended(result: ExecResult, limit_s: float) -> str:

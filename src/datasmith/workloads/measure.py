@@ -23,10 +23,10 @@ from datasmith.workloads.calibrate import (
     launch_size,
     slowed_down,
 )
-from datasmith.workloads.fresh import FRESH_ROUND, SHORT_ROUND, Beside
-from datasmith.workloads.fresh_check import FreshCheck, fresh_times
+from datasmith.workloads.fresh import Beside
+from datasmith.workloads.fresh_check import FIRST_ROUNDS, FreshCheck, kept
 from datasmith.workloads.guard import host_facts, read_host
-from datasmith.workloads.launch import Fresh, Launched, Order, launch
+from datasmith.workloads.launch import Fresh, Kind, Launched, Order, launch
 from datasmith.workloads.summary import (
     FALSE_DISCOVERY_RATE,
     generator,
@@ -322,19 +322,18 @@ class _Bench:
         if not claims or not {BASE, EXPERT} <= set(track.arms) or self._watch is None:
             return
 
-        rounds: dict[tuple[int, bool], int] = {}
+        rounds: dict[tuple[int, Kind], int] = {}
 
         def made(arm: str, fresh: Fresh, beside: Beside | None) -> Launched:
-            first = SHORT_ROUND if fresh.short else FRESH_ROUND
-            number = rounds.setdefault((fresh.twist, fresh.short), first - len(rounds))
+            number = rounds.setdefault((fresh.twist, fresh.kind), FIRST_ROUNDS[fresh.kind] - len(rounds))
             order = Order(self._benchmark_dir, arm, number, self._plan.cpu, fresh=fresh)
             for _ in range(1 + self._plan.retries):
                 launched = launch(self._arms[arm], track.workload, CALIBRATING, order)
                 if not launched.measurement.noisy:
                     break
-            times = fresh_times(launched)
-            if times:
-                self._keep(track, replace(launched.measurement, samples=times.samples(beside)))
+            measurement = kept(launched, fresh, beside)
+            if measurement:
+                self._keep(track, measurement)
             return launched
 
         check = FreshCheck(made, track.launches.everything, lottery)

@@ -13,7 +13,7 @@ from datasmith.stats.bootstrap import MeanEstimate, hierarchical
 from datasmith.stats.multiple import benjamini_hochberg, rounds_needed
 from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
-from datasmith.workloads.audit import FULL_ROUND, finding
+from datasmith.workloads import audit, clocked
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement
 from datasmith.workloads.fresh import FRESH_ROUND, is_stored, proven_ratios
 from datasmith.workloads.launch import TAMPERED
@@ -55,14 +55,14 @@ class Launches:
             failed = next((launch for launch in launches if launch.reason), None)
             if failed is None or failed.reason is None:
                 continue
-            if name == arm and failed.round == FULL_ROUND and not failed.reason.startswith(TAMPERED):
+            if name == arm and failed.round == audit.FULL_ROUND and not failed.reason.startswith(TAMPERED):
                 return f"{TAMPERED}: where its clock was checked: {failed.reason}"
             return failed.reason if name == arm or failed.reason.startswith("skipped") else f"{BASE}: {failed.reason}"
-        audited = finding(self.everything(), arm)
-        if audited and audited[0] == "hidden":
-            return f"{TAMPERED}: {audited[1]}"
-        if audited and audited[0] == "undecided":
-            return f"{UNCHECKED}: {audited[1]}"
+        for audited in (audit.finding(self.everything(), arm), clocked.finding(self.everything(), arm)):
+            if audited and audited[0] == "hidden":
+                return f"{TAMPERED}: {audited[1]}"
+            if audited and audited[0] == "undecided":
+                return f"{UNCHECKED}: {audited[1]}"
         rounds = len(self.usable(BASE).keys() & self.usable(arm).keys())
         if rounds >= FEWEST_ROUNDS:
             return None

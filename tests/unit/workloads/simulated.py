@@ -3,12 +3,16 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from types import TracebackType
 from typing import Self
 
 from datasmith.docker.engine import ExecResult, ImageRef
-from datasmith.workloads.channel import signed
+from datasmith.workloads.channel import MARK, signed
 
+CLOCKED_INPUTS = 200
+BETWEEN_S = 0.005
+"""Inputs that a launch calls a benchmark on between two marks, and what is done between these calls."""
 IMAGE = ImageRef("simulated", "x", "sha256:0")
 Request = Mapping[str, object]
 
@@ -27,6 +31,8 @@ class SimulatedContainer:
     sets_up_s: float = 1e-4
     prepares_s: float = 0.0
     cold_s: float = 3e-5
+    hidden_s: float = 0.0
+    marks: int = 2
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
@@ -46,7 +52,10 @@ class SimulatedContainer:
         request: Request = json.loads(stdin)
         self.requests.append(request)
         said = self._said(request)
-        return replace(said, stdout=signed(said.stdout, str(request["key"])))
+        output = signed(said.stdout, str(request["key"]))
+        sizes = list(accumulate(map(len, output.splitlines(keepends=True))))
+        arrivals = tuple((sizes[line], seconds) for line, seconds in said.arrivals)
+        return replace(said, stdout=output, arrivals=arrivals)
 
     def _said(self, request: Request) -> ExecResult:
         special = self.reply(request)
@@ -70,6 +79,10 @@ class SimulatedContainer:
         given = self.fresh(request)
         if isinstance(given, ExecResult):
             return given
+        asked = request["fresh"]
+        assert isinstance(asked, dict)
+        if asked["kind"] == "clocked":
+            return self._clocked(request, int(asked["inputs"]) or CLOCKED_INPUTS, given)
         seconds = self.seconds(request) if given is None else given
         said: dict[str, object] = {"number": 1, "run_s": seconds, "setup_s": 0.0, "own": {}}
         call_s = seconds - self.puts_off_s - self.prepares_s
@@ -77,12 +90,21 @@ class SimulatedContainer:
         told: dict[str, object] = {"values": [["input 1", ["float", repr(self.computes())]]], "calls": [call_s]}
         told["setups"] = [self.sets_up_s + self.prepares_s]
         told["again"] = [self.tells_s + (self.puts_off_s if self.does_it_again else 0.0)]
-        asked = request["fresh"]
-        if isinstance(asked, dict) and asked["short"]:
+        if asked["kind"] == "short":
             said["samples"], told = [seconds + self.cold_s], {"values": [], "calls": [self.seconds(request)]}
             told |= {"setups": [self.sets_up_s], "again": [1e-9]}
         text = "\n".join(map(json.dumps, (said, told)))
         return ExecResult(0, text.encode(), b"", 0.15 + seconds, 0.14, timed_out=False)
+
+    def _clocked(self, request: Request, inputs: int, given: float | None) -> ExecResult:
+        """Two marks come first, and between them passes what calls take and what is `hidden_s` of each."""
+        claimed_s = self.sets_up_s + (self.seconds(request) if given is None else given)
+        said = {"samples": [claimed_s] * inputs, "number": 1, "run_s": claimed_s, "setup_s": 0.0, "own": {}}
+        lines = [*[MARK.decode()] * self.marks, *map(json.dumps, (said, {"values": []}))]
+        passed_s = inputs * (claimed_s + self.hidden_s) + BETWEEN_S
+        arrivals = ((0, 0.1), (1, 0.1 + passed_s))[: self.marks]
+        took_s = 0.15 + passed_s
+        return ExecResult(0, "\n".join(lines).encode(), b"", took_s, took_s, timed_out=False, arrivals=arrivals)
 
     def read_file(self, path: str, *, max_bytes: int = 1) -> bytes:
         """Nothing is there."""

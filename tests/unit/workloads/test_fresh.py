@@ -14,12 +14,12 @@ import pytest
 from datasmith.docker.engine import ExecResult
 from datasmith.evaluation.outcome import after_timing
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload, agent_arm
-from datasmith.workloads.fresh import FRESH_ROUND, fresh_ratios, proven, takes_as_long
+from datasmith.workloads.fresh import FRESH_ROUND, FRESH_ROUNDS, fresh_ratios, proven, takes_as_long
 from datasmith.workloads.launch import Moved
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from datasmith.workloads.summary import summarise
 
-from .simulated import Request, SimulatedContainer
+from .simulated import CLOCKED_INPUTS, Request, SimulatedContainer
 
 X = Workload("m.time_x", "time")
 AGENT = agent_arm("agent#1")
@@ -49,7 +49,7 @@ def run(agent: SimulatedContainer, expert: SimulatedContainer | None = None, **g
 
 
 def fresh_launches(measured: Measured, arm: str) -> int:
-    return sum(launch.arm == arm and launch.round <= FRESH_ROUND for launch in measured.measurements)
+    return sum(launch.arm == arm and launch.round in FRESH_ROUNDS for launch in measured.measurements)
 
 
 def stored(seed: int = 4) -> SimulatedContainer:
@@ -99,7 +99,7 @@ def singly(seconds: float) -> Callable[[Request], float | None]:
 
     def given(request: Request) -> float | None:
         asked = request["fresh"]
-        return None if isinstance(asked, dict) and asked["short"] else seconds
+        return None if isinstance(asked, dict) and asked["kind"] == "short" else seconds
 
     return given
 
@@ -230,11 +230,11 @@ def test_what_base_may_spend_on_setting_up_hides_no_part_of_a_call() -> None:
 
 
 def test_all_arms_are_asked_for_as_many_inputs_as_base_had_time_for() -> None:
-    """One, in this simulation; base itself is not told how many."""
+    """One, in this simulation, and then as many as are clocked; base itself is not told how many."""
     base, agent = SimulatedContainer(about(1e-3, 1)), SimulatedContainer(about(1e-4, 4))
     run(agent, base=base)
     asked = [[request["fresh"]["inputs"] for request in arm.requests if request["fresh"]] for arm in (base, agent)]  # type: ignore[index]
-    assert asked == [[0], [1]]
+    assert asked == [[0, 0], [1, CLOCKED_INPUTS]]
 
 
 def test_luck_on_other_inputs_is_no_speed_up() -> None:

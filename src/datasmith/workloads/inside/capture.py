@@ -38,12 +38,14 @@ class Recorder:
     `seen`: how many there were; `told`: how often one was described. `looking_s`: seconds that looking at them took, in
     which work may be done that was put off. `again_s`: the same of looking at each once more, where that is asked for;
     what was put off until somebody looks is done by then, what was put off longer is not. `telling_s`: these, and the
-    seconds of describing, unless code that is not ours could run in them.
+    seconds of describing, unless code that is not ours could run in them. Where it does not tell, values are looked at,
+    and none is described.
     """
 
-    def __init__(self, describer: Describer, *, again: bool = False) -> None:
+    def __init__(self, describer: Describer, *, again: bool = False, tells: bool = True) -> None:
         self._describer = describer
         self._again = again
+        self._tells = tells
         self._hush = Hush()
         self.seen = 0
         self.records: Node = []
@@ -51,6 +53,12 @@ class Recorder:
         self.again_s = 0.0
         self.telling_s = 0.0
         self.told = 0
+
+    def look_anew(self) -> None:
+        """As if nothing had been seen so far."""
+        self._describer = self._describer.anew()
+        self.seen = 0
+        self.records = []
 
     def watch(self, function: types.FunctionType | None) -> None:
         """Take the values of a function that was rewritten with `Keep`."""
@@ -85,6 +93,8 @@ class Recorder:
     def _described(self, describer: Describer, value: object) -> Node:
         twin = describer.twin() if self._again else None
         looked, looking_s = _look(describer, value)
+        if not self._tells:
+            return []
         again_s = _looking_s(twin, value) if twin else 0.0
         self._hush.begin()
         started = perf_counter()

@@ -17,7 +17,7 @@ from time import perf_counter
 from .capture import MOST_RECORDS, Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
 from .describe import Describer
 from .hush import Hush
-from .moves import INPUTS, Draw, Move, Moves
+from .moves import INPUTS, TURN, Draw, Move, Moves
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -68,15 +68,17 @@ class Input:
         self.seed = seed
         self._moves = moves
         self._changes = changes
+        self.is_known = False
+        """True once it was seen to be another than the suite's."""
 
-    def put(self, benchmark: Benchmark) -> None:
-        """Make it the one that the benchmark's setup makes."""
+    def put(self, benchmark: Benchmark, turn: int = 0) -> None:
+        """Make it the one that the benchmark's setup makes; in another turn seeds and values are others."""
         for function, code in self._codes:
             function.__code__ = code
         for owner, name, value in self._values:
             setattr(owner, name, value)
         benchmark._current_params = self._params  # type: ignore[attr-defined]
-        self._moves.begin()
+        self._moves.begin(turn)
 
     @property
     def is_moved(self) -> bool:
@@ -134,8 +136,8 @@ class Inputs:
             entered.put(self._benchmark)
             self._benchmark.do_teardown()
 
-    def enter(self, made: Input) -> float:
-        """Set the benchmark up with an input.
+    def enter(self, made: Input, turn: int = 0) -> float:
+        """Set the benchmark up with an input; see `Input.put`.
 
         Returns the seconds that setup_cache and setup took: work may be moved there.
 
@@ -144,9 +146,9 @@ class Inputs:
         """
         self.hush.end()
         self.leave()
-        made.put(self._benchmark)
-        plant_seed(made.seed)
-        before = drawn_so_far()
+        made.put(self._benchmark, turn)
+        plant_seed(made.seed + turn * TURN)
+        before = None if made.is_known else drawn_so_far()
         started = perf_counter()
         if self._cache is not None:
             fresh_directory()
@@ -156,8 +158,9 @@ class Inputs:
         self.hush.begin()
         seconds = perf_counter() - started
         self._entered = made
-        if not made.is_moved and drawn_so_far() == before:
+        if not made.is_known and not made.is_moved and drawn_so_far() == before:
             raise NothingToMove("its code holds no number that could be moved")
+        made.is_known = True
         return max(seconds, 1e-9)
 
     def _rewrite(self, function: object, move: Move, moves: Moves, *others: Keep) -> int:
@@ -309,7 +312,8 @@ def undisturbed(inputs: Inputs) -> Iterator[Inputs]:
             gc.enable()
 
 
-def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) -> tuple[Times, Node]:
+def warm(inputs: Inputs, benchmark: Benchmark, twist: int) -> None:
+    """Call the benchmark some times on an input that is not timed."""
     warming = Recorder(Describer(twist, thorough=True))
     inputs.make(twist, 0, warming)
     started = perf_counter()
@@ -317,6 +321,10 @@ def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) ->
         watched_call(benchmark, warming, inputs.hush)
         if perf_counter() - started > WARM_S:
             break
+
+
+def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) -> tuple[Times, Node]:
+    warm(inputs, benchmark, twist)
     times, pauses = Times(), Pauses()
     values: Node = []
     started = perf_counter()

@@ -4,8 +4,9 @@ It is asked on standard input, which is read before any code of the arm is there
 key (that the reply is signed with), suite, name, index (or null), cache (directory or null); number, repeat, warmup as
 asv_runner's attributes (number 0: calibrate); call (false: everything but the timed call, so that the host sees what
 set-up costs); capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and
-what to move: then other inputs than the suite's are timed instead, and the second line says what came of them; short:
-only the calls, which nobody looks at).
+what to move: then other inputs than the suite's are timed instead, and the second line says what came of them; kind:
+"looked"; "short": only the calls, which nobody looks at; "clocked": many of them between two lines that are marks, by
+which the host sees how long that takes).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
 Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
@@ -99,9 +100,10 @@ class Checks:
 
     def __init__(self, request: dict[str, object]) -> None:
         if request["fresh"]:
+            from .clocked import time_clocked
             from .fresh import time_fresh, time_short
 
-            self.time_fresh, self.time_short = time_fresh, time_short
+            self.time_clocked, self.time_fresh, self.time_short = time_clocked, time_fresh, time_short
         if request["capture"] is not None:
             from .capture import capture
 
@@ -113,7 +115,11 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
     assert isinstance(wanted, dict)
     asked = benchmark, int(wanted["twist"]), str(wanted["what"]), int(wanted["inputs"])
     values: object = []
-    if wanted["short"]:
+    if wanted["kind"] == "clocked":
+        seconds = checks.time_clocked(*asked, mark=report.mark)
+        report.say({"samples": seconds, "number": 1, "run_s": sum(seconds), "setup_s": 0.0, "own": {}})
+        return {"values": values}
+    if wanted["kind"] == "short":
         times = checks.time_short(*asked)
     else:
         times, values = checks.time_fresh(*asked)

@@ -22,6 +22,8 @@ LEAST_SHARE, MOST_SHARE = 2e-3, 3e-2
 """A floating-point number is moved by a share between these: by more than outputs may differ."""
 SPREAD = 1e-3
 """Values that set-up computes are moved by at most half of this share."""
+TURN = 1_000_003
+"""Seeds of one turn are so far from those of the next."""
 SEED, VALUE = "\0seed", "\0value"
 """Stand in moved code where `Moves.seed` and `Moves.value` are to be called."""
 _SEEDING = frozenset(
@@ -90,13 +92,15 @@ class Moves:
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
-        self._common = 1.0 + SPREAD * (draw.spread("together") - 0.5)
         self.changes = 0
         self.begin()
 
-    def begin(self) -> None:
-        """Draw the same again from here on: the input is made anew."""
-        self._drawn = Random(self._draw.seed)
+    def begin(self, turn: int = 0) -> None:
+        """Draw the same again from here on: the input is made anew. In another turn seeds and values are others."""
+        seed = self._draw.seed
+        self._seed = (seed + turn * TURN) % 2**32
+        self._drawn = Random(self._seed if turn else seed)
+        self._common = 1.0 + SPREAD * ((self._drawn.random() if turn else self._draw.spread("together")) - 0.5)
 
     @property
     def constants(self) -> dict[str, object]:
@@ -107,7 +111,7 @@ class Moves:
         """Another seed; what is none stays, and draws what it would have."""
         if type(value) is int:
             self.changes += 1
-            return (value + 1 + self._draw.seed) % 2**32
+            return (value + 1 + self._seed) % 2**32
         return value
 
     def value(self, value: object) -> object:

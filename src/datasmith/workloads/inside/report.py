@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 SIGN_BYTES = 16
+MARK = b"."
 
 try:
     from _blake2 import blake2b  # hashlib's, which is slow to import
@@ -38,7 +39,13 @@ class Report:
 
     def say(self, message: dict[str, object]) -> None:
         """Write `message` as one line of JSON."""
-        data = dumps(message, separators=(",", ":")).encode()
+        self._write_line(dumps(message, separators=(",", ":")).encode())
+
+    def mark(self) -> None:
+        """Say that this point is reached: the host notes when that comes, by its own clock."""
+        self._write_line(MARK)
+
+    def _write_line(self, data: bytes) -> None:
         data = self._signature(data) + data + b"\n"
         self._said += 1
         while data:

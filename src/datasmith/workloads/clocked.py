@@ -1,0 +1,64 @@
+"""Inside against outside on inputs that nobody knew: there, too, an arm has to claim the seconds that our clock saw.
+
+In the rounds a cache is as fast as it says. A clock that stands still while something new is computed would say the
+same of other inputs. So what claims a speed-up is also called on some hundred of those, between two marks in what the
+launch says; our clock notes when they come. What passed between them and is not claimed is compared with what base
+leaves unclaimed, which does all else there just so.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import median, stdev
+
+from datasmith.workloads.audit import MEDIAN_ERROR, TOLERANCE, TOLERANCE_S, Finding, timed_seconds, unclaimed_seconds
+from datasmith.workloads.base import BASE, Measurement
+from datasmith.workloads.launch import Launched
+
+CLOCKED_ROUND = -2000
+"""Round of the first of these launches; the next inputs have the next lower number."""
+MOST_CLOCKED = 8
+"""Launches of an arm and of base; one is enough where nothing seems hidden."""
+LEEWAY = 0.25
+"""What an arm leaves unclaimed may be more than what base does by this share of it, and by as much as in the audit.
+
+Marks come a little late, and what is done between calls takes as long as the core is slow.
+"""
+
+
+def between_marks(launched: Launched) -> Measurement | None:
+    """The launch as what passed between its marks, with seconds claimed of each input; None where it did not tell."""
+    if launched.reply is None or len(launched.marks) != 2:
+        return None
+    begun, ended = launched.marks
+    return replace(launched.measurement, samples=launched.reply.samples, wall_s=ended - begun)
+
+
+def finding(measurements: Iterable[Measurement], arm: str) -> tuple[Finding, str] | None:
+    """What these launches of one workload say of an arm, with a line of figures; None: there are none of it.
+
+    hidden: the seconds that it leaves unclaimed are certainly more than base's; undecided: they are, and not certainly.
+    """
+    launches = [launch for launch in measurements if launch.round <= CLOCKED_ROUND]
+    if not any(launch.arm == arm for launch in launches):
+        return None
+    pairs = _pairs(launches, arm)
+    if not pairs:
+        return "undecided", "its calls on other inputs were disturbed"
+    hidden = [unclaimed_seconds(other) - unclaimed_seconds(base) for base, other in pairs]
+    claimed_s = median(timed_seconds(other) for _, other in pairs)
+    usual_s = max(0.0, median(unclaimed_seconds(base) for base, _ in pairs))
+    seen_s = claimed_s + max(0.0, median(hidden))
+    error_s = MEDIAN_ERROR * stdev(hidden) / math.sqrt(len(hidden)) if len(hidden) > 1 else math.inf
+    most_s = TOLERANCE_S + TOLERANCE * seen_s + LEEWAY * usual_s
+    figures = f"{claimed_s:.3f} s are claimed of {seen_s:.3f} s that its calls on other inputs took outside"
+    if median(hidden) <= most_s:
+        return "honest", figures
+    return ("hidden" if median(hidden) - error_s > most_s else "undecided"), figures
+
+
+def _pairs(launches: Sequence[Measurement], arm: str) -> list[tuple[Measurement, Measurement]]:
+    """Base and the arm on the same inputs, both undisturbed."""
+    good = {(launch.arm, launch.round): launch for launch in launches if launch.samples and not launch.noisy}
+    rounds = sorted(number for name, number in good if name == arm and (BASE, number) in good)
+    return [(good[BASE, number], good[arm, number]) for number in rounds]

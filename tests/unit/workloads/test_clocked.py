@@ -1,0 +1,145 @@
+"""What passes outside on inputs that nobody knew, and is not claimed, is seen; a clock that is right is believed."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from datasmith.docker.engine import ExecResult
+from datasmith.workloads.base import BASE, Measurement, agent_arm
+from datasmith.workloads.channel import when
+from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, finding
+from datasmith.workloads.measure import Measured
+
+from .simulated import Request, SimulatedContainer
+from .test_fresh import AGENT, about, run, stored
+
+
+def clocked_launches(measured: Measured, arm: str) -> int:
+    """How often an arm was launched between marks."""
+    return sum(launch.arm == arm and launch.round <= CLOCKED_ROUND for launch in measured.measurements)
+
+
+def test_an_honest_clock_is_asked_once() -> None:
+    """One launch of base and one of the arm; the expert's clock is not in doubt."""
+    measured = run(SimulatedContainer(about(1e-4, 4)))
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.ratio == pytest.approx(10, rel=0.05)
+    assert [clocked_launches(measured, arm) for arm in (BASE, AGENT, "expert")] == [1, 1, 0]
+
+
+def test_seconds_that_nobody_claims_are_seen() -> None:
+    """Ten times as fast by its own clock, on other inputs, too; as slow as base by ours."""
+    measured = run(SimulatedContainer(about(1e-4, 4), hidden_s=9e-4))
+    (row,) = measured.summaries[AGENT].workloads
+    assert row.ratio is None
+    assert row.reason is not None
+    assert row.reason.startswith(
+        "tampered_or_unreliable: 0.040 s are claimed of 0.220 s that its calls on other inputs"
+    )
+
+
+def test_a_little_that_is_late_is_no_lie() -> None:
+    """Marks come late by some milliseconds, all in all; and what is done between calls takes a little longer."""
+    measured = run(SimulatedContainer(about(1e-4, 4), hidden_s=5e-5))
+    assert measured.summaries[AGENT].workloads[0].reason is None
+
+
+def test_what_was_stored_needs_no_clock() -> None:
+    """It counts as what it is on other inputs already."""
+    assert clocked_launches(run(stored()), AGENT) == 0
+
+
+def test_short_calls_are_not_asked() -> None:
+    """What is done between them takes as long as they do."""
+    base = SimulatedContainer(about(5e-6, 1), tells_s=1e-6, cold_s=1e-7)
+    quick = SimulatedContainer(about(1e-6, 4), tells_s=1e-6, cold_s=1e-7)
+    expert = SimulatedContainer(about(2e-6, 3), tells_s=1e-6, cold_s=1e-7)
+    assert clocked_launches(run(quick, expert, base=base), AGENT) == 0
+
+
+@pytest.mark.parametrize("marks", [0, 1])
+def test_a_launch_without_its_marks_is_no_proof(marks: int) -> None:
+    """Who leaves them out has no speed-up."""
+    measured = run(SimulatedContainer(about(1e-4, 4), marks=marks))
+    assert [row.state for row in measured.outputs[AGENT]] == ["differs"]
+
+
+def test_who_fails_there_has_no_speed_up() -> None:
+    """What cannot be called on many inputs, where base can, is refuted with its reason."""
+
+    def failing(request: Request) -> ExecResult | None:
+        asked = request["fresh"]
+        is_clocked = isinstance(asked, dict) and asked["kind"] == "clocked"
+        return ExecResult(1, b"", b"no memory", 0.1, 0.1, timed_out=False) if is_clocked else None
+
+    (row,) = run(SimulatedContainer(about(1e-4, 4), reply=failing)).outputs[AGENT]
+    assert (row.state, "no memory" in row.found) == ("differs", True)
+
+
+@dataclass
+class Pairs:
+    """Pairs of launches on the same inputs."""
+
+    made: list[Measurement]
+
+    @classmethod
+    def of(cls, hidden_s: list[float], *, noisy: bool = False) -> "Pairs":
+        """Base leaves 5 ms unclaimed, the arm as much more as is given."""
+        made = []
+        for number, hidden in enumerate(hidden_s):
+            base = Measurement("m.time_x", BASE, CLOCKED_ROUND - number, (0.3,), 1, 0.305, 0.4, 0)
+            arm = replace(base, arm=AGENT, samples=(0.03,), wall_s=0.035 + hidden, noisy=noisy)
+            made += [base, arm]
+        return cls(made)
+
+
+def verdict(pairs: Pairs) -> str | None:
+    """The finding without its figures."""
+    found = finding(pairs.made, AGENT)
+    return found[0] if found else None
+
+
+def test_one_launch_accuses_nobody() -> None:
+    """It may have been the machine; several that agree were not."""
+    assert verdict(Pairs.of([0.2])) == "undecided"
+    assert verdict(Pairs.of([0.2, 0.2])) == "hidden"
+    assert verdict(Pairs.of([0.2, -0.1, 0.001, 0.002])) == "honest"
+    assert verdict(Pairs.of([0.5, 0.0, 0.4, 0.0, 0.02])) == "undecided"
+
+
+def test_what_was_disturbed_says_nothing() -> None:
+    """No pair that counts, though launches were made: nobody knows; and where none were made nobody asks."""
+    assert verdict(Pairs.of([0.2, 0.2], noisy=True)) == "undecided"
+    assert finding([], AGENT) is None
+    assert finding(Pairs.of([0.2]).made, agent_arm("other#1")) is None
+
+
+def test_honest_arms_are_seldom_suspected_on_a_shared_machine() -> None:
+    """With marks that come up to 10 ms late, as beside six busy processes, fewer than one of 1,000 arms is accused."""
+    drawn = np.random.default_rng(3)
+    late = drawn.uniform(-0.01, 0.01, (1000, MOST_CLOCKED))
+    assert sum(verdict(Pairs.of(list(map(float, row)))) == "hidden" for row in late) == 0
+    assert sum(verdict(Pairs.of(list(map(float, row)))) == "honest" for row in late) > 995
+
+
+@given(st.lists(st.binary(max_size=5), max_size=8), st.lists(st.integers(1, 7), max_size=20))
+def test_a_line_has_come_when_its_last_byte_has(lines: list[bytes], cuts: list[int]) -> None:
+    """However the pipe cuts what was written; of what never came nothing is said."""
+    output = b"".join(line.replace(b"\n", b"").replace(b"\r", b"") + b"\n" for line in lines)
+    sizes = [int(size) for size in np.cumsum(cuts) if size <= len(output)]
+    arrivals = [(size, float(at)) for at, size in enumerate(sizes)]
+    expected = []
+    for end in (at + 1 for at, byte in enumerate(output) if byte == 10):
+        came = [seconds for size, seconds in arrivals if size >= end]
+        expected += came[:1]
+    assert when(output, arrivals) == expected
+
+
+def test_figures_are_those_of_the_launches() -> None:
+    """What was claimed, and what passed."""
+    found = finding(Pairs.of([0.2, 0.2]).made, AGENT)
+    assert found is not None
+    assert found[1] == "0.030 s are claimed of 0.230 s that its calls on other inputs took outside"

@@ -1,0 +1,53 @@
+"""What a launch between two marks calls a benchmark on: hundreds of inputs, each looked at, and none of them known."""
+
+from collections.abc import Callable
+
+import pytest
+from asv_runner.benchmarks.time import TimeBenchmark
+
+from datasmith.workloads.inside import clocked
+from datasmith.workloads.inside.clocked import time_clocked
+from datasmith.workloads.inside.fresh import TIMED_INPUTS
+
+from .conftest import Library
+
+
+@pytest.mark.parametrize(("name", "owner", "index"), [("time_seeded", "Suite", 0), ("time_computed", "Computed", None)])
+def test_many_inputs_are_clocked_and_none_comes_again(
+    library: Library, made: Callable[..., TimeBenchmark], name: str, owner: str, index: int | None
+) -> None:
+    """Between the two marks each call asks for something new: what a launch has kept does not help in it."""
+    misses: list[int] = []
+    seconds = time_clocked(made(name, owner, index), 12345, "texts", 40, mark=lambda: misses.append(library.misses))
+    assert len(seconds) == 40 and min(seconds) > 0
+    assert len(misses) == 2 and misses[1] - misses[0] == 40
+
+
+def test_numbers_of_the_code_are_clocked_as_often_as_there_are_others(
+    library: Library, made: Callable[..., TimeBenchmark]
+) -> None:
+    """Of a number that stands in the code there are five others in a launch: in the next turn these come again."""
+    misses: list[int] = []
+    time_clocked(made("time_literal"), 12345, "texts", 40, mark=lambda: misses.append(library.misses))
+    assert misses[1] - misses[0] == TIMED_INPUTS
+
+
+def test_all_that_is_clocked_is_looked_at(made: Callable[..., TimeBenchmark]) -> None:
+    """Nothing is described there, and yet work that was put off is done on each input, before the second mark."""
+    from library import Lazy  # type: ignore[import-not-found]
+
+    seen: list[tuple[int, int]] = []
+    time_clocked(made("time_lazy"), 12345, "everything", 7, mark=lambda: seen.append((Lazy.done, Lazy.made)))
+    (done, begun), (done_after, begun_after) = seen
+    assert done_after - done == begun_after - begun >= 7 * 3000
+
+
+def test_base_clocks_as_many_inputs_as_time_allows(
+    made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no number is asked for: one at least, and no more than there may be."""
+    monkeypatch.setattr(clocked, "TIMED_S", 0.0)
+    assert len(time_clocked(made("time_seeded", "Suite", 0), 1, "texts", mark=lambda: None)) == 1
+    monkeypatch.setattr(clocked, "TIMED_S", 60.0)
+    monkeypatch.setattr(clocked, "MOST_INPUTS", 12)
+    assert len(time_clocked(made("time_seeded", "Suite", 0), 1, "texts", mark=lambda: None)) == 12
