@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 settings.register_profile("no clocks", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clocks")
+
+LOCKS = tempfile.TemporaryDirectory(prefix="fc-test-cores-")
+os.environ["FC_LOCKS_DIR"] = LOCKS.name
+"""Tests do not wait for what else measures on this machine: they are told apart by the cores that they are given."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,9 @@ class Settings(BaseSettings):
     """Where the head of a Ray cluster listens, for `--executor ray`, as in `10.0.0.1:6379`."""
     bench_cores: str = ""
     """Cores to measure on, as in `2,3;4,5`: a slot for each task at once; its first core measures, all of them serve
-    the agent. Empty: each core is a slot. Commands with the same FC_CACHE_DIR share them."""
+    the agent. Empty: each core is a slot. All commands on a machine share them."""
+    locks_dir: Path = Path("/dev/shm/formulacode-cores")
+    """Where commands, of all users, note on which cores they measure, so that none disturbs another."""
     memory_mb: int = Field(default=4096, gt=0)
     """Most memory of one sandbox, in MiB."""
     pids: int = Field(default=512, gt=0)

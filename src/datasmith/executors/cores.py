@@ -4,7 +4,7 @@ import fcntl
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 import anyio
@@ -49,7 +49,7 @@ class CoreLocks:
     """Slots of this machine, each in the hands of one process at a time; a killed one gives its slot back."""
 
     def __init__(self, directory: Path, sets: Sequence[CoreSet], *, poll_s: float = 0.2) -> None:
-        """`directory` holds a lock file for each slot, and must be the same for all who measure here.
+        """`directory` holds a lock file for each slot, and must be the same for all who measure here, whoever they are.
 
         Raises:
             ConfigError: there is no slot.
@@ -104,10 +104,9 @@ class CoreLocks:
 
     def _lock(self, cores: CoreSet) -> int | None:
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self._directory / f"core-{cores[0]}", os.O_CREAT | os.O_RDWR, 0o600)
+            descriptor = _opened(self._directory / f"core-{cores[0]}")
         except OSError as error:
-            problem = f"cannot write {self._directory}: {error.strerror} (example: FC_CACHE_DIR=~/fc)"
+            problem = f"cannot write {self._directory}: {error.strerror} (example: FC_LOCKS_DIR=~/fc-cores)"
             raise ConfigError(problem) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -115,6 +114,21 @@ class CoreLocks:
             os.close(descriptor)
             return None
         return descriptor
+
+
+def _opened(path: Path) -> int:
+    """A file that every user can lock, whoever has made it; nothing is ever written to it."""
+    if not path.parent.is_dir():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(PermissionError):  # somebody else has made it meanwhile
+            path.parent.chmod(0o1777)
+    try:
+        return os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CREAT, 0o666)
+    with suppress(PermissionError):  # as above
+        os.fchmod(descriptor, 0o666)
+    return descriptor
 
 
 @contextmanager
@@ -126,7 +140,7 @@ def _kept(cores: CoreSet, descriptor: int) -> Iterator[CoreSet]:
 
 
 def core_locks(settings: Settings) -> CoreLocks:
-    """This machine's slots, shared by all commands that use the same cache directory.
+    """This machine's slots, shared by all commands that measure on it.
 
     Raises:
         ConfigError: FC_BENCH_CORES cannot be used here.
@@ -136,4 +150,4 @@ def core_locks(settings: Settings) -> CoreLocks:
 
 def locks_of(settings: Settings, sets: Sequence[CoreSet]) -> CoreLocks:
     """Such slots, shared as those of `core_locks` are."""
-    return CoreLocks(settings.cache_dir.absolute() / "cores", sets)
+    return CoreLocks(settings.locks_dir.absolute(), sets)

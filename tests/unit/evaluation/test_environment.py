@@ -91,12 +91,12 @@ def test_who_is_timed_holds_its_core(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """As fc-eval run does, so that neither disturbs the other; with no core there is none to hold."""
     engine = embedded_engine(tmp_path / "engine")
     image = tree_image(engine, tmp_path, {"a.py": b"x = 1\n"})
-    settings = load_settings().model_copy(update={"cache_dir": tmp_path / "cache"})
+    settings = load_settings().model_copy(update={"locks_dir": tmp_path / "cores"})
     monkeypatch.setattr(environment, "open_engine", lambda _settings: engine)
     taken: list[list[str]] = []
 
     def grade(_grader: Grader, submissions: Sequence[Submission]) -> Graded:
-        taken.append([path.name for path in tmp_path.glob("cache/cores/*") if _is_taken(path)])
+        taken.append([path.name for path in tmp_path.glob("cores/*") if _is_taken(path)])
         return Graded(None, {submissions[0].key: Ending("failed_tests", "1 of 2")})
 
     monkeypatch.setattr(Grader, "grade", grade)
@@ -105,7 +105,7 @@ def test_who_is_timed_holds_its_core(tmp_path: Path, monkeypatch: pytest.MonkeyP
         env.reset()
         assert env.score().outcome == "failed_tests"
     assert taken == [[f"core-{core}"] if pinned else []]
-    assert not any(map(_is_taken, tmp_path.glob("cache/cores/*")))
+    assert not any(map(_is_taken, tmp_path.glob("cores/*")))
 
 
 def _is_taken(path: Path) -> bool:

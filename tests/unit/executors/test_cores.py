@@ -1,6 +1,7 @@
 """Cores as a resource."""
 
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,19 @@ def test_a_slot_is_in_one_hand_over_processes(tmp_path: Path) -> None:
     with locks.hold(lambda: None) as first, locks.hold(lambda: None, sleep=kill) as second:
         assert (first, second) == ((7, 8), (4,))
     assert len(waited) == 1
+
+
+def test_slots_are_shared_by_all_users(tmp_path: Path) -> None:
+    """Whoever makes the place first, others can lock a core there; nobody follows a link that somebody put there."""
+    place = tmp_path / "cores"
+    with CoreLocks(place, [(4,)]).hold(lambda: None):
+        assert stat.S_IMODE(place.stat().st_mode) == 0o1777
+        assert stat.S_IMODE((place / "core-4").stat().st_mode) == 0o666
+        assert CoreLocks(place, [(4,)])._free() is None
+    (place / "core-5").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ConfigError, match="FC_LOCKS_DIR"), CoreLocks(place, [(5,)]).hold(lambda: None):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
 
 
 def test_waiting_for_a_slot_ends_where_it_is_told_to(tmp_path: Path) -> None:
