@@ -35,8 +35,33 @@ MOST_ARRIVALS = 1000
 """Of so many reads it is noted when they came."""
 
 
+class Said:
+    """What every ended command says, wherever it ran."""
+
+    __slots__ = ()
+    rc: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool
+
+    @property
+    def ok(self) -> bool:
+        """True where the command ended by itself with exit code 0."""
+        return self.rc == 0 and not self.timed_out
+
+    @property
+    def text(self) -> str:
+        """Standard output as text; undecodable bytes are replaced."""
+        return self.stdout.decode("utf-8", "replace")
+
+    @property
+    def error_text(self) -> str:
+        """Standard error as text; undecodable bytes are replaced."""
+        return self.stderr.decode("utf-8", "replace")
+
+
 @dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(Said):
     """How a child process ended.
 
     `rc` is negative where a signal ended it; `wall_s` and `cpu_s` are seconds, `cpu_s` being user plus system
@@ -52,21 +77,6 @@ class Completed:
     cpu_s: float
     timed_out: bool
     arrivals: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """True where the process ended by itself with exit code 0."""
-        return self.rc == 0 and not self.timed_out
-
-    @property
-    def text(self) -> str:
-        """Standard output as text; undecodable bytes are replaced."""
-        return self.stdout.decode("utf-8", "replace")
-
-    @property
-    def error_text(self) -> str:
-        """Standard error as text; undecodable bytes are replaced."""
-        return self.stderr.decode("utf-8", "replace")
 
 
 class _Kept:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Literal, Protocol, Self, runtime_checkable
 
 from datasmith.docker.below import Hidden
+from datasmith.process import Said
 
 WORKDIR = "/workspace/repo"
 """Where the repository's tree lies in every sandbox."""
@@ -93,7 +94,7 @@ class Tier:
 
 
 @dataclass(frozen=True, slots=True)
-class ExecResult:
+class ExecResult(Said):
     """How one command inside a container ended.
 
     `wall_s` and `cpu_s` are seconds seen from outside the container; `cpu_s` is user plus system time of everything
@@ -109,21 +110,6 @@ class ExecResult:
     cpu_s: float | None
     timed_out: bool
     arrivals: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        """True where the command ended by itself with exit code 0."""
-        return self.rc == 0 and not self.timed_out
-
-    @property
-    def text(self) -> str:
-        """Standard output as text; undecodable bytes are replaced."""
-        return self.stdout.decode("utf-8", "replace")
-
-    @property
-    def error_text(self) -> str:
-        """Standard error as text; undecodable bytes are replaced."""
-        return self.stderr.decode("utf-8", "replace")
 
 
 class Container(Protocol):
