@@ -19,6 +19,8 @@ CLOCKED_ROUND = -2000
 """Round of the first of these launches; the next inputs have the next lower number."""
 MOST_CLOCKED = 8
 """Launches of an arm and of base; one is enough where nothing seems hidden."""
+TEARDOWNS = 3.0
+"""So many times as long as base may an arm tear down; what takes longer counts as if nobody claimed it."""
 LEEWAY = 0.25
 """What an arm leaves unclaimed may be more than what base does by this share of it, and by as much as in the audit.
 
@@ -26,12 +28,24 @@ Marks come a little late, and what is done between calls takes as long as the co
 """
 
 
-def between_marks(launched: Launched) -> Measurement | None:
-    """The launch as what passed between its marks, with seconds claimed of each input; None where it did not tell."""
+def teardown_seconds(launched: Launched) -> float:
+    """What tearing down took between the marks, as the launch says."""
+    return math.fsum(launched.capture.teardowns) if launched.capture else 0.0
+
+
+def between_marks(launched: Launched, base_teardown_s: float | None) -> Measurement | None:
+    """The launch as what passed between its marks, with seconds claimed of each input; None where it did not tell.
+
+    What passed is without tearing down, on which nothing is claimed. `base_teardown_s`: what that took base, of which
+    an arm may need so many times as much; None: this is base.
+    """
     if launched.reply is None or len(launched.marks) != 2:
         return None
     begun, ended = launched.marks
-    return replace(launched.measurement, samples=launched.reply.samples, wall_s=ended - begun)
+    torn_s = teardown_seconds(launched)
+    if base_teardown_s is not None:
+        torn_s = min(torn_s, TEARDOWNS * base_teardown_s)
+    return replace(launched.measurement, samples=launched.reply.samples, wall_s=max(0.0, ended - begun - torn_s))
 
 
 def finding(measurements: Iterable[Measurement], arm: str) -> tuple[Finding, str] | None:

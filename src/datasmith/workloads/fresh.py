@@ -202,13 +202,14 @@ class Beside:
     On setting it up, on first looks at what came of it beyond later ones, and on these; `leeway`: so many times as much
     may an arm spend. Of short calls, in the place of
     looks: what the first call on an input takes beyond a later one. How long setting up takes scatters by more than all
-    of such a call, and is not held against anyone.
+    of such a call, and is not held against anyone. `teardown_s`: on tearing down, between marks.
     """
 
-    setup_s: float
-    first_s: float
-    again_s: float
+    setup_s: float = math.inf
+    first_s: float = math.inf
+    again_s: float = math.inf
     leeway: float = SLOWER_BESIDE
+    teardown_s: float = math.inf
 
     def beyond(self, setup_s: float, first_s: float, again_s: float) -> float:
         """What an arm spends beyond base, on each of the three, where it is more than it may."""
@@ -241,7 +242,7 @@ class FreshTimes:
     def beside(self, *, short: bool) -> Beside:
         """What is spent beside calls where this is a launch of base."""
         if short:
-            return Beside(math.inf, max(0.0, median(self._first)), math.inf, leeway=1.0)
+            return Beside(first_s=max(0.0, median(self._first)), leeway=1.0)
         # The longest: that a first look takes longer than a later one is mostly luck, by which nobody is to lose.
         return Beside(median(self.setups), max(0.0, *self._first), median(self.again))
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from datasmith.workloads.audit import Finding
 from datasmith.workloads.base import BASE, EXPERT, Measurement
-from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, between_marks, finding
+from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, between_marks, finding, teardown_seconds
 from datasmith.workloads.fresh import (
     FRESH_LAUNCHES,
     FRESH_ROUND,
@@ -96,11 +96,12 @@ class FreshCheck:
             if not left:
                 break
             fresh = self._fresh(what, "clocked")
-            base = self._launch(BASE, fresh, None).reply
-            if base is None:
+            base = self._launch(BASE, fresh, None)
+            if base.reply is None:
                 continue
+            like, beside = replace(fresh, inputs=len(base.reply.samples)), Beside(teardown_s=teardown_seconds(base))
             for arm in left:
-                launched = self._launch(arm, replace(fresh, inputs=len(base.samples)), None)
+                launched = self._launch(arm, like, beside)
                 said[arm] = launched.measurement.reason or "nothing"
             left = [arm for arm in left if _is_open(finding(self._seen(), arm))]
         silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
@@ -163,7 +164,7 @@ class _Base:
 def kept(launched: Launched, fresh: Fresh, beside: Beside | None) -> Measurement | None:
     """What is written down of a launch; None where it does not tell all of its times. `beside`: see `Launcher`."""
     if fresh.kind == "clocked":
-        return between_marks(launched)
+        return between_marks(launched, beside.teardown_s if beside else None)
     times = fresh_times(launched)
     return replace(launched.measurement, samples=times.samples(beside)) if times else None
 

@@ -17,7 +17,8 @@ class Capture:
     """What one launch said of its outputs: values, or a reason why there are none; seconds it took to say that.
 
     On fresh inputs, seconds of each call alone (`calls`), of setting it up (`setups`) and of looking at what it
-    computed a second time (`again`); the launch's samples are with the first looks.
+    computed a second time (`again`); the launch's samples are with the first looks. Between marks, seconds of tearing
+    each down (`teardowns`).
     """
 
     values: JsonValue = None
@@ -26,6 +27,7 @@ class Capture:
     calls: tuple[float, ...] = ()
     setups: tuple[float, ...] = ()
     again: tuple[float, ...] = ()
+    teardowns: tuple[float, ...] = ()
 
 
 class OutputRow(BaseModel):

@@ -32,6 +32,7 @@ class SimulatedContainer:
     prepares_s: float = 0.0
     cold_s: float = 3e-5
     hidden_s: float = 0.0
+    tears_down_s: float = 1e-6
     marks: int = 2
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
     requests: list[Request] = field(default_factory=list)
@@ -100,8 +101,9 @@ class SimulatedContainer:
         """Two marks come first, and between them passes what calls take and what is `hidden_s` of each."""
         claimed_s = self.sets_up_s + (self.seconds(request) if given is None else given)
         said = {"samples": [claimed_s] * inputs, "number": 1, "run_s": claimed_s, "setup_s": 0.0, "own": {}}
-        lines = [*[MARK.decode()] * self.marks, *map(json.dumps, (said, {"values": []}))]
-        passed_s = inputs * (claimed_s + self.hidden_s) + BETWEEN_S
+        told = {"values": [], "teardowns": [self.tears_down_s] * inputs}
+        lines = [*[MARK.decode()] * self.marks, *map(json.dumps, (said, told))]
+        passed_s = inputs * (claimed_s + self.hidden_s + self.tears_down_s) + BETWEEN_S
         arrivals = ((0, 0.1), (1, 0.1 + passed_s))[: self.marks]
         took_s = 0.15 + passed_s
         return ExecResult(0, "\n".join(lines).encode(), b"", took_s, took_s, timed_out=False, arrivals=arrivals)

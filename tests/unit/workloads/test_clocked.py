@@ -47,6 +47,15 @@ def test_a_little_that_is_late_is_no_lie() -> None:
     assert measured.summaries[AGENT].workloads[0].reason is None
 
 
+def test_tearing_down_is_nobodys_claim() -> None:
+    """Who needs twice as long there as base hides nothing; who needs far longer does what it claims to do in calls."""
+    base = SimulatedContainer(about(1e-3, 1), tears_down_s=2e-4)
+    slower = run(SimulatedContainer(about(1e-4, 4), tears_down_s=4e-4), base=base)
+    assert slower.summaries[AGENT].workloads[0].ratio == pytest.approx(10, rel=0.05)
+    elsewhere = run(SimulatedContainer(about(1e-4, 4), tears_down_s=2e-3), base=base)
+    assert (elsewhere.summaries[AGENT].workloads[0].reason or "").startswith("tampered_or_unreliable")
+
+
 def test_what_was_stored_needs_no_clock() -> None:
     """It counts as what it is on other inputs already."""
     assert clocked_launches(run(stored()), AGENT) == 0

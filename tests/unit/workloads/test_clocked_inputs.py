@@ -18,8 +18,9 @@ def test_many_inputs_are_clocked_and_none_comes_again(
 ) -> None:
     """Between the two marks each call asks for something new: what a launch has kept does not help in it."""
     misses: list[int] = []
-    seconds = time_clocked(made(name, owner, index), 12345, "texts", 40, mark=lambda: misses.append(library.misses))
-    assert len(seconds) == 40 and min(seconds) > 0
+    benchmark = made(name, owner, index)
+    seconds, teardowns = time_clocked(benchmark, 12345, "texts", 40, mark=lambda: misses.append(library.misses))
+    assert len(seconds) == len(teardowns) == 40 and min(*seconds, *teardowns) > 0
     assert len(misses) == 2 and misses[1] - misses[0] == 40
 
 
@@ -30,6 +31,14 @@ def test_numbers_of_the_code_are_clocked_as_often_as_there_are_others(
     misses: list[int] = []
     time_clocked(made("time_literal"), 12345, "texts", 40, mark=lambda: misses.append(library.misses))
     assert misses[1] - misses[0] == TIMED_INPUTS
+
+
+def test_what_is_clocked_is_torn_down_with_its_own_parameters(made: Callable[..., TimeBenchmark]) -> None:
+    """Each input, before the next is set up; the seconds of that are told."""
+    benchmark = made("time_closed", "Closed", 0)
+    seconds, teardowns = time_clocked(benchmark, 12345, "texts", 8, mark=lambda: None)
+    assert len(seconds) == len(teardowns) == 8
+    assert len(benchmark.func.__self__.opened) == 1
 
 
 def test_all_that_is_clocked_is_looked_at(made: Callable[..., TimeBenchmark]) -> None:
@@ -47,7 +56,7 @@ def test_base_clocks_as_many_inputs_as_time_allows(
 ) -> None:
     """Where no number is asked for: one at least, and no more than there may be."""
     monkeypatch.setattr(clocked, "TIMED_S", 0.0)
-    assert len(time_clocked(made("time_seeded", "Suite", 0), 1, "texts", mark=lambda: None)) == 1
+    assert len(time_clocked(made("time_seeded", "Suite", 0), 1, "texts", mark=lambda: None)[0]) == 1
     monkeypatch.setattr(clocked, "TIMED_S", 60.0)
     monkeypatch.setattr(clocked, "MOST_INPUTS", 12)
-    assert len(time_clocked(made("time_seeded", "Suite", 0), 1, "texts", mark=lambda: None)) == 12
+    assert len(time_clocked(made("time_seeded", "Suite", 0), 1, "texts", mark=lambda: None)[0]) == 12

@@ -1,7 +1,7 @@
 """Call a benchmark on many inputs that are new to the process, between two marks: so long it takes by the host's clock.
 
 What is claimed of each is told; nothing is described and nothing prepared in that time, so that beside what is claimed
-there is little that could hide any work.
+there is little that could hide any work. Nobody claims that tearing down is fast, so that is told apart.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ HEARD_S = 5e-4
 
 def time_clocked(
     benchmark: Benchmark, twist: int, what: str, count: int = 0, *, mark: Callable[[], None]
-) -> list[float]:
-    """Seconds of setting each input up and of calling the benchmark on it, with looks at what came of it.
+) -> tuple[list[float], list[float]]:
+    """Seconds of setting each input up and calling the benchmark on it, with looks at what came of it; of tearing down.
 
     `count`: on so many; 0: on as many as TIMED_S allows. `mark`: called before the first of them, and after the last.
     """
@@ -37,9 +37,9 @@ def time_clocked(
         warm(inputs, benchmark, twist)
         made = list(_prepared(inputs, twist))
         heard(mark)
-        seconds = _timed(inputs, benchmark, made, count)
+        times = _timed(inputs, benchmark, made, count)
         heard(mark)
-        return seconds
+        return times
 
 
 def heard(mark: Callable[[], None]) -> None:
@@ -54,16 +54,20 @@ def _prepared(inputs: Inputs, twist: int) -> Iterator[tuple[Input, Recorder]]:
         yield inputs.prepare(twist, number, recorder), recorder
 
 
-def _timed(inputs: Inputs, benchmark: Benchmark, made: list[tuple[Input, Recorder]], count: int) -> list[float]:
+def _timed(
+    inputs: Inputs, benchmark: Benchmark, made: list[tuple[Input, Recorder]], count: int
+) -> tuple[list[float], list[float]]:
     """In each turn every input once, with other values."""
     seconds: list[float] = []
+    teardowns: list[float] = []
     started = perf_counter()
     for number in range(count or MOST_INPUTS):
         turn, at = divmod(number, len(made))
         one, recorder = made[at]
         recorder.look_anew()
+        teardowns.append(inputs.leave())
         setup_s = inputs.enter(one, turn)
         seconds.append(setup_s + watched_call(benchmark, recorder, inputs.hush))
         if not count and perf_counter() - started > TIMED_S:
             break
-    return seconds
+    return seconds, teardowns

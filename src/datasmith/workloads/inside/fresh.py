@@ -129,12 +129,14 @@ class Inputs:
         params = tuple(self._benchmark._current_params)  # type: ignore[attr-defined]
         return Input(functions, self._values, params, draw.seed, moves, changes)
 
-    def leave(self) -> None:
-        """Tear the benchmark down, as the input that it was set up with."""
+    def leave(self) -> float:
+        """Tear the benchmark down, as the input that it was set up with; the seconds that it took."""
         entered, self._entered = self._entered, None
+        started = perf_counter()
         if entered is not None:
             entered.put(self._benchmark)
             self._benchmark.do_teardown()
+        return max(perf_counter() - started, 1e-9)
 
     def enter(self, made: Input, turn: int = 0) -> float:
         """Set the benchmark up with an input; see `Input.put`.

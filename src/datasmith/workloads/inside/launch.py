@@ -116,9 +116,9 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
     asked = benchmark, int(wanted["twist"]), str(wanted["what"]), int(wanted["inputs"])
     values: object = []
     if wanted["kind"] == "clocked":
-        seconds = checks.time_clocked(*asked, mark=report.mark)
+        seconds, teardowns = checks.time_clocked(*asked, mark=report.mark)
         report.say({"samples": seconds, "number": 1, "run_s": sum(seconds), "setup_s": 0.0, "own": {}})
-        return {"values": values}
+        return {"values": values, "teardowns": teardowns}
     if wanted["kind"] == "short":
         times = checks.time_short(*asked)
     else:
