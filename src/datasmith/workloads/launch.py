@@ -229,8 +229,8 @@ def parse_capture(line: bytes) -> Capture:
     for kind in ("failed", "skipped"):
         if kind in said:
             return Capture(reason=f"{kind}: {_line(said[kind])}", seconds=seconds)
-    times = {name: _samples(said.get(name)) or () for name in ("calls", "setups", "again", "teardowns")}
-    return Capture(values=said.get("values"), seconds=seconds, **times)
+    times = (_samples(said.get(name)) or () for name in ("calls", "setups", "again", "teardowns"))
+    return Capture(said.get("values"), "", seconds, *times)
 
 
 def _object(text: bytes) -> dict[str, JsonValue] | None:
