@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .fresh import Input
     from .suite import Benchmark
 
-MOST_INPUTS = 500
+MOST_INPUTS = 2000
 HEARD_S = 5e-4
 """After a mark there is a pause of so long, in which the host can note it, on the same core, too."""
 
