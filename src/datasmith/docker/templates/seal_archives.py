@@ -27,17 +27,8 @@ from typing import IO
 
 from .seal_code import ENOUGH, is_code
 from .seal_embedded import beginnings, contents
-from .seal_readers import (
-    CLOSED,
-    DAMAGE,
-    HEAD,
-    Bounded,
-    TooMuch,
-    Unread,
-    beginning,
-    copy,
-    is_archive,
-)
+from .seal_readers import CLOSED, beginning, is_archive
+from .seal_streams import DAMAGE, HEAD, Bounded, TooMuch, Unread, copy
 from .seal_texts import QUOTED, written_as
 
 TREE = "/workspace/repo/"
@@ -62,6 +53,17 @@ class Found:
     same: set[str] = field(default_factory=set)
     repo: bool = False
     whole: bool = True
+
+
+class Lines:
+    """What grep reads: a NUL ends a line, so that it keeps no gigabyte of machine code for one; no text has any."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self.pipe = pipe
+
+    def write(self, data: bytes) -> int:
+        """Like any file's."""
+        return self.pipe.write(data.replace(b"\0", b"\n"))
 
 
 class Wanted:
@@ -105,7 +107,7 @@ class Wanted:
         with Path(path).open("rb") as file, tempfile.TemporaryFile() as told:
             grep = subprocess.Popen(["grep", "-ohaF", "-f", self.texts], stdin=subprocess.PIPE, stdout=told)
             try:
-                self.feed(file, path, Bounded(grep.stdin or io.BytesIO()), found)
+                self.feed(file, path, Bounded(Lines(grep.stdin or io.BytesIO())), found)
             except (TooMuch, Unread):
                 found.whole = False
             finally:
