@@ -43,7 +43,15 @@ _MODULE = re.compile(r"([A-Za-z_]\w*)(?:/|\.pyx?$)", re.ASCII)
 _MESSAGE = "base\n"
 """Of the one commit: see datasmith.github.git_source."""
 _PROGRAMS = (
-    *("seal_texts.py", "seal_streams.py", "seal_zips.py", "seal_readers.py", "seal_embedded.py", "seal_archives.py"),
+    *(
+        "seal_texts.py",
+        "seal_streams.py",
+        "seal_zips.py",
+        "seal_readers.py",
+        "seal_encoded.py",
+        "seal_embedded.py",
+        "seal_archives.py",
+    ),
     *("seal_given.py", "seal_former.py", "seal_code.py"),
 )
 """What the scripts of the seal run in the sandbox."""

@@ -1,5 +1,7 @@
 """The program of the seal that reads archives: damage in one place hides nothing in another."""
 
+import base64
+import binascii
 import bz2
 import gzip
 import io
@@ -16,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.templates import seal_embedded, seal_readers, seal_streams
-from datasmith.docker.templates.seal_archives import Found, Lines, Wanted, look
+from datasmith.docker.templates import seal_embedded, seal_encoded, seal_readers, seal_streams
+from datasmith.docker.templates.seal_archives import Found, Lines, Wanted, look, looked_into
 
 FIX = b"    return n * (n - 1) // 2  # the closed form of the sum\n"
 NOISE = bytes(range(256)) * 40
@@ -260,6 +262,50 @@ def test_what_is_packed_behind_other_bytes_is_read(pack: Packer, tmp_path: Path)
     assert told(tmp_path, FRONT + pack(NOISE) * 50 + b"x" + pack(tar({"a": pack(FIX)}))) == (True, True)
     for size in range(seal_streams.CHUNK - 3, seal_streams.CHUNK + 1):
         assert told(tmp_path, bytes(size) + pack(FIX)) == (True, True)
+
+
+LETTERS = (
+    *(base64.b64encode, base64.encodebytes, base64.urlsafe_b64encode, base64.b85encode, binascii.hexlify),
+    *(lambda data: b'"' + base64.encodebytes(data).strip().replace(b"\n", b'"\n    b"') + b'"',),
+    *(lambda data: json.dumps({"a": base64.encodebytes(data).decode()}).encode(),),
+    *(lambda data: base64.b64encode(base64.b64encode(data)),),
+    *(lambda data: b"https://example.org/" + base64.b64encode(data),),
+    *(lambda data: binascii.hexlify(data, "\n", -30),),
+)
+
+
+@pytest.mark.parametrize("write", LETTERS)
+@pytest.mark.parametrize("first", [FRONT, b"A page of text.\ndata = ", b"x" * (seal_streams.CHUNK - 60) + b"\n"])
+def test_what_is_written_in_letters_is_read(write: Packer, first: bytes, tmp_path: Path) -> None:
+    """A text or an archive in base64, base85 or hex: in one line, in many, as strings of a program, in JSON."""
+    noise = random.Random(1).randbytes(9000)
+    for data in (
+        FIX * 3,
+        tar({"a": noise, "b.py": FIX}, "w:gz"),
+        zipped({"a": noise, "b.py": FIX}),
+        lzma.compress(FIX * 9),
+    ):
+        assert told(tmp_path, first + write(data) + b"\n\nand more of it\n") == (True, True)
+
+
+def test_a_whole_file_in_letters_is_that_file(tmp_path: Path) -> None:
+    """To its last byte, whatever its length: a fix that only takes lines away is known by nothing else."""
+    for length in range(3):
+        content = FIX * 3 + b"x" * length
+        (tmp_path / "texts").write_bytes(b"no such line\n")
+        (tmp_path / "files").write_text(f"{len(content)}\t{sha256(content).hexdigest()}\t7\n")
+        (tmp_path / "a.txt").write_bytes(b"is: " + base64.encodebytes(content) + b"-- \n")
+        wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+        assert look(wanted, str(tmp_path / "a.txt"), foreign=False).same == {"7"}
+
+
+def test_what_is_no_text_in_letters_is_gone_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Digests, ruled lines and long names say nothing; of a text that is too long it is told that it was not read."""
+    digests = b"".join(f"{sha256(bytes([n])).hexdigest()}  file{n}\n".encode() for n in range(99))
+    (tmp_path / "a.txt").write_bytes(digests + b"-" * 200 + b"\n" + b"=" * 300 + b"\n" + b"a_long_name_" * 5)
+    assert not looked_into(str(tmp_path / "a.txt"), foreign=False)
+    monkeypatch.setattr(seal_encoded, "MOST", 1000)
+    assert told(tmp_path, base64.b64encode(FIX * 30)) == (False, False)
 
 
 def commented(comment: bytes) -> bytes:

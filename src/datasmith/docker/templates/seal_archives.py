@@ -27,6 +27,7 @@ from typing import IO
 
 from .seal_code import ENOUGH, is_code
 from .seal_embedded import beginnings, contents
+from .seal_encoded import encoded
 from .seal_readers import CLOSED, beginning, is_archive
 from .seal_streams import DAMAGE, HEAD, Bounded, TooMuch, Unread, copy
 from .seal_texts import QUOTED, written_as
@@ -130,7 +131,9 @@ def looked_into(path: str, *, foreign: bool) -> bool:
             return False
         if is_archive(head) or written_as(path, head) or zipfile.is_zipfile(file):
             return True
-        return not foreign and any(True for _ in beginnings(file))
+        # The names in machine code are as long as texts in letters, and too many.
+        searches = (beginnings,) if is_code(head[:ENOUGH]) else (beginnings, encoded)
+        return not foreign and any(True for search in searches for _ in search(file))
 
 
 def split(data: bytes) -> list[str]:

@@ -8,6 +8,8 @@ import zipfile
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, cast
 
+from .seal_code import ENOUGH, is_code
+from .seal_encoded import encoded
 from .seal_readers import is_archive, members
 from .seal_streams import DAMAGE, HEAD, PACKED, Joined, Unpacked, Unread
 from .seal_texts import written_as
@@ -26,6 +28,9 @@ LOOK, FEWEST = 512, 24
 """Bytes of a stream, and what they have to unpack to: what only begins like one soon has an end."""
 MOST_PLACES = 500_000
 """Of one file that could be the beginning of an archive."""
+
+DEEPEST = 2
+"""Texts in letters in what such a text says."""
 
 
 def beginnings(file: IO[bytes], marks: Sequence[bytes] = MARKS) -> Iterator[int]:
@@ -54,16 +59,16 @@ def goes_on(head: bytes) -> bool:
     return False
 
 
-def contents(file: IO[bytes], path: str) -> Iterator[tuple[str, Readable]]:
-    """(name, content) of everything in an archive, and of all that is packed somewhere in a file.
+def contents(file: IO[bytes], path: str, depth: int = 0) -> Iterator[tuple[str, Readable]]:
+    """(name, content) of everything in an archive, and of all that is packed or written in letters somewhere in a file.
 
     Of an archive only what its own reader does not come by: before it, behind its end, between its parts.
     """
     head = file.read(HEAD)
     file.seek(0)
     marks: Sequence[bytes] = MARKS
-    if is_archive(head) or written_as(path, head):
-        yield from members(cast("Readable", file), path)
+    if depth or is_archive(head) or written_as(path, head):
+        yield from members(cast("Readable", file), path, depth, outer=not depth)
         marks = [mark for mark in MARKS if mark != LOCAL or not head.startswith(LOCAL)]
     elif zipfile.is_zipfile(file):
         with suppress(*DAMAGE):
@@ -72,6 +77,9 @@ def contents(file: IO[bytes], path: str) -> Iterator[tuple[str, Readable]]:
             marks = [mark for mark in MARKS if mark != LOCAL]
     first = 1 if head.startswith(tuple(PACKED)) else 0
     yield from embedded(file, path, (place for place in beginnings(file, marks) if place >= first))
+    if depth < DEEPEST and not is_code(head[:ENOUGH]):
+        for data in encoded(file):
+            yield from contents(io.BytesIO(data), path, depth + 1)
 
 
 def embedded(file: IO[bytes], path: str, begin: Iterator[int]) -> Iterator[tuple[str, Readable]]:
