@@ -299,6 +299,15 @@ def test_a_whole_file_in_letters_is_that_file(tmp_path: Path) -> None:
         assert look(wanted, str(tmp_path / "a.txt"), foreign=False).same == {"7"}
 
 
+def test_an_archive_is_read_where_only_whole_files_are_looked_for(tmp_path: Path) -> None:
+    """The fix that has no lines of its own is found in it, and all of it was read."""
+    (tmp_path / "texts").touch()
+    (tmp_path / "files").write_text(f"{len(FIX)}\t{sha256(FIX).hexdigest()}\t7\n")
+    (tmp_path / "archive").write_bytes(tar({"a": random.Random(1).randbytes(300_000), "b.py": FIX}, "w:gz"))
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+    assert look(wanted, str(tmp_path / "archive"), foreign=False) == Found(same={"7"})
+
+
 def test_what_is_no_text_in_letters_is_gone_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Digests, ruled lines and long names say nothing; of a text that is too long it is told that it was not read."""
     digests = b"".join(f"{sha256(bytes([n])).hexdigest()}  file{n}\n".encode() for n in range(99))

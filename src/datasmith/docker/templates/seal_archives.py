@@ -72,6 +72,8 @@ class Wanted:
 
     def __init__(self, texts: str, files: str, names: str = "") -> None:
         self.texts = texts
+        # Where nothing is looked for, grep ends at once, and takes nothing.
+        self.any = Path(texts).stat().st_size > 0
         self.names = re.compile(names)
         rows = [line.split("\t") for line in Path(files).read_text().splitlines()]
         self.numbers = {digest: number for _, digest, number in rows}
@@ -108,7 +110,7 @@ class Wanted:
         with Path(path).open("rb") as file, tempfile.TemporaryFile() as told:
             grep = subprocess.Popen(["grep", "-ohaF", "-f", self.texts], stdin=subprocess.PIPE, stdout=told)
             try:
-                self.feed(file, path, Bounded(Lines(grep.stdin or io.BytesIO())), found)
+                self.feed(file, path, Bounded(Lines(grep.stdin or io.BytesIO()), keeps=self.any), found)
             except (TooMuch, Unread):
                 found.whole = False
             finally:
