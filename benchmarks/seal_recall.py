@@ -116,9 +116,10 @@ class Trial:
             return None
         source = max(sources, key=lambda path: len(fix.lines[path]))
         content = self.git.git("cat-file", "blob", f"{sha}:{source}").stdout
-        write_sealed_source(self.git, self.git.commit(sha).parents[0], self.place / "repo.tar", commit_date=datetime(2026, 1, 1, tzinfo=UTC))
+        parent, source_tar = self.git.commit(sha).parents[0], self.place / "repo.tar"
+        write_sealed_source(self.git, parent, source_tar, commit_date=datetime(2026, 1, 1, tzinfo=UTC))
         script = DockerContext.default(lock="").texts[SEAL].encode()
-        tier = Tier("pr", f"of-{sha[:12]}", (SEAL,), {SEAL: script, "repo.tar": self.place / "repo.tar"})
+        tier = Tier("pr", f"of-{sha[:12]}", (SEAL,), {SEAL: script, "repo.tar": source_tar})
         image = self.engine.build(self.base, tier, log=self.place / "log")
         with self.engine.start(image, writable_env=True) as container:
             write(container, self.around)

@@ -1,7 +1,5 @@
 """The program of the seal that reads archives: damage in one place hides nothing in another."""
 
-import base64
-import binascii
 import bz2
 import gzip
 import io
@@ -9,43 +7,19 @@ import json
 import lzma
 import random
 import resource
-import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from datasmith.docker.templates import seal_embedded, seal_encoded, seal_readers, seal_streams
-from datasmith.docker.templates.seal_archives import Found, Lines, Wanted, look, looked_into
+from datasmith.docker.templates import seal_embedded, seal_readers, seal_streams
+from datasmith.docker.templates.seal_archives import Found, Lines, Wanted, look
+from tests.unit.docker.packed import FIX, FRONT, NOISE, Packer, tar, told, zipped
 
-FIX = b"    return n * (n - 1) // 2  # the closed form of the sum\n"
-NOISE = bytes(range(256)) * 40
 CUT = gzip.compress(NOISE + FIX)[:-30]
-Packer = Callable[[bytes], bytes]
 FAKE = b"PK\3\4 is how this text begins\n"
-
-
-def tar(files: Mapping[str, bytes], mode: str = "w") -> bytes:
-    """A tar of these files."""
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode=mode) as archive:  # type: ignore[call-overload]
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return target.getvalue()
-
-
-def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip of these files."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return target.getvalue()
 
 
 def strange_method() -> bytes:
@@ -76,16 +50,6 @@ def torn_file() -> bytes:
     data = bytearray(zipped({"a": NOISE, "b.py": FIX}))
     data[31:35] = b"\xff" * 4
     return bytes(data)
-
-
-def told(path: Path, data: bytes) -> tuple[bool, bool]:
-    """Whether the fix is found in a file, and whether all of the file was read."""
-    (path / "texts").write_bytes(FIX)
-    (path / "archive").write_bytes(data)
-    (path / "files").write_text(f"{len(FIX)}\t{sha256(FIX).hexdigest()}\t7\n")
-    found = look(Wanted(str(path / "texts"), str(path / "files")), str(path / "archive"), foreign=False)
-    assert found.same <= {"7"} and (found.lines or not found.same)
-    return found.lines == {FIX.strip(b"\n")}, found.whole
 
 
 def marked(place: int, *values: int, central: bool = True) -> bytes:
@@ -245,10 +209,6 @@ def unlisted() -> bytes:
     return data[:first] + data[second:end] + b"PK\5\6\0\0\0\0\1\0\1\0" + size + first.to_bytes(4, "little") + b"\0\0"
 
 
-FRONT = bytes(range(40)) * 3000
-"""Bytes that no archive begins with."""
-
-
 @pytest.mark.parametrize("data", [unlisted(), FRONT + unlisted(), tar({"a.whl": unlisted()}, "w:gz")])
 def test_what_the_list_of_a_zip_does_not_name_is_read(data: bytes, tmp_path: Path) -> None:
     """Whoever reads the zip from its beginning finds it."""
@@ -264,41 +224,6 @@ def test_what_is_packed_behind_other_bytes_is_read(pack: Packer, tmp_path: Path)
         assert told(tmp_path, bytes(size) + pack(FIX)) == (True, True)
 
 
-LETTERS = (
-    *(base64.b64encode, base64.encodebytes, base64.urlsafe_b64encode, base64.b85encode, binascii.hexlify),
-    *(lambda data: b'"' + base64.encodebytes(data).strip().replace(b"\n", b'"\n    b"') + b'"',),
-    *(lambda data: json.dumps({"a": base64.encodebytes(data).decode()}).encode(),),
-    *(lambda data: base64.b64encode(base64.b64encode(data)),),
-    *(lambda data: b"https://example.org/" + base64.b64encode(data),),
-    *(lambda data: binascii.hexlify(data, "\n", -30),),
-)
-
-
-@pytest.mark.parametrize("write", LETTERS)
-@pytest.mark.parametrize("first", [FRONT, b"A page of text.\ndata = ", b"x" * (seal_streams.CHUNK - 60) + b"\n"])
-def test_what_is_written_in_letters_is_read(write: Packer, first: bytes, tmp_path: Path) -> None:
-    """A text or an archive in base64, base85 or hex: in one line, in many, as strings of a program, in JSON."""
-    noise = random.Random(1).randbytes(9000)
-    for data in (
-        FIX * 3,
-        tar({"a": noise, "b.py": FIX}, "w:gz"),
-        zipped({"a": noise, "b.py": FIX}),
-        lzma.compress(FIX * 9),
-    ):
-        assert told(tmp_path, first + write(data) + b"\n\nand more of it\n") == (True, True)
-
-
-def test_a_whole_file_in_letters_is_that_file(tmp_path: Path) -> None:
-    """To its last byte, whatever its length: a fix that only takes lines away is known by nothing else."""
-    for length in range(3):
-        content = FIX * 3 + b"x" * length
-        (tmp_path / "texts").write_bytes(b"no such line\n")
-        (tmp_path / "files").write_text(f"{len(content)}\t{sha256(content).hexdigest()}\t7\n")
-        (tmp_path / "a.txt").write_bytes(b"is: " + base64.encodebytes(content) + b"-- \n")
-        wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
-        assert look(wanted, str(tmp_path / "a.txt"), foreign=False).same == {"7"}
-
-
 def test_an_archive_is_read_where_only_whole_files_are_looked_for(tmp_path: Path) -> None:
     """The fix that has no lines of its own is found in it, and all of it was read."""
     (tmp_path / "texts").touch()
@@ -306,15 +231,6 @@ def test_an_archive_is_read_where_only_whole_files_are_looked_for(tmp_path: Path
     (tmp_path / "archive").write_bytes(tar({"a": random.Random(1).randbytes(300_000), "b.py": FIX}, "w:gz"))
     wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
     assert look(wanted, str(tmp_path / "archive"), foreign=False) == Found(same={"7"})
-
-
-def test_what_is_no_text_in_letters_is_gone_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Digests, ruled lines and long names say nothing; of a text that is too long it is told that it was not read."""
-    digests = b"".join(f"{sha256(bytes([n])).hexdigest()}  file{n}\n".encode() for n in range(99))
-    (tmp_path / "a.txt").write_bytes(digests + b"-" * 200 + b"\n" + b"=" * 300 + b"\n" + b"a_long_name_" * 5)
-    assert not looked_into(str(tmp_path / "a.txt"), foreign=False)
-    monkeypatch.setattr(seal_encoded, "MOST", 1000)
-    assert told(tmp_path, base64.b64encode(FIX * 30)) == (False, False)
 
 
 def commented(comment: bytes) -> bytes:
