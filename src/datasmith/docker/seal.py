@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +20,8 @@ from datasmith.errors import ContainerError
 from datasmith.process import KEPT_BYTES
 
 TIMEOUT_S = 300.0
+MOST_ANSWER = 64_000_000
+"""Bytes of one answer: that of a tree of some 500,000 files. It comes packed."""
 ASKED_AT_ONCE = 10_000
 SHOWN = 5
 _GIT = (*GIT, "--no-optional-locks", "--no-replace-objects")
@@ -27,6 +30,11 @@ _STATUS = (
     ' "$@" status --porcelain --untracked-files=normal --ignore-submodules=none; rm -r "$place"'
 )
 """With an index of its own: in the image's, a file can be marked as never changed."""
+_OWN = (
+    'set -euo pipefail; asked=$(cat); "$@" rev-list --objects --no-object-names HEAD |'
+    ' { grep -xF -f /dev/fd/3 3<<<"$asked" || [ $? = 1 ]; }'
+)
+"""Of the ids that come in, those of the commit and of all that it needs."""
 _SETTINGS = {
     "core.repositoryformatversion": {"0", "1"}, "core.filemode": {"true"}, "core.bare": {"false"},
     "core.logallrefupdates": {"true"}, "extensions.objectformat": {"sha1", "sha256"},
@@ -43,7 +51,15 @@ _MODULE = re.compile(r"([A-Za-z_]\w*)(?:/|\.pyx?$)", re.ASCII)
 _MESSAGE = "base\n"
 """Of the one commit: see datasmith.github.git_source."""
 _PROGRAMS = (
-    *("seal_texts.py", "seal_readers.py", "seal_embedded.py", "seal_archives.py"),
+    *(
+        "seal_texts.py",
+        "seal_streams.py",
+        "seal_zips.py",
+        "seal_readers.py",
+        "seal_encoded.py",
+        "seal_embedded.py",
+        "seal_archives.py",
+    ),
     *("seal_given.py", "seal_former.py", "seal_code.py"),
 )
 """What the scripts of the seal run in the sandbox."""
@@ -252,9 +268,8 @@ class _Tree:
                 raise ContainerError("cannot check the seal: git did not answer for every object of the fix")
             present += [line for line in answer if not line.endswith(" missing")]
         if present and at_base:
-            words = ["ls-tree", "-rtz", "--full-tree", "HEAD"]
-            own = {entry.split()[2] for entry in self._git(*words).split("\0") if entry}
-            own |= set(self._git("rev-parse", "HEAD", "HEAD^{tree}").split())
+            given = "".join(f"{name}\n" for name in present).encode()
+            own = set(_asked(self._container, ["bash", "-c", _OWN, "own", *_GIT], stdin=given).text.split())
             # A short id that is not of one object only is base's, too: nothing else is there.
             present = [name for name in present if name not in own and not name.endswith(" ambiguous")]
         if present:
@@ -289,12 +304,18 @@ def _modules(paths: Sequence[str], places: tuple[str, ...]) -> set[str]:
 
 
 def _asked(container: Container, argv: Sequence[str], *, stdin: bytes = b"", cwd: str = "/") -> ExecResult:
-    done = container.exec(argv, timeout=TIMEOUT_S, cwd=cwd, env=_ASKING, stdin=stdin)
+    words = ["bash", "-o", "pipefail", "-c", '"$@" | gzip -1 -c', "ask", *argv]
+    done = container.exec(words, timeout=TIMEOUT_S, cwd=cwd, env=_ASKING, stdin=stdin)
     if not done.ok:
         raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: {done.error_text.strip()[-300:]}")
-    if len(done.stdout) >= KEPT_BYTES:
-        raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: more than {KEPT_BYTES} bytes of answer")
-    return done
+    answer = zlib.decompressobj(16 + zlib.MAX_WBITS)
+    try:
+        plain = answer.decompress(done.stdout, MOST_ANSWER) if len(done.stdout) < KEPT_BYTES else b""
+    except zlib.error as error:
+        raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: {error}") from error
+    if not answer.eof:
+        raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: more than {MOST_ANSWER} bytes of answer")
+    return replace(done, stdout=plain)
 
 
 def _some(names: Sequence[str]) -> str:

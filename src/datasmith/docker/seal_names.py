@@ -72,7 +72,7 @@ class Names:
                 names.add(text)
             elif word == "file":
                 path = path_of(text)
-                files[path] = set()
+                files.setdefault(path, set())
             elif word == "has":
                 files[path].add(text)
             elif word == "unread":

@@ -69,7 +69,7 @@ class Search:
             word, _, text = line.partition("\t")
             if word == "file":
                 path = path_of(text)
-                files[path] = set()
+                files.setdefault(path, set())
             elif word == "has":
                 files[path].add(text)
             elif word in found:

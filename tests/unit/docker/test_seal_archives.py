@@ -6,43 +6,20 @@ import io
 import json
 import lzma
 import random
-import tarfile
+import resource
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from datasmith.docker.templates import seal_embedded, seal_readers
-from datasmith.docker.templates.seal_archives import Found, Wanted, look
+from datasmith.docker.templates import seal_embedded, seal_readers, seal_streams
+from datasmith.docker.templates.seal_archives import Found, Lines, Wanted, look
+from tests.unit.docker.packed import FIX, FRONT, NOISE, Packer, tar, told, zipped
 
-FIX = b"    return n * (n - 1) // 2  # the closed form of the sum\n"
-NOISE = bytes(range(256)) * 40
 CUT = gzip.compress(NOISE + FIX)[:-30]
-Packer = Callable[[bytes], bytes]
 FAKE = b"PK\3\4 is how this text begins\n"
-
-
-def tar(files: Mapping[str, bytes], mode: str = "w") -> bytes:
-    """A tar of these files."""
-    target = io.BytesIO()
-    with tarfile.open(fileobj=target, mode=mode) as archive:  # type: ignore[call-overload]
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return target.getvalue()
-
-
-def zipped(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """A zip of these files."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", method) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return target.getvalue()
 
 
 def strange_method() -> bytes:
@@ -68,14 +45,11 @@ def torn_header() -> bytes:
     return bytes(data)
 
 
-def told(path: Path, data: bytes) -> tuple[bool, bool]:
-    """Whether the fix is found in a file, and whether all of the file was read."""
-    (path / "texts").write_bytes(FIX)
-    (path / "archive").write_bytes(data)
-    (path / "files").write_text(f"{len(FIX)}\t{sha256(FIX).hexdigest()}\t7\n")
-    found = look(Wanted(str(path / "texts"), str(path / "files")), str(path / "archive"), foreign=False)
-    assert found.same <= {"7"} and (found.lines or not found.same)
-    return found.lines == {FIX.strip(b"\n")}, found.whole
+def torn_file() -> bytes:
+    """A zip whose first file cannot be unpacked at all."""
+    data = bytearray(zipped({"a": NOISE, "b.py": FIX}))
+    data[31:35] = b"\xff" * 4
+    return bytes(data)
 
 
 def marked(place: int, *values: int, central: bool = True) -> bytes:
@@ -108,6 +82,7 @@ def test_a_zip_that_says_it_cannot_be_opened_is_searched(data: bytes, tmp_path: 
         tar({"bad.tar": tar({"a": NOISE})[:900], "b.py": FIX}, "w:gz"),
         strange_method(),
         wrong_sum(),
+        tar({"a.zip": torn_file()}, "w:gz"),
         zipped({"bad.gz": CUT, "bad.zip": zipped({"a": NOISE})[:90], "b.py": FIX}),
         gzip.compress(tar({"a": b"b"}) + FIX),
         b"#!/usr/bin/env python3\n" + zipped({"b.py": FIX}),
@@ -154,9 +129,28 @@ def test_what_lies_too_deep_is_told(times: int, whole: bool, tmp_path: Path) -> 
 
 def test_too_much_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was read before counts."""
-    monkeypatch.setattr(seal_readers, "MOST", 100_000)
+    monkeypatch.setattr(seal_streams, "MOST", 100_000)
     assert told(tmp_path, tar({"a": FIX, "b": bytes(200_000)}, "w:gz")) == (True, False)
     assert told(tmp_path, tar({"a": FIX}) + bytes(20_000)) == (True, True)
+
+
+def test_a_full_disk_is_no_damage(tmp_path: Path) -> None:
+    """A zip in a zip is laid down to be read: where there is no room for it, nobody knows what it holds."""
+    data = zipped({"a.zip": zipped({"a": NOISE * 40, "b.py": FIX}, zipfile.ZIP_STORED)})
+    assert told(tmp_path, data) == (True, True)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        assert told(tmp_path, data) == (False, False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_zeros_are_no_long_line() -> None:
+    """Grep keeps a line in memory to its end: what is searched of machine code and arrays has ends."""
+    pipe = io.BytesIO()
+    assert Lines(pipe).write(b"a\0\0b") == 4
+    assert pipe.getvalue() == b"a\n\nb"
 
 
 def test_text_that_begins_like_zlib_is_text(tmp_path: Path) -> None:
@@ -186,11 +180,11 @@ def test_lzma_alone_is_opened(tmp_path: Path) -> None:
 
 def test_text_of_any_size_is_read_as_what_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of HTML and UTF-16 piece by piece; two bytes at the beginning of noise are no mark."""
-    monkeypatch.setattr(seal_readers, "CHUNK", 1001)
+    monkeypatch.setattr(seal_streams, "CHUNK", 1001)
     page = b"<p>&lt;\n" * 3000 + b"<i>" + FIX.replace(b" ", b"<b> </b>")
     assert told(tmp_path, zipped({"a.html": page})) == (True, True)
     assert told(tmp_path, ("\n" * 7001 + FIX.decode()).encode("utf-16")) == (True, True)
-    monkeypatch.setattr(seal_readers, "MOST", 100_000)
+    monkeypatch.setattr(seal_streams, "MOST", 100_000)
     noise = b"\xff\xfe" + random.Random(1).randbytes(200_000)
     assert told(tmp_path, noise) == (False, True)
 
@@ -215,10 +209,6 @@ def unlisted() -> bytes:
     return data[:first] + data[second:end] + b"PK\5\6\0\0\0\0\1\0\1\0" + size + first.to_bytes(4, "little") + b"\0\0"
 
 
-FRONT = bytes(range(40)) * 3000
-"""Bytes that no archive begins with."""
-
-
 @pytest.mark.parametrize("data", [unlisted(), FRONT + unlisted(), tar({"a.whl": unlisted()}, "w:gz")])
 def test_what_the_list_of_a_zip_does_not_name_is_read(data: bytes, tmp_path: Path) -> None:
     """Whoever reads the zip from its beginning finds it."""
@@ -230,8 +220,56 @@ def test_what_is_packed_behind_other_bytes_is_read(pack: Packer, tmp_path: Path)
     """Wherever it begins, whatever follows it, and others before it: as caches of downloads and databases have it."""
     assert told(tmp_path, FRONT + pack(FIX) + FRONT) == (True, True)
     assert told(tmp_path, FRONT + pack(NOISE) * 50 + b"x" + pack(tar({"a": pack(FIX)}))) == (True, True)
-    for size in range(seal_readers.CHUNK - 3, seal_readers.CHUNK + 1):
+    for size in range(seal_streams.CHUNK - 3, seal_streams.CHUNK + 1):
         assert told(tmp_path, bytes(size) + pack(FIX)) == (True, True)
+
+
+def test_an_archive_is_read_where_only_whole_files_are_looked_for(tmp_path: Path) -> None:
+    """The fix that has no lines of its own is found in it, and all of it was read."""
+    (tmp_path / "texts").touch()
+    (tmp_path / "files").write_text(f"{len(FIX)}\t{sha256(FIX).hexdigest()}\t7\n")
+    (tmp_path / "archive").write_bytes(tar({"a": random.Random(1).randbytes(300_000), "b.py": FIX}, "w:gz"))
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+    assert look(wanted, str(tmp_path / "archive"), foreign=False) == Found(same={"7"})
+
+
+def commented(comment: bytes) -> bytes:
+    """A zip that says something at its end."""
+    return zipped({"a": b"x"})[:-2] + len(comment).to_bytes(2, "little") + comment
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        FRONT + gzip.compress(FIX) + b"PK\5\6" + bytes(18),
+        FRONT + gzip.compress(FIX) + zipped({"a": b"x"}),
+        commented(gzip.compress(FIX)),
+        commented(zipped({"b.py": FIX * 9})[:200]),
+        tar({"a": b"x"}) + gzip.compress(FIX),
+        gzip.compress(b"x") + FRONT + gzip.compress(FIX),
+    ],
+    ids=["the end of a zip", "before a zip", "in its comment", "a file in it", "behind a tar", "behind what is packed"],
+)
+def test_what_is_packed_beside_an_archive_is_read(data: bytes, tmp_path: Path) -> None:
+    """That a file is an archive, or ends like one, says nothing of the bytes that its list does not come by."""
+    assert told(tmp_path, data) == (True, True)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.html"])
+def test_what_is_packed_in_a_file_that_is_called_text_is_read(name: str, tmp_path: Path) -> None:
+    """Its name says how its text would be written, and not that it is one."""
+    told(tmp_path, b"")
+    (tmp_path / name).write_bytes(FRONT + gzip.compress(FIX))
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+    assert look(wanted, str(tmp_path / name), foreign=False).lines == {FIX.strip(b"\n")}
+
+
+def test_a_large_zip_between_other_bytes_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its files by itself, and not with all that follows it: which would soon be too much."""
+    noise = random.Random(1).randbytes(300_000)
+    data = zipped({**{str(number): noise for number in range(9)}, "b.py": FIX * 9})
+    monkeypatch.setattr(seal_streams, "MOST", 3 * len(data))
+    assert told(tmp_path, FRONT + data + FRONT) == (True, True)
 
 
 def test_a_zip_between_other_bytes_is_read(tmp_path: Path) -> None:
@@ -246,7 +284,10 @@ def test_a_file_with_too_many_beginnings_is_told(tmp_path: Path, monkeypatch: py
     assert told(tmp_path, FRONT + b"\x1f\x8b\x08" * 102) == (False, False)
 
 
-CLOSED = (b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07\1", b"\x04\x22\x4d\x18", b"LZIP\1", b"\x28\xb5\x2f\xfd")
+CLOSED = (
+    *(b"Salted__", b"age-encryption.org/v1\n", b"-----BEGIN PGP MESSAGE-----\n", b"hsqs", b"MSCF\0\0\0\0"),
+    *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07\1", b"\x04\x22\x4d\x18", b"LZIP\1", b"\x28\xb5\x2f\xfd"),
+)
 
 
 @pytest.mark.parametrize("head", CLOSED)
@@ -255,6 +296,54 @@ def test_an_archive_that_nobody_opens_is_told(head: bytes, tmp_path: Path) -> No
     assert told(tmp_path, head + NOISE) == (False, False)
     assert told(tmp_path, zipped({"a": head + NOISE})) == (False, False)
     (tmp_path / "archive").write_bytes(head + NOISE)
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+    assert look(wanted, str(tmp_path / "archive"), foreign=True) == Found()
+
+
+def encrypted(content: bytes, password: bytes) -> bytes:
+    """A zip with one file that only opens with a password, by the cipher that every zip program knows."""
+    keys = [0x12345678, 0x23456789, 0x34567890]
+
+    def turn(byte: int) -> None:
+        keys[0] = ~zlib.crc32(bytes([byte]), ~keys[0] & 0xFFFFFFFF) & 0xFFFFFFFF
+        keys[1] = ((keys[1] + (keys[0] & 0xFF)) * 134775813 + 1) & 0xFFFFFFFF
+        keys[2] = ~zlib.crc32(bytes([keys[1] >> 24]), ~keys[2] & 0xFFFFFFFF) & 0xFFFFFFFF
+
+    def closed(byte: int) -> int:
+        key = (keys[2] | 2) & 0xFFFF
+        turn(byte)
+        return byte ^ ((key * (key ^ 1) >> 8) & 0xFF)
+
+    for byte in password:
+        turn(byte)
+    plain = zipped({"a": content}, zipfile.ZIP_STORED)
+    body = bytes(map(closed, bytes(11) + plain[17:18] + content))
+    local, end = plain.index(content), plain.index(b"PK\1\2")
+    data = bytearray(plain[:local] + body + plain[end:])
+    for at in (0, local + len(body)):
+        data[at + 6 + 2 * bool(at)] |= 1
+        data[at + 18 + 2 * bool(at) : at + 22 + 2 * bool(at)] = len(body).to_bytes(4, "little")
+    data[-6:-2] = (local + len(body)).to_bytes(4, "little")
+    return bytes(data)
+
+
+def unknown_method() -> bytes:
+    """A zip whose file is packed in a way that nobody here knows, as zstd is."""
+    data = bytearray(zipped({"a": FIX * 9}, zipfile.ZIP_LZMA))
+    at = data.index(b"PK\1\2") + 10
+    data[at : at + 2] = (93).to_bytes(2, "little")
+    return bytes(data)
+
+
+def test_a_zip_that_nobody_opens_is_told(tmp_path: Path) -> None:
+    """Without its password, by itself, behind a program and in another archive; its neighbours are read."""
+    data = encrypted(FIX, b"secret")
+    assert zipfile.ZipFile(io.BytesIO(data)).read("a", pwd=b"secret") == FIX
+    for found in (data, FRONT + data, tar({"a.zip": data}, "w:gz"), zipped({"a.zip": data})):
+        assert told(tmp_path, found) == (False, False)
+    assert told(tmp_path, tar({"b.py": FIX, "a.zip": data})) == (True, False)
+    assert told(tmp_path, unknown_method()) == (False, False)
+    (tmp_path / "archive").write_bytes(data)
     wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
     assert look(wanted, str(tmp_path / "archive"), foreign=True) == Found()
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from datasmith.docker.seal_names import Names
 from datasmith.docker.seal_search import MOST_LINES, Search, is_telling, places, problems, telling, untold
 
 LONG = "the quick brown fox jumps over the lazy dog and back"
@@ -17,6 +18,15 @@ def test_an_answer_is_read_back() -> None:
     assert (found.repositories, found.own, found.others) == (("/r",), ("Pkg",), ("/x.dist-info",))
     assert "cannot be read to its end: /big.zip" in list(problems(found, {}, [], []))
     assert found.files == {"/d": frozenset({"x\ty"}), "/e": frozenset()}
+
+
+def test_a_file_that_is_told_twice_holds_both() -> None:
+    """One search finds lines that lie in it as they are, the other those that it has packed: together they count."""
+    lines = [f"{LONG} {number}" for number in range(4)]
+    answer = f"looked\t1\nfile\t/d\nhas\t{lines[0]}\nhas\t{lines[1]}\nfile\t/d\nhas\t{lines[2]}\n"
+    assert Search.read(answer).files == {"/d": frozenset(lines[:3])}
+    names = "name\tan_old_name\nfile\t/d\nhas\tan_old_name\nfile\t/d\nhas\ta_new_name\n"
+    assert Names.read(names).files == {"/d": frozenset({"an_old_name", "a_new_name"})}
 
 
 @pytest.mark.parametrize("answer", ["", "cache\t/a.whl\n", "looked\t1\nlooked\t2\n", "looked\t1\nsegfault\n"])

@@ -27,17 +27,9 @@ from typing import IO
 
 from .seal_code import ENOUGH, is_code
 from .seal_embedded import beginnings, contents
-from .seal_readers import (
-    CLOSED,
-    DAMAGE,
-    HEAD,
-    Bounded,
-    TooMuch,
-    Unread,
-    beginning,
-    copy,
-    is_archive,
-)
+from .seal_encoded import encoded
+from .seal_readers import CLOSED, beginning, is_archive
+from .seal_streams import DAMAGE, HEAD, Bounded, TooMuch, Unread, copy
 from .seal_texts import QUOTED, written_as
 
 TREE = "/workspace/repo/"
@@ -64,11 +56,24 @@ class Found:
     whole: bool = True
 
 
+class Lines:
+    """What grep reads: a NUL ends a line, so that it keeps no gigabyte of machine code for one; no text has any."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        self.pipe = pipe
+
+    def write(self, data: bytes) -> int:
+        """Like any file's."""
+        return self.pipe.write(data.replace(b"\0", b"\n"))
+
+
 class Wanted:
     """What is looked for: texts, in a file one a line; whole files, by size and digest; names of files that count."""
 
     def __init__(self, texts: str, files: str, names: str = "") -> None:
         self.texts = texts
+        # Where nothing is looked for, grep ends at once, and takes nothing.
+        self.any = Path(texts).stat().st_size > 0
         self.names = re.compile(names)
         rows = [line.split("\t") for line in Path(files).read_text().splitlines()]
         self.numbers = {digest: number for _, digest, number in rows}
@@ -105,7 +110,7 @@ class Wanted:
         with Path(path).open("rb") as file, tempfile.TemporaryFile() as told:
             grep = subprocess.Popen(["grep", "-ohaF", "-f", self.texts], stdin=subprocess.PIPE, stdout=told)
             try:
-                self.feed(file, path, Bounded(grep.stdin or io.BytesIO()), found)
+                self.feed(file, path, Bounded(Lines(grep.stdin or io.BytesIO()), keeps=self.any), found)
             except (TooMuch, Unread):
                 found.whole = False
             finally:
@@ -128,7 +133,9 @@ def looked_into(path: str, *, foreign: bool) -> bool:
             return False
         if is_archive(head) or written_as(path, head) or zipfile.is_zipfile(file):
             return True
-        return not foreign and any(True for _ in beginnings(file))
+        # The names in machine code are as long as texts in letters, and too many.
+        searches = (beginnings,) if is_code(head[:ENOUGH]) else (beginnings, encoded)
+        return not foreign and any(True for search in searches for _ in search(file))
 
 
 def split(data: bytes) -> list[str]:

@@ -8,64 +8,39 @@ import zipfile
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, cast
 
-from .seal_readers import (
-    DAMAGE,
-    HEAD,
-    LOCAL,
-    MOST_RAW,
-    PACKED,
-    Joined,
-    Unpacked,
-    Unread,
-    at_place,
-    is_archive,
-    is_zip,
-    listed,
-    members,
-    places,
-)
+from .seal_code import ENOUGH, is_code
+from .seal_encoded import encoded
+from .seal_readers import is_archive, members
+from .seal_streams import DAMAGE, HEAD, PACKED, Joined, Unpacked, Unread
 from .seal_texts import written_as
+from .seal_zips import LITTLE, LOCAL, Part, at_place, is_zip, listed, places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from .seal_readers import Readable
+    from .seal_streams import Readable
 
 WEAK = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 """What zlib begins with."""
 MARKS = (LOCAL, b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", *WEAK)
 """What a file of a zip, gzip, bzip2, xz and zlib begin with."""
-LITTLE = 1 << 16
-"""Bytes."""
 LOOK, FEWEST = 512, 24
 """Bytes of a stream, and what they have to unpack to: what only begins like one soon has an end."""
 MOST_PLACES = 500_000
 """Of one file that could be the beginning of an archive."""
 
-
-class Part:
-    """A file from some place on, a little at a time: most of what stands in one is short."""
-
-    def __init__(self, file: IO[bytes], place: int) -> None:
-        self.file = file
-        self.place = place
-
-    def read1(self, size: int, /) -> bytes:
-        """Some bytes, or none at the end."""
-        self.file.seek(self.place)
-        data = self.file.read(min(size, LITTLE))
-        self.place += len(data)
-        return data
+DEEPEST = 2
+"""Texts in letters in what such a text says."""
 
 
-def beginnings(file: IO[bytes]) -> Iterator[int]:
+def beginnings(file: IO[bytes], marks: Sequence[bytes] = MARKS) -> Iterator[int]:
     """Where something packed could begin in a file.
 
     Raises:
         Unread: there are too many places to be looked at.
     """
     size = file.seek(0, 2)
-    for count, place in enumerate(heapq.merge(*(places(file, 0, size, mark) for mark in MARKS))):
+    for count, place in enumerate(heapq.merge(*(places(file, 0, size, mark) for mark in marks))):
         if count > MOST_PLACES:
             raise Unread
         file.seek(place)
@@ -84,28 +59,37 @@ def goes_on(head: bytes) -> bool:
     return False
 
 
-def contents(file: IO[bytes], path: str) -> Iterator[tuple[str, Readable]]:
-    """(name, content) of everything in an archive, or of all that is packed somewhere in a file."""
+def contents(file: IO[bytes], path: str, depth: int = 0) -> Iterator[tuple[str, Readable]]:
+    """(name, content) of everything in an archive, and of all that is packed or written in letters somewhere in a file.
+
+    Of an archive only what its own reader does not come by: before it, behind its end, between its parts.
+    """
     head = file.read(HEAD)
     file.seek(0)
-    if is_archive(head) or written_as(path, head):
-        yield from members(cast("Readable", file), path)
+    marks: Sequence[bytes] = MARKS
+    if depth or is_archive(head) or written_as(path, head):
+        yield from members(cast("Readable", file), path, depth, outer=not depth)
+        marks = [mark for mark in MARKS if mark != LOCAL or not head.startswith(LOCAL)]
     elif zipfile.is_zipfile(file):
         with suppress(*DAMAGE):
             for inside, content in listed(file):
                 yield from members(content, inside, 1, outer=False)
-    else:
-        yield from embedded(file, path)
+            marks = [mark for mark in MARKS if mark != LOCAL]
+    first = 1 if head.startswith(tuple(PACKED)) else 0
+    yield from embedded(file, path, (place for place in beginnings(file, marks) if place >= first))
+    if depth < DEEPEST and not is_code(head[:ENOUGH]):
+        for data in encoded(file):
+            yield from contents(io.BytesIO(data), path, depth + 1)
 
 
-def embedded(file: IO[bytes], path: str) -> Iterator[tuple[str, Readable]]:
+def embedded(file: IO[bytes], path: str, begin: Iterator[int]) -> Iterator[tuple[str, Readable]]:
     """What stands in a file behind other bytes, each by itself."""
     end = 0
-    for place in beginnings(file):
+    for place in begin:
         file.seek(place)
         if file.read(len(LOCAL)) == LOCAL:
-            name, content = at_place(file, place, MOST_RAW)
-            yield from members(content, name, 1, outer=False)
+            for name, content in at_place(file, place):
+                yield from members(content, name, 1, outer=False)
         elif place >= end:
             part = Part(file, place)
             stream = Unpacked(io.BufferedReader(Joined(b"", part)))
