@@ -77,7 +77,7 @@ def show_status(run: RunArgument, runs_dir: RunsOption = RUNS, json_output: Json
         print(json.dumps({**_as_json(state), "trials": trials}, indent=1))
         return
     sheet = Sheet(
-        f"{state.run.run_id}: {_said(state)}",
+        f"{state.name}: {_said(state)}",
         [Column("task"), Column("agent"), Column("n", right=True), Column("state")],
         keys=3,
     )
@@ -136,6 +136,7 @@ def _as_json(state: "RunState") -> "dict[str, JsonValue]":
     counts: dict[str, JsonValue] = dict(state.counts)
     best: dict[str, JsonValue] = dict(state.best)
     return {
+        "name": state.name,
         "run_id": state.run.run_id,
         "dataset": config.dataset,
         "release": config.release,
@@ -156,7 +157,7 @@ def _as_json(state: "RunState") -> "dict[str, JsonValue]":
 def _row(state: "RunState") -> tuple[str, ...]:
     config = state.run.config
     return (
-        state.run.run_id,
+        state.name,
         config.dataset,
         f"{state.run.created_at:%Y-%m-%d %H:%M}",
         ", ".join(config.labels),

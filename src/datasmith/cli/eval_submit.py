@@ -1,6 +1,7 @@
 """fc-eval submit: a run as one file for a leaderboard, and the check that a board makes of it."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -81,7 +82,8 @@ def _written(run: str, to: Path | None, runs_dir: Path, json_output: bool) -> "C
     with folder.alone():
         found = write_submission(folder, target)
     if not json_output:
-        print(f"{target}: hand it in as it is; check it with: fc-eval submit --check {target}", file=sys.stderr)
+        check = f"fc-eval submit --check {shlex.quote(str(target))}"
+        print(f"{target}: hand it in as it is; check it with: {check}", file=sys.stderr)
     return found
 
 

@@ -62,7 +62,7 @@ class StageBars:
         else:
             return
         self._last_s = self._now()
-        self._console.print(line, markup=False, highlight=False)
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         self._open.enter_context(self._progress)

@@ -23,6 +23,8 @@ WORKED = "to be graded"
 class RunState:
     """A run and its trials; a state is an outcome, PENDING or WORKED. Costs are USD; unknown ones are counted."""
 
+    name: str
+    """Of its folder: what a run is found by, also where the folder was copied or renamed."""
     run: RunRecord
     states: Mapping[TrialKey, str]
     best: Mapping[str, float]
@@ -69,7 +71,8 @@ def run_state(folder: RunFolder) -> RunState:
             if trial.ratios and trial.ratios.speedup and trial.outcome == _MEASURED:
                 best[key.agent] = max(best.get(key.agent, 0.0), trial.ratios.speedup)
     known = [cost for cost in costs if cost is not None]
-    return RunState(run, states, best, sum(known), len(costs) - len(known), in_use(folder))
+    name = folder.root.resolve().name
+    return RunState(name, run, states, best, sum(known), len(costs) - len(known), in_use(folder))
 
 
 _MEASURED: Outcome = "measured"

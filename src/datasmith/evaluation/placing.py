@@ -1,11 +1,11 @@
 """Where the tasks of a run are worked on: side by side on cores of this machine, or wherever an executor finds room."""
 
-import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from socket import gethostname
 
@@ -40,13 +40,7 @@ def own_core(settings: Settings, say: Callable[[str], None]) -> Iterator[CoreSet
     Raises:
         ConfigError: FC_BENCH_CORES cannot be used here.
     """
-    asked = itertools.count()
-
-    def check() -> None:
-        if next(asked) == 1:
-            say(WAITS)
-
-    with core_locks(settings).hold(check) as cores:
+    with core_locks(settings).hold(lambda: None, say=lambda: say(WAITS)) as cores:
         yield cores
 
 
@@ -89,7 +83,7 @@ class TaskWork:
     def _completed(self, task: Task, folder: Path, stop: StopToken) -> bool:
         """False where the lease was lost before the end."""
         try:
-            with self._cores.hold(stop.check) as cores:
+            with self._cores.hold(stop.check, say=partial(self._around.observer.step, task.task_id, WAITS)) as cores:
                 TaskRun(replace(self._around, stop=stop), task, folder, cores).run()
         except Stopped:
             if stop.is_set:

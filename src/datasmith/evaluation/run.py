@@ -310,9 +310,9 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
         changes += [f"machine.{name}: {was} -> {value}" for name, was, value in pairs if was != value]
     if changes:
         raise ConfigError(
-            f"--run-id {folder.root.name}: this run exists with another configuration: {'; '.join(changes)} "
+            f"run {folder.root.name}: it exists with another configuration: {'; '.join(changes)} "
             f"(to go on with it, give what it was started with; for another run, another name, as in "
-            f"--run-id {folder.root.name}-2)"
+            f"fc-eval run --run-id {folder.root.name}-2)"
         )
 
 

@@ -112,9 +112,13 @@ class RunFolder:
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.root / ".in-use", os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
             raise ConfigError(f"--runs-dir {self.root.parent}: {error.strerror} (example: --runs-dir runs)") from error
+        file = self.root / ".in-use"
+        try:
+            descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o644)
+        except OSError as error:
+            raise ConfigError(f"cannot write {file}: {error.strerror} (example: chmod u+w {self.root})") from error
         try:
             self._take(descriptor)
             yield

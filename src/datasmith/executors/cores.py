@@ -65,22 +65,34 @@ class CoreLocks:
         return len(self._sets)
 
     @contextmanager
-    def hold(self, check: Callable[[], None], sleep: Callable[[float], None] = time.sleep) -> Iterator[CoreSet]:
+    def hold(
+        self,
+        check: Callable[[], None],
+        *,
+        say: Callable[[], None] = lambda: None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> Iterator[CoreSet]:
         """Wait for a free slot and keep it for the body; `check` is called while waiting, and may raise.
+
+        `say` is called once where the slot has to be waited for.
 
         Raises:
             ConfigError: the directory cannot be written.
         """
         check()
-        while (free := self._free()) is None:
+        free = self._free()
+        if free is None:
+            say()
+        while free is None:
             sleep(self._poll_s)
             check()
+            free = self._free()
         with _kept(*free) as cores:
             yield cores
 
     @asynccontextmanager
     async def held(self, say: Callable[[], None]) -> AsyncIterator[CoreSet]:
-        """The same without blocking others; `say` is called once where the slot has to be waited for.
+        """The same without blocking others.
 
         Raises:
             ConfigError: the directory cannot be written.

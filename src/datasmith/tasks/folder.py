@@ -243,7 +243,8 @@ def _is_own_file(folder: Path, name: str) -> bool:
 
 
 def _problems(error: ValidationError) -> list[str]:
-    return [f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()]
+    told = ((".".join(str(part) for part in found["loc"]), found["msg"]) for found in error.errors())
+    return [": ".join(filter(None, parts)) for parts in told]
 
 
 def _parse(folder: Path) -> Task:

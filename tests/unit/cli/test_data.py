@@ -187,7 +187,7 @@ def test_progress_is_a_line_a_stage_where_nobody_watches() -> None:
     quiet, loud = StringIO(), StringIO()
     for target, terminal in ((quiet, False), (loud, True)):
         clock = itertools.count(0.0, 4.0)
-        console = Console(file=target, force_terminal=terminal, width=160)
+        console = Console(file=target, force_terminal=terminal, width=160 if terminal else 40)
         with StageBars(console, now=functools.partial(next, clock)) as bars:
             bars("scrape_repos", 1, 2, "a passed")
             for _ in range(6):

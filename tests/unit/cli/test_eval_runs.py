@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,18 @@ def test_runs_are_listed_with_how_far_they_are(runs: Path, capsys: pytest.Captur
     assert [rows[name]["n_complete"] for name in "ab"] == [6, 4]
     assert rows["b"]["counts"] == {"failed_tests": 1, "measured": 3, "pending": 1, "to be graded": 1}
     assert (rows["b"]["cost_usd"], rows["b"]["cost_unknown"], rows["b"]["in_use"]) == (0.0, 5, False)
+
+
+def test_a_copied_run_is_listed_by_the_name_that_finds_it(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """run.json still says what the run was called; every name of the list is one that `runs status` takes."""
+    shutil.copytree(runs / "b", runs / "b-before")
+    _, out, _ = said(capsys, "runs", "list", "--runs-dir", str(runs), "--json")
+    rows = json.loads(out)
+    assert [(row["name"], row["run_id"]) for row in rows] == [("a", "a"), ("b", "b"), ("b-before", "b")]
+    _, out, _ = said(capsys, "runs", "list", "--runs-dir", str(runs))
+    assert "b-before" in out
+    code, out, _ = said(capsys, "runs", "status", rows[2]["name"], "--runs-dir", str(runs))
+    assert code == 0 and "b-before: 4 of 6 trials" in out
 
 
 def test_a_run_is_told_trial_by_trial(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

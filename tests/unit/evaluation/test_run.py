@@ -126,8 +126,8 @@ def test_other_tasks_are_another_configuration(tmp_path: Path, dataset: Dataset)
     with pytest.raises(ConfigError) as caught:
         started(tmp_path / "r", dataset, "a_b_2", "a_b_3")
     said = str(caught.value)
-    assert said.startswith("--run-id r: this run exists with another configuration: task_ids: ")
-    assert "files changed" not in said and "--run-id r-2" in said
+    assert said.startswith("run r: it exists with another configuration: task_ids: ")
+    assert "files changed" not in said and "fc-eval run --run-id r-2" in said
 
 
 def test_changed_files_are_told_by_their_task(tmp_path: Path, dataset: Dataset) -> None:

@@ -179,9 +179,12 @@ def test_an_error_of_the_work_is_not_told_as_somebody_elses_work(tmp_path: Path)
 
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
-    """The flag is named."""
+    """The flag is named where the run's folder cannot be made, and the file where it is there."""
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError, match="--runs-dir"), RunFolder(tmp_path / "file" / "r").alone():
+        pass
+    (tmp_path / "r" / ".in-use").mkdir(parents=True)
+    with pytest.raises(ConfigError, match=r"cannot write .*/r/\.in-use: Is a dir"), RunFolder(tmp_path / "r").alone():
         pass
     with pytest.raises(TrialError, match=r"x\.json"):
         write_text(tmp_path / "file" / "x.json", "")

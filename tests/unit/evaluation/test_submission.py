@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -340,12 +341,16 @@ def test_a_forged_submission_is_found_out(run: RunFolder) -> None:
 def test_the_command_packs_and_checks(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One line with the digest; --check exits with an error where something does not hold."""
+    """One line with the digest, and how to check it; --check exits with an error where something does not hold."""
     monkeypatch.chdir(run.root.parent)
     monkeypatch.setenv("FC_DATASETS_FILE", "none.json")
     assert run_app(app, ["submit", "gone"]) == ConfigError.exit_code
     assert run_app(app, ["submit", "mine", "--runs-dir", "."]) == 0
     assert run_app(app, ["submit"]) == ConfigError.exit_code
+    capsys.readouterr()
+    assert run_app(app, ["submit", "mine", "--runs-dir", ".", "--to", "my run.tar.gz"]) == 0
+    program, *words = shlex.split(capsys.readouterr().err.partition("check it with: ")[2])
+    assert (program, run_app(app, words)) == ("fc-eval", 0)
     capsys.readouterr()
     assert run_app(app, ["submit", "--check", "mine.submission.tar.gz", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

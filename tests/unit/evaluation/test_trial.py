@@ -1,5 +1,6 @@
 """A task's trials where the place to work in is gone: nothing is an answer, and nothing is lost."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +13,12 @@ from datasmith.errors import EngineUnavailable
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.grading import Graded, Submission
 from datasmith.evaluation.outcome import AgentFacts, Ending
+from datasmith.evaluation.placing import TaskWork
 from datasmith.evaluation.records import RunLock, SessionRecord, TaskFacts, TrialRecord
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record, write_text
-from datasmith.evaluation.trial import StopToken, Surroundings, TaskRun
+from datasmith.evaluation.trial import Stopped, StopToken, Surroundings, TaskRun
+from datasmith.executors.cores import CoreLocks
 from datasmith.settings import Settings
 from datasmith.workloads.base import agent_arm
 from tests.unit.evaluation.sample_run import SampleRun, config_of
@@ -41,9 +44,10 @@ class Seen:
 
     ends: list[TrialRecord] = field(default_factory=list)
     n_complete: int = 0
+    steps: list[str] = field(default_factory=list)
 
     def step(self, task_id: str, what: str, done: int = 0, total: int | None = None) -> None:
-        """Nothing to keep."""
+        self.steps.append(f"{task_id}: {what}")
 
     def complete(self, n_trials: int) -> None:
         self.n_complete += n_trials
@@ -82,6 +86,20 @@ def handed_in(folder: RunFolder, key: TrialKey) -> None:
     write_record(folder.trial(key) / "trajectory.json", AgentFacts(wall_s=3.0))
 
 
+def surroundings(run: SampleRun, seen: Seen, stop: StopToken) -> Surroundings:
+    """A place to work in that is ready."""
+    return Surroundings(
+        folder=run.folder,
+        config=run.config,
+        agents={},
+        engine=cast("ContainerEngine", Ready()),
+        settings=Settings(data_dir=run.folder.root),
+        observer=seen,
+        stop=stop,
+        cost=CostLimit(None, run.folder, ()),
+    )
+
+
 def gone_on(run: SampleRun, monkeypatch: pytest.MonkeyPatch, grade: Callable[[Sequence[Submission]], Graded]) -> None:
     """The task's run with a grader that finds this, whatever it is given."""
 
@@ -90,17 +108,7 @@ def gone_on(run: SampleRun, monkeypatch: pytest.MonkeyPatch, grade: Callable[[Se
             self.grade = grade
 
     monkeypatch.setattr("datasmith.evaluation.trial.Grader", Scripted)
-    around = Surroundings(
-        folder=run.folder,
-        config=run.config,
-        agents={},
-        engine=cast("ContainerEngine", Ready()),
-        settings=Settings(data_dir=run.folder.root),
-        observer=Seen(),
-        stop=StopToken(),
-        cost=CostLimit(None, run.folder, ()),
-    )
-    TaskRun(around, TASK, run.folder.root, (0,)).run()
+    TaskRun(surroundings(run, Seen(), StopToken()), TASK, run.folder.root, (0,)).run()
 
 
 def test_a_failure_beside_a_failed_measurement_has_the_last_session_with_an_expert(
@@ -165,6 +173,25 @@ def test_leftovers_of_no_session_are_taken_away(tmp_path: Path, monkeypatch: pyt
     assert record is not None
     assert (record.outcome, record.reason, record.session) == ("invalid_measurement", "noise", None)
     assert regrade_run(run.folder) == ()
+
+
+class Asked(threading.Event):
+    """Set once it was asked nine times."""
+
+    n_asked = 0
+
+    def is_set(self) -> bool:
+        self.n_asked += 1
+        return self.n_asked > 9
+
+
+def test_a_task_that_waits_for_a_core_says_so_once(tmp_path: Path) -> None:
+    """Beside another command nothing happens for long, and whoever looks on is told why."""
+    run, seen = SampleRun(tmp_path / "run", [TASK.task_id], ["worked"]), Seen()
+    cores = CoreLocks(tmp_path / "cores", [(0,)], poll_s=0.0)
+    with cores.hold(lambda: None), pytest.raises(Stopped):
+        TaskWork(surroundings(run, seen, StopToken(Asked())), cores).run(TASK, tmp_path)
+    assert seen.steps == [f"{TASK.task_id}: waits for a core that another command measures on"]
 
 
 def test_an_engine_that_is_gone_is_an_outage_of_each_trial(tmp_path: Path) -> None:

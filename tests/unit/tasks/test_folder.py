@@ -196,10 +196,11 @@ def test_what_task_toml_says_to_harbor_alone_is_not_asked(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["tests/expected.json", "task.toml", "certificate.json"])
 def test_a_file_that_is_no_document_is_named(folder: Path, name: str) -> None:
-    """By its path, and without the name of an exception."""
+    """By its path, without the name of an exception, and without the name of a field where it is about none."""
     (folder / name).write_text("rubbish")
     (problem,) = check_task(folder)
     assert problem.startswith(f"{folder.name}: {name}: cannot be read: ") and "Error" not in problem
+    assert ": : " not in problem
 
 
 def _remove_scripts(folder: Path) -> None:
