@@ -4,6 +4,7 @@ import itertools
 import json
 import tarfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,10 @@ def test_cold_and_warm_builds_are_the_same(name: str, lock: str, tree: Path, tmp
     lock_text = own.texts["lock.txt"]
     seen = []
     for number in range(2):
-        # A comment makes it another tier: nothing is taken from an image that is there.
+        # A comment makes it another tier, of another repository: nothing is taken from an image that is there.
         texts = {**own.texts, "lock.txt": f"{lock_text}# {tmp_path} {number}\n"}
-        image = images.build(plan_of(DockerContext(texts), tree), log=tmp_path / "log")
+        plan = replace(plan_of(DockerContext(texts), tree), repo=f"Adder-{number}")
+        image = images.build(plan, log=tmp_path / "log")
         seen.append(content(engine, image, tmp_path / f"built-{number}"))
     assert "pytest==8.4.2" in seen[0]["freeze"]
     assert seen[0] == seen[1]

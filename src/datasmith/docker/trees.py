@@ -51,12 +51,12 @@ def tree_digest(root: Path) -> str:
 
 
 def read_tree(
-    root: Path, *, known: Mapping[bytes, bytes] = _NOTHING, stamps: Mapping[bytes, Stamp] = _NO_STAMPS
+    root: Path, *, known: Mapping[bytes, bytes] = _NOTHING, stamps: Mapping[bytes, Stamp] | None = _NO_STAMPS
 ) -> Tree:
     """sha256 over paths, modes, link targets and file contents below `root`; times and owners do not count.
 
     What its owner may not read is made readable for him first. A file with the stamp that it had when it was copied
-    from a tree whose `known` contents are given is not read.
+    from a tree whose `known` contents are given is not read; with `stamps` None none of the `known` is.
 
     Raises:
         OSError: something cannot be read, a path that is too long for one.
@@ -67,7 +67,7 @@ def read_tree(
         mode = entry.stat.st_mode
         whole.update(b"%s\0%o\0" % (entry.relative, mode))
         if stat.S_ISREG(mode):
-            untouched = stamps.get(entry.relative) == _stamp(entry.stat)
+            untouched = stamps is None or stamps.get(entry.relative) == _stamp(entry.stat)
             found = known.get(entry.relative) if untouched else None
             contents[entry.relative] = found or _hash_of(entry)
             whole.update(contents[entry.relative])
