@@ -255,7 +255,8 @@ class LayerStore:
             original = self.tree(other, made.name)
             if original:
                 theirs = _read_files(original.with_name(_FILES.format(made.name)))
-                share(made, original, tree.like(theirs).difference(linked), times=times)
+                alike = tree.like(theirs).difference(linked)
+                share(made, original, alike, sure=tree.untouched if other is parent else (), times=times)
 
     def _known(self, layer: Layer | None, name: str) -> str | None:
         while layer:
@@ -310,9 +311,8 @@ def _read_tree(path: Path, tier: Tier, origin: Origin | None) -> Tree:
 
 
 def _write_files(target: Path, files: Mapping[bytes, bytes]) -> None:
-    with gzip.open(target, "wb", compresslevel=1) as file:
-        for path, identity in files.items():
-            file.write(_FILE.pack(len(path), identity) + path)
+    whole = b"".join(_FILE.pack(len(path), identity) + path for path, identity in files.items())
+    target.write_bytes(gzip.compress(whole, compresslevel=1))
 
 
 def _read_files(source: Path) -> Mapping[bytes, bytes]:

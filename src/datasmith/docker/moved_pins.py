@@ -92,13 +92,14 @@ class _TakingOver:
             self._claim(record[1], record[2], _listed(self._earlier / record[0], record[1]))
         linked: dict[str, bytes] = {}
         for directory, names in self._directories():
-            staying = [name for name in names if self._is_to_link(posixpath.join(directory, name))]
+            prefix = f"{directory}/" if directory else ""
+            staying = [name for name in names if self._is_to_link(prefix + name)]
             if not names and self._is_to_link_empty(directory):
                 self._make(directory)
             if staying:
                 self._make(directory)
                 self._link(directory, staying)
-            linked |= {path: self._files[path] for path in (posixpath.join(directory, name) for name in staying)}
+            linked |= {path: self._files[path] for path in (prefix + name for name in staying)}
         return {os.fsencode(path): content for path, content in linked.items()}
 
     def _claim(self, site: str, name: str, paths: Iterator[str]) -> None:
