@@ -31,6 +31,8 @@ PINS = ("setuptools==80.9.0", "pytest==8.4.2", "numpy==1.26.4", "pandas==2.2.3",
 MOVED = "pytest==8.4.1"
 TARGET_SHARE, TARGET_MB = 0.20, 100.0
 NAMESPACE = "fc-bench"
+EMPTY = "sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef"
+"""A layer's tar that holds nothing."""
 ENGINES = ("bubblewrap", "docker", "buildkit")
 WHAT = ("first", "second, same lock", "second, one pin moved")
 TREE = {
@@ -102,10 +104,9 @@ class Disk:
         digests = layers.strip().strip("[]").replace('"', "").split(",")
         words = ["docker", "history", "--human=false", "--format", "{{.Size}}\t{{.CreatedBy}}", image.digest]
         rows = [row.split("\t") for row in run(words, timeout=60).text.splitlines()][::-1]
-        total = {str(number): int(row[0]) / 1e6 for number, row in enumerate(rows)}
-        sizes = [size for size in total.values() if size]
-        # Layers without content have no size in the history and may have one among the layers: match from the end.
-        return dict(zip(digests[-len(sizes) :], sizes, strict=False))
+        sizes = [int(row[0]) / 1e6 for row in rows if int(row[0])]
+        # Steps that write nothing have no layer, or this one.
+        return dict(zip((digest for digest in digests if digest != EMPTY), sizes, strict=True))
 
 
 def measure(name: str, locks: tuple[str, str], trees: tuple[Path, Path], place: Path) -> bool:

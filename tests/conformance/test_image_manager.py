@@ -4,6 +4,7 @@ import itertools
 import json
 import tarfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -96,9 +97,10 @@ def test_cold_and_warm_builds_are_the_same(name: str, lock: str, tree: Path, tmp
     lock_text = own.texts["lock.txt"]
     seen = []
     for number in range(2):
-        # A comment makes it another tier: nothing is taken from an image that is there.
+        # A comment makes it another tier, of another repository: nothing is taken from an image that is there.
         texts = {**own.texts, "lock.txt": f"{lock_text}# {tmp_path} {number}\n"}
-        image = images.build(plan_of(DockerContext(texts), tree), log=tmp_path / "log")
+        plan = replace(plan_of(DockerContext(texts), tree), repo=f"Adder-{number}")
+        image = images.build(plan, log=tmp_path / "log")
         seen.append(content(engine, image, tmp_path / f"built-{number}"))
     assert "pytest==8.4.2" in seen[0]["freeze"]
     assert seen[0] == seen[1]
@@ -113,12 +115,14 @@ def equal_from_the_start(one: list[str], other: list[str]) -> int:
 def test_what_is_large_lies_in_layers_that_images_share(
     name: str, lock: str, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With another small pin, the layers of the large packages are the first image's, and the content as if whole."""
+    """With another small pin, the layers below the last are the first image's, and the content as if whole."""
     engine = ENGINES[name](tmp_path)
     images = ImageManager(engine, namespace="fc-conformance")
     found: list[tuple[list[str], dict[str, str]]] = []
-    for number, large in enumerate((("pygments", "pytest"), ("pygments", "pytest"), ())):
+    apart = ("pygments", "pytest"), frozenset({"setuptools", "iniconfig"})
+    for number, (large, middling) in enumerate((apart, apart, ((), frozenset[str]()))):
         monkeypatch.setattr(parts, "LARGE", large)
+        monkeypatch.setattr(parts, "MIDDLING", middling)
         context = DockerContext.default(lock=f"{lock}# {tmp_path} {number}\n")
         image = images.build(plan_of(context, tree), log=tmp_path / "log")
         words = [engine.name, "image", "inspect", "--format", "{{json .RootFS.Layers}}", image.digest]
@@ -126,7 +130,7 @@ def test_what_is_large_lies_in_layers_that_images_share(
         found.append((said_layers, content(engine, image, tmp_path / f"built-{number}")))
     below = equal_from_the_start(found[0][0], found[2][0])
     shared = equal_from_the_start(found[0][0], found[1][0])
-    assert shared == below + 5  # The programs, then a lock and what it installs, twice.
+    assert shared == below + 7  # The programs, then a lock and what it installs, three times.
     assert found[0][1] == found[1][1] == found[2][1]
 
 

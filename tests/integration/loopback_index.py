@@ -40,8 +40,10 @@ class Release:
         lines += [f"Requires-Dist: {line}" for line in self.requires]
         lines += [f"Requires-Python: {self.requires_python}"] if self.requires_python else []
         wheel = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {self.tag}\n"
-        members = {f"{info}/METADATA": "\n".join(lines) + "\n", f"{info}/WHEEL": wheel, f"{info}/RECORD": ""}
+        members = {f"{info}/METADATA": "\n".join(lines) + "\n", f"{info}/WHEEL": wheel}
         members |= {f"{module}.py": "" for module in self.modules}
+        record = f"{info}/RECORD"
+        members[record] = "".join(f"{name},,\n" for name in (*members, record))
         target = BytesIO()
         with zipfile.ZipFile(target, "w") as archive:
             for name, text in members.items():

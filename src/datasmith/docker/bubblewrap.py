@@ -13,6 +13,7 @@ from datasmith.docker.archive import unpack
 from datasmith.docker.below import Hidden
 from datasmith.docker.bubblewrap_command import NAMESPACES, Layout, Sandbox
 from datasmith.docker.bubblewrap_container import BubblewrapContainer
+from datasmith.docker.bubblewrap_env import fill_env, made_by
 from datasmith.docker.bubblewrap_files import emptied
 from datasmith.docker.bubblewrap_python import Interpreter, find_interpreters
 from datasmith.docker.bubblewrap_root import Root, debian_root, host_identity, make_etc
@@ -161,13 +162,13 @@ class BubblewrapEngine:
     def _build_env(self, parent: Layer | None, tier: Tier, log: Path, limits: Limits) -> Layer:
         root = self._root(parent)
         python = self._interpreter(root, tier.args.get("FC_PYTHON", ""))
+        args = {"UV_PYTHON": str(python), "UV_PYTHON_DOWNLOADS": "never"}
+        facts = {"python": str(python), "made_by": made_by(tier, parent, python, self._uv_path)}
 
-        def fill(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
-            (draft / "env").mkdir()
-            args = {"UV_PYTHON": str(python), "UV_PYTHON_DOWNLOADS": "never"}
-            self._run_scripts(tier, Layout(root, {ENV_PREFIX: draft / "env"}, python), args, log, limits)
-            return {"python": str(python)}
+        def install(what: Tier, env: Path) -> None:
+            self._run_scripts(what, Layout(root, {ENV_PREFIX: env}, python), args, log, limits)
 
+        fill = functools.partial(fill_env, tier, install, self._layers, facts)
         key = tier_key(tier, digest_of(parent), {"python": str(python)})
         return self._layers.make(key, tier, parent, fill, ("env",))
 

@@ -8,7 +8,7 @@ import json
 import os
 import struct
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -169,12 +169,17 @@ class LayerStore:
         copy_tree(holder.path / name, target)
         return Origin(_read_files(holder.path / _FILES.format(name)), stamps_of(target))
 
-    def sibling(self, tier: Tier) -> Layer | None:
-        """The newest layer of the same kind and of the same repository; None where there is none."""
+    def files(self, layer: Layer, name: str) -> Mapping[bytes, bytes]:
+        """The contents of the files of a tree that lies in this very layer, as sha256 by path."""
+        return _read_files(layer.path / _FILES.format(name))
+
+    def sibling(self, tier: Tier, **facts: str) -> Layer | None:
+        """The newest layer of the same kind and of the same repository with these facts; None where there is none."""
         repository = tier.name.rpartition(":")[0]
         for record in sorted(self._root.glob(f"*/{_RECORD}"), key=lambda path: path.stat().st_mtime, reverse=True):
             layer = self.get(record.parent.name)
-            if layer and layer.kind == tier.kind and layer.name.rpartition(":")[0] == repository:
+            alike = layer and layer.kind == tier.kind and layer.name.rpartition(":")[0] == repository
+            if layer and alike and facts.items() <= layer.facts.items():
                 return layer
         return None
 
@@ -221,7 +226,8 @@ class LayerStore:
             read = {name: _read_tree(draft / name, tier, origins.get(name)) for name in trees}
             facts |= {f"tree:{name}": tree.digest for name, tree in read.items()}
             for name, tree in read.items():
-                self._share(draft / name, tree, parent, self.sibling(tier) if tier.kind == "env" else None)
+                linked = origins[name].files if name in origins and origins[name].stamps is None else ()
+                self._share(draft / name, tree, parent, self.sibling(tier) if tier.kind == "env" else None, linked)
             digest = chained([parent.digest if parent else key, *(facts[f"tree:{name}"] for name in trees)])
             facts["created_at"] = self._now().isoformat(timespec="seconds")
             below = parent.key if parent else None
@@ -234,8 +240,10 @@ class LayerStore:
         finally:
             remove_tree(draft)
 
-    def _share(self, made: Path, tree: Tree, parent: Layer | None, sibling: Layer | None) -> None:
-        """Keep once what a layer has in common with others: the whole directory, or single files.
+    def _share(
+        self, made: Path, tree: Tree, parent: Layer | None, sibling: Layer | None, linked: Collection[bytes]
+    ) -> None:
+        """Keep once what a layer has in common with others: the whole directory, or single files but those `linked`.
 
         Nothing runs in `made` any more, and layers are only ever shown read-only or copied.
         """
@@ -247,7 +255,8 @@ class LayerStore:
             original = self.tree(other, made.name)
             if original:
                 theirs = _read_files(original.with_name(_FILES.format(made.name)))
-                share(made, original, tree.like(theirs), times=times)
+                alike = tree.like(theirs).difference(linked)
+                share(made, original, alike, sure=tree.untouched if other is parent else (), times=times)
 
     def _known(self, layer: Layer | None, name: str) -> str | None:
         while layer:
@@ -283,10 +292,13 @@ class LayerStore:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a tree was copied from: the contents of its files there, and their stamps in the copy."""
+    """Where files of a tree are from: their contents there, and their stamps in the copy.
+
+    `stamps` None: they are the very files, linked when nothing ran in the tree any more.
+    """
 
     files: Mapping[bytes, bytes]
-    stamps: Mapping[bytes, Stamp]
+    stamps: Mapping[bytes, Stamp] | None
 
 
 def _read_tree(path: Path, tier: Tier, origin: Origin | None) -> Tree:
@@ -299,9 +311,8 @@ def _read_tree(path: Path, tier: Tier, origin: Origin | None) -> Tree:
 
 
 def _write_files(target: Path, files: Mapping[bytes, bytes]) -> None:
-    with gzip.open(target, "wb", compresslevel=1) as file:
-        for path, identity in files.items():
-            file.write(_FILE.pack(len(path), identity) + path)
+    whole = b"".join(_FILE.pack(len(path), identity) + path for path, identity in files.items())
+    target.write_bytes(gzip.compress(whole, compresslevel=1))
 
 
 def _read_files(source: Path) -> Mapping[bytes, bytes]:

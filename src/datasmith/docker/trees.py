@@ -2,13 +2,15 @@
 
 import errno
 import hashlib
+import itertools
 import os
 import stat
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from datasmith import process
 from datasmith.docker.cache_disk import unwritable
@@ -22,8 +24,7 @@ _NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 _NO_STAMPS: Mapping[bytes, "Stamp"] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     relative: bytes
     path: bytes
     stat: os.stat_result
@@ -35,10 +36,14 @@ Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What lies below a directory: one digest of all, and sha256 by path of its regular files."""
+    """What lies below a directory: one digest of all, and sha256 by path of its regular files.
+
+    `untouched` are the paths of those that have the stamps that were given.
+    """
 
     digest: str
     files: Mapping[bytes, bytes]
+    untouched: frozenset[bytes] = frozenset()
 
     def like(self, other: Mapping[bytes, bytes]) -> frozenset[bytes]:
         """Paths of the files that have the same content in another tree."""
@@ -51,29 +56,31 @@ def tree_digest(root: Path) -> str:
 
 
 def read_tree(
-    root: Path, *, known: Mapping[bytes, bytes] = _NOTHING, stamps: Mapping[bytes, Stamp] = _NO_STAMPS
+    root: Path, *, known: Mapping[bytes, bytes] = _NOTHING, stamps: Mapping[bytes, Stamp] | None = _NO_STAMPS
 ) -> Tree:
     """sha256 over paths, modes, link targets and file contents below `root`; times and owners do not count.
 
     What its owner may not read is made readable for him first. A file with the stamp that it had when it was copied
-    from a tree whose `known` contents are given is not read.
+    from a tree whose `known` contents are given is not read; with `stamps` None none of the `known` is.
 
     Raises:
         OSError: something cannot be read, a path that is too long for one.
     """
     whole = hashlib.sha256()
     contents: dict[bytes, bytes] = {}
+    same: list[bytes] = []
     for entry in _entries(root):
         mode = entry.stat.st_mode
         whole.update(b"%s\0%o\0" % (entry.relative, mode))
         if stat.S_ISREG(mode):
-            untouched = stamps.get(entry.relative) == _stamp(entry.stat)
-            found = known.get(entry.relative) if untouched else None
+            untouched = stamps is not None and stamps.get(entry.relative) == _stamp(entry.stat)
+            same += [entry.relative] if untouched else []
+            found = known.get(entry.relative) if untouched or stamps is None else None
             contents[entry.relative] = found or _hash_of(entry)
             whole.update(contents[entry.relative])
         elif stat.S_ISLNK(mode):
             whole.update(os.fsencode(Path(os.fsdecode(entry.path)).readlink()))
-    return Tree(whole.hexdigest(), contents)
+    return Tree(whole.hexdigest(), contents, frozenset(same))
 
 
 def stamps_of(root: Path) -> Mapping[bytes, Stamp]:
@@ -118,22 +125,29 @@ def _open_up(path: bytes, status: os.stat_result, wanted: int) -> None:
         Path(os.fsdecode(path)).chmod(stat.S_IMODE(status.st_mode) | wanted)
 
 
-def share(tree: Path, original: Path, alike: Collection[bytes], *, times: bool = True) -> None:
+def share(
+    tree: Path, original: Path, alike: Iterable[bytes], *, sure: Collection[bytes] = (), times: bool = True
+) -> None:
     """Let files of `tree` whose paths are `alike` in `original` be the same files, where mode (and time) agree.
 
-    Only for directories that nobody writes any more, and paths that have the same content in both.
+    Those that are `sure` to agree are not asked. Only for directories that nobody writes any more, and paths that have
+    the same content in both.
     """
-    top = os.fsencode(original.resolve())
-    spare = f".fc-{os.urandom(8).hex()}"
-    real: dict[bytes, bool] = {}
-    with _opened(tree) as mine, _opened(original) as theirs:
-        for path in alike:
-            parent = top + b"/" + path.rpartition(b"/")[0] if b"/" in path else top
-            if parent not in real:
-                real[parent] = os.path.realpath(parent) == parent
-            if real[parent] and _are_twins(path, mine, theirs, times=times):
-                os.link(path, spare, src_dir_fd=theirs, dst_dir_fd=mine)
-                os.rename(spare, path, src_dir_fd=mine, dst_dir_fd=mine)
+    top, spare = original.resolve(), f".fc-{os.urandom(8).hex()}".encode()
+    for directory, paths in itertools.groupby(sorted(alike, key=_directory), _directory):
+        place = top / os.fsdecode(directory)
+        if place.resolve() != place or not place.is_dir():
+            continue
+        with _opened(tree / os.fsdecode(directory)) as mine, _opened(place) as theirs:
+            pairs = ((path, path.rpartition(b"/")[2]) for path in paths)
+            twins = (name for path, name in pairs if path in sure or _are_twins(name, mine, theirs, times=times))
+            for name in twins:
+                os.link(name, spare, src_dir_fd=theirs, dst_dir_fd=mine)
+                os.rename(spare, name, src_dir_fd=mine, dst_dir_fd=mine)
+
+
+def _directory(path: bytes) -> bytes:
+    return path.rpartition(b"/")[0]
 
 
 @contextmanager
@@ -145,11 +159,11 @@ def _opened(directory: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _are_twins(path: bytes, mine: int, theirs: int, *, times: bool) -> bool:
+def _are_twins(name: bytes, mine: int, theirs: int, *, times: bool) -> bool:
     """Whether these are two files with the same mode and size (and time)."""
     try:
-        one, other = (os.stat(path, dir_fd=at, follow_symlinks=False) for at in (mine, theirs))
-    except (FileNotFoundError, NotADirectoryError):
+        one, other = (os.stat(name, dir_fd=at, follow_symlinks=False) for at in (mine, theirs))
+    except FileNotFoundError:
         return False
     same = (one.st_mode, one.st_size) == (other.st_mode, other.st_size) and one.st_ino != other.st_ino
     return same and stat.S_ISREG(one.st_mode) and (not times or one.st_mtime_ns == other.st_mtime_ns)

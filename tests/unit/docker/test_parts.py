@@ -6,7 +6,7 @@ import pytest
 
 from datasmith.docker.cli_build import dockerfile, write_context
 from datasmith.docker.engine import Tier
-from datasmith.docker.parts import parts_of
+from datasmith.docker.parts import LARGE, MIDDLING, parts_of
 
 ENTRY = "{} \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n"
 
@@ -22,6 +22,16 @@ def test_each_large_package_is_a_part_with_its_hashes() -> None:
     tier = env("numpy==2.1", "numpydoc==1.8", "nvidia-b==1", "scipy==1.14", "nvidia-a==2", "attrs==25.1")
     family = ENTRY.format("nvidia-b==1") + ENTRY.format("nvidia-a==2")
     assert parts_of(tier) == (family, ENTRY.format("scipy==1.14"), ENTRY.format("numpy==2.1"))
+
+
+def test_the_middling_ones_are_one_part_after_the_large() -> None:
+    """In the order of the lock; no project is large and middling."""
+    tier = env("tzdata==2025.1", "attrs==25.1", "setuptools==80.9.0", "numpy==2.1")
+    assert parts_of(tier) == (
+        ENTRY.format("numpy==2.1"),
+        ENTRY.format("tzdata==2025.1") + ENTRY.format("setuptools==80.9.0"),
+    )
+    assert not MIDDLING & set(LARGE)
 
 
 @pytest.mark.parametrize(

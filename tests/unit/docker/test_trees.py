@@ -2,11 +2,12 @@
 
 import errno
 import os
+import time
 from pathlib import Path
 
 import pytest
 
-from datasmith.docker.trees import copy_tree, read_tree, remove_tree, share, tree_digest
+from datasmith.docker.trees import copy_tree, read_tree, remove_tree, share, stamps_of, tree_digest
 from datasmith.errors import ContainerError, StoreUnavailable
 from datasmith.runners.disk import needing_room
 from tests.mounts import small_disk
@@ -139,6 +140,23 @@ def test_only_what_is_the_same_is_shared(tmp_path: Path) -> None:
     share(tmp_path / "b", source, read_tree(tmp_path / "b").like(read_tree(source).files))
     same = [name for name in ("sub/file", "changed", "mode", "time") if (tmp_path / "b" / name).samefile(source / name)]
     assert same == ["sub/file"] and tree_digest(tmp_path / "b") == before
+
+
+def test_what_a_copy_left_alone_is_known_and_shared_unasked(tmp_path: Path) -> None:
+    """Of a copy that was written to, the stamps tell every other file; a directory that is gone is passed over."""
+    source = tree(tmp_path / "a")
+    for name in ("content", "mode", "sub/kept"):
+        (source / name).write_text("1234")
+    copy_tree(source, tmp_path / "b")
+    stamps, known = stamps_of(tmp_path / "b"), read_tree(source)
+    time.sleep(0.02)
+    (tmp_path / "b/content").write_text("4321")
+    (tmp_path / "b/mode").chmod(0o755)
+    read = read_tree(tmp_path / "b", known=known.files, stamps=stamps)
+    assert read.untouched == known.files.keys() - {b"content", b"mode"} and not known.untouched
+    share(tmp_path / "b", source, {*read.like(known.files), b"gone/file"}, sure=read.untouched)
+    same = {name for name in read.files if (tmp_path / "b" / os.fsdecode(name)).samefile(source / os.fsdecode(name))}
+    assert same == read.untouched and read.digest == tree_digest(tmp_path / "b") != known.digest
 
 
 def test_nothing_is_shared_through_a_link(tmp_path: Path) -> None:
