@@ -50,7 +50,9 @@ class Measurement:
 
     `samples` are seconds per call; `number` is calls per sample; `wall_s` and `cpu_s` (None: unknown) were taken
     outside the sandbox. No samples means `reason` says why. `noisy`: the host guard saw a disturbance; such a
-    launch is kept for the record and not used. Round -1 is the warm-up launch, never used either.
+    launch is kept for the record and not used. Round -1 is the warm-up launch, never used either; others below zero
+    are those of the audit and of other inputs (`audit.py`, `fresh.py`, `clocked.py`: there `wall_s` is what passed
+    between two marks).
     """
 
     workload: str
