@@ -1,6 +1,6 @@
 """FormulaCode: merged performance pull requests become measured tasks; agents are scored on them."""
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # typing takes longer to load than what comes before a command's first line
 
 if TYPE_CHECKING:
     __version__: str

@@ -182,6 +182,16 @@ class BuildFailed(ContainerError):
         self.timed_out = timed_out
 
 
+class DiskFull(ContainerError):
+    """What a build says ends with a disk that is full: no verdict on the commit, which is tried again."""
+
+    exit_code = 41
+
+    def __init__(self, stage: str, log_tail: str) -> None:
+        said = " ".join(redact(log_tail).split())[-300:]
+        super().__init__(f"the disk was full in build stage {stage!r}, which says nothing about the commit: {said}")
+
+
 class CommandTimedOut(ContainerError):
     """A command that had to finish did not finish in time."""
 

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, Mount, Tier
-from datasmith.errors import BuildFailed, ContainerError, PublishError
+from datasmith.errors import BuildFailed, ContainerError, DiskFull, PublishError
 from tests.conformance.engines import LONG, Built, pr_tier, said
 
 
@@ -71,6 +71,15 @@ def test_a_failing_script_is_named(built: Built) -> None:
     assert "this went wrong" in caught.value.log_tail
     assert built.engine.inspect("fc-conformance/bad:1") is None
     assert b"this went wrong" in built.log.read_bytes()
+
+
+def test_a_full_disk_is_no_failed_build(built: Built) -> None:
+    """What the system says to a script that writes to one is told as that, and nothing is kept of the build."""
+    files = {"good.sh": b"echo fine", "fills.sh": b"echo much >/dev/full"}
+    tier = Tier("pr", "fc-conformance/full:1", ("good.sh", "fills.sh"), files)
+    with pytest.raises(DiskFull, match=r"the disk was full in build stage 'fills.sh'"):
+        built.engine.build(built.env, tier, log=built.log)
+    assert built.engine.inspect("fc-conformance/full:1") is None
 
 
 def test_a_script_that_hangs_is_a_failure(built: Built) -> None:

@@ -110,7 +110,7 @@ DRIVER = """
 import sys
 from pathlib import Path
 import anyio
-from datasmith.cli.entry import stop_code, terminable
+from datasmith.cli.stopping import stop_code, terminable
 from datasmith.executors.ray import RayExecutor
 from tests.faults.ray_children import forever
 

@@ -3,10 +3,13 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import tarfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -106,23 +109,56 @@ def said(words: list[str | Path], **environment: str) -> str:
     return done.stdout
 
 
-def test_harbor_runs_our_folders(place: Place, tmp_path: Path) -> None:
-    """`harbor lint` finds nothing; in one job the oracle's reward is above nop's, and all rewards are read."""
-    harbor = program("harbor", "harbor")
-    assert json.loads(said([harbor, "lint", "--select", "ALL", "--json", place.folder])) == []
+SANDBOX = {"import_path": "datasmith.evaluation.harbor:SandboxEnvironment"}
+
+
+@dataclass(frozen=True)
+class HarborTrial:
+    """What Harbor says of a trial: whose and in which folder it is, its rewards, or the error that it ended with."""
+
+    agent: str
+    task: str
+    rewards: Mapping[str, float] | None
+    error: str | None
+    message: str | None
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The trial of a result.json."""
+        found = json.loads(path.read_text())
+        error = found["exception_info"] or {}
+        rewards = (found["verifier_result"] or {}).get("rewards")
+        task = Path(found["task_id"]["path"]).name
+        return cls(
+            found["agent_info"]["name"], task, rewards, error.get("exception_type"), error.get("exception_message")
+        )
+
+
+def harbor_job(
+    place: Place, tasks: Path, where: Path, *agents: str, environment: Mapping[str, str] = SANDBOX, path: str = ""
+) -> list[HarborTrial]:
+    """Run these agents on all tasks of a directory with the real `harbor run`; `path` comes before that of PATH."""
     job = {
-        "agents": [{"name": "nop"}, {"name": "oracle"}],
-        "datasets": [{"path": str(place.root / "tasks")}],
-        "jobs_dir": str(tmp_path),
+        "agents": [{"name": name} for name in agents],
+        "datasets": [{"path": str(tasks)}],
+        "jobs_dir": str(where),
         "job_name": "job",
         "n_concurrent_trials": 1,
-        "environment": {"import_path": "datasmith.evaluation.harbor:SandboxEnvironment"},
+        "environment": environment,
     }
-    (tmp_path / "job.json").write_text(json.dumps(job))
-    cache = {"FC_ENGINE": "bubblewrap", "FC_CACHE_DIR": str(place.root / "cache")}
-    said([harbor, "run", "-c", tmp_path / "job.json", "-y", "-q"], PYTHONPATH=str(ROOT / "src"), **cache)
-    trials = [json.loads(path.read_text()) for path in (tmp_path / "job").glob("*/result.json")]
-    rewards = {trial["agent_info"]["name"]: trial["verifier_result"]["rewards"] for trial in trials}
+    (where / "job.json").write_text(json.dumps(job))
+    given = {"FC_ENGINE": "bubblewrap", "FC_CACHE_DIR": str(place.root / "cache"), "PYTHONPATH": str(ROOT / "src")}
+    given["PATH"] = f"{path}{os.environ['PATH']}"
+    said([program("harbor", "harbor"), "run", "-c", where / "job.json", "-y", "-q"], **given)
+    return [HarborTrial.read(path) for path in sorted((where / "job").glob("*/result.json"))]
+
+
+def test_harbor_runs_our_folders(place: Place, tmp_path: Path) -> None:
+    """`harbor lint` finds nothing; in one job the oracle's reward is above nop's, and all rewards are read."""
+    linted = said([program("harbor", "harbor"), "lint", "--select", "ALL", "--json", place.folder])
+    assert json.loads(linted) == []
+    trials = harbor_job(place, place.root / "tasks", tmp_path, "nop", "oracle")
+    rewards = {trial.agent: trial.rewards or {} for trial in trials}
     assert rewards["nop"] == {"reward": 1.0, "speedup": 1.0, "tests_passed": 1.0}
     assert rewards["oracle"]["reward"] > 2 and rewards["oracle"]["tests_passed"] == 1.0
 
@@ -144,6 +180,57 @@ def test_what_harbor_takes_for_a_reward(place: Place, tmp_path: Path) -> None:
     config = (place.folder / "task.toml").read_text().replace("memory_mb = 4096", 'memory = "4G"\nstorage = "10G"')
     found = said([python, "-c", READS, tmp_path, json.dumps([*REWARDS]), f"more = 1\n{config}"])
     assert json.loads(found.splitlines()[-1]) == [*REWARDS.values(), {"reward": 1.5}, 4096, 10240]
+
+
+SCRIPTS = [
+    """if [ -s "$FC_PATCH" ]
+then say '{"agent_advantage": 0.25, "speedup": 1.25, "tests_passed": true}'
+else say '{"agent_advantage": 0.25, "speedup": 0, "tests_passed": true}'
+fi
+echo -1 >reward.txt""",
+    *(f"say '{text}'" for text in [*REWARDS][1:]),
+    "echo 1.5 >reward.txt; exit 3",
+    "true",
+]
+"""What a task's test.sh may do, case 80 to 85: only the first and the last but one leave what is a reward."""
+
+
+def test_a_job_counts_rewards_and_errors(place: Place, tmp_path: Path) -> None:
+    """Cases 80 to 87: a mean is over all trials, a verdict that cannot be read is an error, and the job ends well."""
+    for number, script in enumerate(SCRIPTS, start=80):
+        folder = tmp_path / "tasks" / f"case_{number}"
+        shutil.copytree(place.folder, folder)
+        head = 'cd /logs/verifier || exit\nsay() { printf "%s" "$1" >reward.json; }\n'
+        (folder / "tests/test.sh").write_text(f"#!/bin/bash\n{head}{script}\n")
+    trials = harbor_job(place, tmp_path / "tasks", tmp_path, "oracle", "nop")
+    ends = {(trial.agent, trial.task): (trial.rewards, trial.error) for trial in trials}
+    read, *unread = REWARDS.values()
+    expected = [(read, None), *((None, name) for name in unread), ({"reward": 1.5}, None)]
+    for number, end in enumerate([*expected, (None, "RewardFileNotFoundError")], start=80):
+        assert ends["oracle", f"case_{number}"] == end
+    assert (ends["nop", "case_80"][0] or {})["speedup"] == 0
+    stats = json.loads((tmp_path / "job/result.json").read_text())["stats"]["evals"]
+    (mine,) = [each for name, each in stats.items() if name.startswith("oracle")]
+    assert (mine["n_trials"], mine["n_errors"]) == (2, 4)
+    means = {"agent_advantage": 0.041667, "speedup": 0.208333, "reward": 0.25, "tests_passed": 0.166667}
+    assert mine["metrics"] == [pytest.approx(means, abs=1e-6)]
+
+
+def test_without_compose_a_trial_says_so(place: Place, tmp_path: Path) -> None:
+    """Case 89: Harbor's own Docker environment needs Compose v2; the trial's error has the words of the docs.
+
+    The docker here only says what Docker's says without that plugin: machines of tests have either, or no daemon.
+    """
+    docker = tmp_path / "bin/docker"
+    docker.parent.mkdir()
+    refusal = 'echo "unknown flag: $2" >&2; exit 125'
+    docker.write_text(f'#!/bin/sh\nif [ "$1" = compose ]; then {refusal}; fi\necho linux\n')
+    docker.chmod(0o755)
+    docker_of_harbor, path = {"type": "docker"}, f"{docker.parent}:"
+    (trial,) = harbor_job(place, place.root / "tasks", tmp_path, "nop", environment=docker_of_harbor, path=path)
+    message = "unknown flag: --project-name"
+    assert trial.error == "RuntimeError" and message in (trial.message or "")
+    assert message in (ROOT / "docs/howto/harbor.md").read_text()
 
 
 def copied(container: Container, source: Path, target: str) -> None:

@@ -30,8 +30,9 @@ from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
 from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, Tier
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, read_build_args
+from datasmith.docker.outages import NO_ROOM
 from datasmith.docker.verifiers import Verifier
-from datasmith.errors import BuildFailed, ConfigError
+from datasmith.errors import BuildFailed, ConfigError, DiskFull
 from datasmith.resolution.diagnosis import diagnose
 from datasmith.storage.base import utc_now
 
@@ -145,6 +146,7 @@ class Synthesizer:
         Raises:
             ConfigError: the payload cannot be read, there is no tree, or nothing says as of when to lock.
             EngineUnavailable, ModelUnavailable, StoreUnavailable: an outage, which says nothing about the commit.
+            DiskFull: as little.
         """
         commit = Commit(owner, repo, issue_number, sha)
         with tempfile.TemporaryDirectory(prefix="synthesis-") as name:
@@ -315,7 +317,7 @@ class _Search:
         model: str | None = None,
         cost_usd: float | None = None,
     ) -> Attempt:
-        """Build and verify a plan, and write down how it went; an outage is not written down."""
+        """Build and verify a plan, and write down how it went; an outage is not written down, nor is a full disk."""
         started = self.synthesizer.clock()
         done = replace(self._tried(plan, tier), recipe=recipe, model=model, cost_usd=cost_usd)
         done = replace(done, duration_s=self.synthesizer.clock() - started)
@@ -341,7 +343,10 @@ class _Search:
                     plan, tier, False, "planted", 1, "", said, 0.0, image=image, reason=f"more than a build: {said}"
                 )
             seen = self.wanted.verifier.verify(container)
-        why = "" if seen.ok else diagnose(f"{seen.stdout}\n{seen.stderr}").text
+        said = f"{seen.stdout}\n{seen.stderr}"
+        if not seen.ok and NO_ROOM.search(said):
+            raise DiskFull(seen.stage, said)
+        why = "" if seen.ok else diagnose(said).text
         return Attempt(plan, tier, seen.ok, seen.stage, seen.rc, seen.stdout, seen.stderr, 0.0, image=image, reason=why)
 
 

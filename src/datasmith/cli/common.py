@@ -14,8 +14,9 @@ import typer
 from typer.exceptions import TyperException
 
 from datasmith import process
-from datasmith.cli.entry import INTERRUPTED, stop_code, terminable
+from datasmith.cli.entry import INTERRUPTED
 from datasmith.cli.logs import our_redactor
+from datasmith.cli.stopping import ctrl_c_raises, stop_code, terminable
 from datasmith.cli.usage import explained
 from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
 from datasmith.printable import one_line
@@ -48,6 +49,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 def _run(app: typer.Typer, words: Sequence[str]) -> int:
     held = StringIO() if "--json" in words else None
     try:
+        ctrl_c_raises()
         with contextlib.redirect_stdout(held or sys.stdout):
             code = int(app(words, standalone_mode=False, prog_name=app.info.name or None) or 0)
         if code == INTERRUPTED:  # typer makes this code of Ctrl-C
@@ -55,9 +57,9 @@ def _run(app: typer.Typer, words: Sequence[str]) -> int:
         sys.stdout.write(held.getvalue() if held else "")
         sys.stdout.flush()
     except DatasmithError as error:
-        return _tell(Failure(type(error).__name__, str(error), error.exit_code), held)
+        return _tell(_failure(type(error).__name__, str(error), error.exit_code), held)
     except TyperException as error:
-        return _tell(Failure(ConfigError.__name__, *explained(error, app, words)), held)
+        return _tell(_failure(ConfigError.__name__, *explained(error, app, words)), held)
     except (KeyboardInterrupt, typer.Abort):
         return _tell(_stopped(app.info.name), held)
     except Exception as error:
@@ -65,7 +67,13 @@ def _run(app: typer.Typer, words: Sequence[str]) -> int:
     return code
 
 
+def _failure(kind: str, message: str, exit_code: int) -> Failure:
+    """With the message on one line, which is cut after its secrets are gone, so that no half of one is left."""
+    return Failure(kind, one_line(our_redactor()(message)), exit_code)
+
+
 def _stopped(command: str | None) -> Failure:
+    """In our own words: what looks for secrets may be a library that is half loaded now."""
     process.kill_descendants()
     how = "with --resume, the same command" if command == "fc-data" else "the same command"
     return Failure("Interrupted", f"stopped; {how} goes on where this one ended", stop_code())
@@ -75,23 +83,19 @@ def _surprise(error: Exception) -> Failure:
     """One line for what should not happen; what the disk refuses is no defect of ours."""
     if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
         what = f"cannot write {error.filename or 'a file'}: {error.strerror}"
-        return Failure(StoreUnavailable.__name__, what, StoreUnavailable.exit_code)
+        return _failure(StoreUnavailable.__name__, what, StoreUnavailable.exit_code)
     kind = type(error).__name__
-    return Failure(kind, f"{kind}: {one_line(str(error))} (a defect: {_keep_traceback()})", 1)
+    return _failure(kind, f"{kind}: {one_line(str(error))} (a defect: {_keep_traceback()})", 1)
 
 
 def _tell(failure: Failure, held: StringIO | None) -> int:
-    """Print the one line, and the document that --json asks for; returns the exit code.
-
-    The line is cut after its secrets are gone, so that no half of one is left.
-    """
-    line = one_line(our_redactor()(failure.message))
+    """Print the one line, and the document that --json asks for; returns the exit code."""
     if held is not None:
-        document = json.dumps({"error": asdict(failure) | {"message": line}})
+        document = json.dumps({"error": asdict(failure)})
         print(held.getvalue() or f"{document}\n", end="")
     with contextlib.suppress(DatasmithError):  # a full disk: the line and the code still tell
         sys.stdout.flush()
-    print(f"error: {line}", file=sys.stderr)
+    print(f"error: {failure.message}", file=sys.stderr)
     return failure.exit_code
 
 

@@ -9,7 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from datasmith.cli.entry import STOPPING, stop_told
+from datasmith.cli.stopping import STOPPING, stop_told
 
 NOTE_WIDTH = 100
 BESIDE_NOTE = 42

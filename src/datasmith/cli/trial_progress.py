@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from datasmith.cli.entry import STOPPING, stop_told
+from datasmith.cli.stopping import STOPPING, stop_told
 from datasmith.printable import one_line
 
 if TYPE_CHECKING:

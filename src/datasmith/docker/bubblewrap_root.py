@@ -8,7 +8,7 @@ from pathlib import Path
 
 from datasmith import process
 from datasmith.docker.environment import CERTIFICATES
-from datasmith.docker.outages import unanswered
+from datasmith.docker.outages import not_built, unanswered
 from datasmith.docker.trees import copy_tree, remove_tree
 from datasmith.errors import BuildFailed, IndexUnavailable
 
@@ -133,6 +133,7 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
     Raises:
         BuildFailed: a package does not exist, or mmdebstrap is missing (the message says which packages to install on
             the host instead): other tiers may need nothing of it.
+        DiskFull: there is no room for it.
         IndexUnavailable: the mirror does not answer.
     """
     wanted = ",".join(dict.fromkeys((*DEBIAN_PACKAGES, *packages)))
@@ -154,5 +155,4 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
     if not done.ok:
         if not done.timed_out and unanswered(done.error_text[-4000:]):
             raise IndexUnavailable(f"Debian's mirror is unavailable: {' '.join(done.error_text.split())[-300:]}")
-        said = f"ran into its limit of {timeout:g} s\n" if done.timed_out else ""
-        raise BuildFailed(_SCRIPT, done.rc, said + done.error_text[-4000:], timed_out=done.timed_out)
+        raise not_built(_SCRIPT, done.rc, done.error_text, late_s=timeout if done.timed_out else None)

@@ -21,6 +21,7 @@ def run_scripts(
 
     Raises:
         BuildFailed: one of them failed; names it.
+        DiskFull, IndexUnavailable: it did for a reason that says nothing about the commit.
     """
     deadline = time.monotonic() + tier.timeout_s
     for script in tier.scripts:

@@ -218,6 +218,7 @@ class ContainerEngine(Protocol):
 
         Raises:
             BuildFailed: a script failed or ran into the tier's time limit.
+            DiskFull: a script says that its disk is full; says nothing about the tier.
             EngineUnavailable: the engine is gone; says nothing about the tier.
         """
 

@@ -12,7 +12,8 @@ from datasmith.docker.cli_credentials import no_credentials
 from datasmith.docker.cli_limits import own_ulimits
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef, Limits, Mount
-from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable
+from datasmith.docker.outages import not_built
+from datasmith.errors import ContainerError, EngineUnavailable
 
 _ROOT = "0:0"
 _KEPT_CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
@@ -73,6 +74,7 @@ class ForeignImages:
 
         Raises:
             BuildFailed: the Dockerfile does not build, or not in time; `stage` is the one of its stages that failed.
+            DiskFull: it says that its disk is.
             EngineUnavailable: the daemon, or the registry of the image that it starts from, does not answer.
         """
         words: list[str | Path] = ["build", "--network", self._network, "--tag", name, "--label", LABEL]
@@ -90,8 +92,7 @@ class ForeignImages:
         output = done.text + done.error_text
         if not _RAN.search(output) and (refused := _NO_REGISTRY.search(output)):
             raise EngineUnavailable(f"{self.name} cannot fetch the image that the Dockerfile starts from: {refused[0]}")
-        said = f"ran into its limit of {timeout:g} s\n" if done.timed_out else ""
-        raise BuildFailed(failed_step(output), done.rc, said + output[-4000:])
+        raise not_built(failed_step(output), done.rc, output, late_s=timeout if done.timed_out else None)
 
     def start(self, image: ImageRef, *, mounts: Sequence[Mount]) -> "ForeignContainer":
         """A container of the image; its own entry point is not run, but its variables and its directory hold."""

@@ -1,10 +1,10 @@
-"""Why a script of a tier did not succeed: it failed, or what it downloads from did not answer, which is an outage."""
+"""Why a build did not succeed: it failed, its disk was full, or what it downloads from did not answer: no verdicts."""
 
 import re
 
 from datasmith.docker.engine import Tier
 from datasmith.docker.origin import runs_only_ours
-from datasmith.errors import BuildFailed, IndexUnavailable
+from datasmith.errors import BuildFailed, ContainerError, DiskFull, IndexUnavailable
 
 NETWORK = re.compile(
     r"error sending request|failed to fetch|request failed after|timed out|dns error|connection (?:refused|reset)"
@@ -25,20 +25,33 @@ _ANSWER = re.compile(
     re.IGNORECASE,
 )
 """Somebody answered: it is not there, or cannot be installed. A later line may repeat what was asked for."""
+NO_ROOM = re.compile("no space left on device|disk quota exceeded", re.IGNORECASE)
+"""The system's words for a disk that is full, as every program repeats them."""
 _MARK = re.compile(r"^(?:#\d+ [\d.]+ )?fc-script=(\S+)\s*$", re.MULTILINE)
 _TAIL = 4000
 
 
-def failed(tier: Tier, script: str, rc: int, log: str, *, timed_out: bool) -> BuildFailed | IndexUnavailable:
+def failed(tier: Tier, script: str, rc: int, log: str, *, timed_out: bool) -> BuildFailed | DiskFull | IndexUnavailable:
     """What to raise for a script of a tier, by the end of what it printed.
 
-    Only of scripts that ship is it believed that the network failed: others could say so to be tried for ever.
+    Only of scripts that ship is it believed that the network failed, which stops a stage.
     """
     tail = log[-_TAIL:]
     if tier.network == "build" and not timed_out and runs_only_ours(tier) and unanswered(tail):
         return IndexUnavailable(f"{script}: what it downloads from is unavailable: {' '.join(tail.split())[-300:]}")
-    said = f"ran into its limit of {tier.timeout_s:g} s\n" if timed_out else ""
-    return BuildFailed(script, rc, said + tail, timed_out=timed_out)
+    return not_built(script, rc, tail, late_s=tier.timeout_s if timed_out else None)
+
+
+def not_built(stage: str, rc: int, log: str, *, late_s: float | None) -> BuildFailed | DiskFull:
+    """What to raise for the end of a build's output; `late_s`: the limit that it ran into, if it did.
+
+    A full disk is believed of any code: nothing is stopped by it, and who lies is built once more in each later run.
+    """
+    tail = log[-_TAIL:]
+    if late_s is None and NO_ROOM.search(tail):
+        return DiskFull(stage, tail)
+    said = f"ran into its limit of {late_s:g} s\n" if late_s is not None else ""
+    return BuildFailed(stage, rc, said + tail, timed_out=late_s is not None)
 
 
 def unanswered(log: str) -> bool:
@@ -52,7 +65,7 @@ def failed_script(output: str) -> str | None:
     return found[-1] if found else None
 
 
-def build_failure(tier: Tier, output: str, rc: int, *, timed_out: bool) -> BuildFailed | IndexUnavailable | None:
+def build_failure(tier: Tier, output: str, rc: int, *, timed_out: bool) -> ContainerError | IndexUnavailable | None:
     """Why a build did not succeed, where a script, or a Dockerfile of the tier's own, is to blame; else None."""
     script = failed_script(output) or (f"Dockerfile of {tier.name}" if tier.dockerfile else None)
     if script is None:

@@ -84,7 +84,8 @@ class AgentReport:
 class Board:
     """Works out once what tables show: `agents` in the order given, `ranked` best first.
 
-    Of attempts with the same times at a task the first one counts: the others are copies of it, and no attempts.
+    Of attempts with the same times at a task the first one counts, whether it was measured or failed: the others are
+    copies of it, and no attempts.
     """
 
     def __init__(self, configurations: Sequence[str], trials: Iterable[Scored], *, seed: int) -> None:
@@ -211,15 +212,23 @@ class Board:
 
 def _duplicates(given: Mapping[str, Mapping[str, Sequence[Scored]]]) -> tuple[Duplicate, ...]:
     """Of one configuration's attempts, and of two configurations."""
-    measured: dict[str, dict[str, list[list[float]]]] = {}
-    for name, tasks in given.items():
-        found = {task: [*filter(None, map(_times, attempts))] for task, attempts in tasks.items()}
-        measured[name] = {task: each for task, each in found.items() if each}
+    timed, measured = _told(given, _times), _told(given, _ratios)
     whole = {
         name: {task: [*chain(*(each[at] for at in without_copies(each)))] for task, each in mine.items()}
         for name, mine in measured.items()
     }
-    return (*repeated(measured), *duplicates(whole))
+    return (*repeated(timed), *duplicates(whole))
+
+
+def _told(
+    given: Mapping[str, Mapping[str, Sequence[Scored]]], what: Callable[[Scored], list[float] | None]
+) -> dict[str, dict[str, list[list[float]]]]:
+    """Configuration -> task -> what its attempts have of this, without those that have nothing."""
+    found = {
+        name: {task: [*filter(None, map(what, attempts))] for task, attempts in tasks.items()}
+        for name, tasks in given.items()
+    }
+    return {name: {task: each for task, each in tasks.items() if each} for name, tasks in found.items()}
 
 
 def _once(attempts: Sequence[Scored]) -> list[Scored]:
@@ -227,7 +236,12 @@ def _once(attempts: Sequence[Scored]) -> list[Scored]:
 
 
 def _times(trial: Scored) -> list[float] | None:
-    """What was measured of a trial that counts by it: times that are measured twice never agree."""
+    """What clocks have said of an attempt, which they never say twice: its ratios, or how long a failed one worked."""
+    return _ratios(trial) or ([trial.row.record.wall_s] if trial.row.record.wall_s > 0.0 else None)
+
+
+def _ratios(trial: Scored) -> list[float] | None:
+    """What was measured of a trial that counts by it."""
     ratios = trial.row.record.ratios
     if not trial.row.measured or ratios is None:
         return None

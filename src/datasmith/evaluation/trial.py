@@ -1,6 +1,7 @@
 """One task of a run: each agent works in a sandbox of its own, then all patches are graded in one session."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -174,12 +175,14 @@ class TaskRun:
     def _solve(self, key: TrialKey, image: ImageRef) -> None:
         """Let the agent work in a fresh sandbox, and store what it hands in; trajectory.json is written last."""
         agent = self._around.agents[key.agent]
+        begin = time.monotonic()
         try:
             result = self._work(agent, image)
         except (AgentFailed, ModelUnavailable) as error:
             outage = str(error) if isinstance(error, ModelUnavailable) else None
             failure = None if outage else str(error)
-            result = AgentResult("", Usage(), 0.0, f"{error}\n", failure=failure, outage=outage)
+            wall_s = time.monotonic() - begin
+            result = AgentResult("", Usage(), wall_s, f"{error}\n", failure=failure, outage=outage)
         self._around.stop.check()
         facts = _facts(agent, result).after(self._folder.read_facts(key))
         where = self._folder.trial(key)

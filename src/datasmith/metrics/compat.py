@@ -156,6 +156,11 @@ def relative_advantage(oracle_s: float, agent_s: float) -> float:
     return oracle_s / agent_s - 1.0
 
 
+def relative_change(before_s: float, after_s: float) -> float:
+    """What tools beside asv print as a delta: t_after / t_before - 1, so -0.5 is twice as fast."""
+    return after_s / before_s - 1.0
+
+
 def distance(agent: float, oracle: float) -> float:
     """The site's signed distance of (oracle, agent) from the line where both are as fast."""
     return (agent - oracle) / math.sqrt(2.0)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from datasmith.docker.outages import NO_ROOM
 from datasmith.resolution.native import NATIVE_NAMES, packages_for
 
 Kind = Literal[
@@ -173,7 +174,7 @@ _PROGRAMS = {
 _COMPILER = r"(gcc|g\+\+|cc|c\+\+|gfortran|f77|f95|clang|clang\+\+|mpicc|mpicxx|mpifort|mpif90|rustc|cargo)"
 _NAME = r"['\"`‘]?([\w.+/-]+?)['\"`’]?"
 _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
-    ("disk full", r"No space left on device|Disk quota exceeded", _nothing),
+    ("disk full", f"(?i:{NO_ROOM.pattern})", _nothing),
     ("out of memory", r"\bKilled\b.*cc1|virtual memory exhausted|cc1plus: out of memory|MemoryError", _nothing),
     ("missing header", r"fatal error: ['\"]?([\w./+-]+\.h(?:pp|xx)?)['\"]?(?:: No such file| file not found)", _header),
     ("missing library", r"(?:cannot find|library not found for) -l([\w+.-]+)", _library),

@@ -66,7 +66,8 @@ class MetadataHook:
 
         Raises:
             EngineUnavailable, IndexUnavailable: the engine is gone, or what its environment comes from is.
-            CommandTimedOut: it took too long, which another day it need not: no answer, so that a commit has one.
+            CommandTimedOut, DiskFull: it took too long, or too much room, which another day it need not: no answer, so
+                that a commit has one.
         """
         try:
             with self._engine.start(self._environment(question)) as container:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from datasmith.errors import StoreUnavailable
+from datasmith.errors import DiskFull, StoreUnavailable
 
 LEAST_FREE_MB = 64
 """Nothing is begun with less room than this: a build that runs out of it would look like one that fails."""
@@ -18,11 +18,16 @@ def needing_room(*places: Path) -> Iterator[None]:
 
     Raises:
         StoreUnavailable: a disk is full; names the place.
+        DiskFull: a build says so, and here there is room: by now, or as it was the engine's disk, or not true.
     """
     for place in places:
         _check_room(place)
     try:
         yield
+    except DiskFull:
+        for place in places:
+            _check_room(place)
+        raise
     except Exception as error:
         full = _full_disk(error)
         if full is not None:

@@ -17,7 +17,7 @@ from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.docker.verifiers import VerifyResult
-from datasmith.errors import BuildFailed
+from datasmith.errors import BuildFailed, DiskFull
 from datasmith.storage.sql import SqlStore
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -67,15 +67,17 @@ class StubEngine:
 
 @dataclass
 class StubImages:
-    """Images that end as `end(plan)` says: a log to fail with at the package's script, or None."""
+    """Images that end as `end(plan)` says: a log to fail with at the package's script, another error, or None."""
 
-    end: Callable[[ImagePlan], str | None]
+    end: Callable[[ImagePlan], str | DiskFull | None]
     plans: list[ImagePlan] = field(default_factory=list)
     stage: str = PKG
 
     def build(self, plan: ImagePlan, *, log: Path) -> ImageRef:
         self.plans.append(plan)
         said = self.end(plan)
+        if isinstance(said, DiskFull):
+            raise said
         if said is not None:
             raise BuildFailed(self.stage, 1, said)
         return IMAGE
@@ -119,7 +121,7 @@ class Bench:
     """Everything of one search, before and after it."""
 
     place: Path
-    end: Callable[[ImagePlan], str | None]
+    end: Callable[[ImagePlan], str | DiskFull | None]
     writer: Writer | None = None
     relocked: str | None = None
     engine: StubEngine = field(default_factory=StubEngine)

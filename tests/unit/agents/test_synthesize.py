@@ -20,7 +20,7 @@ from datasmith.agents.recipes import with_scripts
 from datasmith.agents.synthesize import Synthesizer
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.images import ImagePlan
-from datasmith.errors import AgentFailed, ConfigError, EngineUnavailable, ModelUnavailable
+from datasmith.errors import AgentFailed, ConfigError, DiskFull, EngineUnavailable, ModelUnavailable
 from datasmith.storage.base import Row
 from tests.unit.agents.synthesizing import (
     COMMIT,
@@ -36,7 +36,7 @@ from tests.unit.agents.synthesizing import (
     Writer,
 )
 
-Ends = Callable[[ImagePlan], str | None]
+Ends = Callable[[ImagePlan], str | DiskFull | None]
 DAY = datetime(2024, 2, 3, tzinfo=UTC)
 NO_PKG_RESOURCES = "ModuleNotFoundError: No module named 'pkg_resources'"
 
@@ -93,6 +93,20 @@ def test_a_cached_script_of_others_is_looked_after(tmp_path: Path, name: str, pl
     bench.synthesizer.synthesize(asked)
     first = bench.rows()[0]
     assert (first["tier"], first["ok"], first["stage"] == "planted") == ("cache", not planted, planted)
+
+
+def test_a_full_disk_is_no_attempt(tmp_path: Path) -> None:
+    """In the build, or in what the image is asked for: nothing is written down, and another day it is searched anew."""
+    full = DiskFull(PKG, "No space left on device")
+    ends = iter([full, None, None])
+    bench = Bench(tmp_path, lambda plan: next(ends))
+    said = Verdict(ok=False, said="OSError: [Errno 28] No space left on device")
+    for asked in (bench.wanted(), replace(bench.wanted(), verifier=said)):
+        with pytest.raises(DiskFull, match="says nothing about the commit"):
+            bench.synthesizer.synthesize(asked)
+    assert bench.rows() == []
+    assert bench.synthesizer.synthesize(bench.wanted()).found is not None
+    assert [row["ok"] for row in bench.rows()] == [True]
 
 
 def test_other_pins_are_another_environment(tmp_path: Path) -> None:

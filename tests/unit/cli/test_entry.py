@@ -120,15 +120,79 @@ def test_the_commands_begin(name: str) -> None:
     assert (done.returncode, done.stdout.splitlines()[1], done.stderr) == (0, "True", "")
 
 
-def test_an_ignored_ctrl_c_stays_ignored() -> None:
-    """As `nohup` and a shell's background jobs have it."""
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_ignored_signal_stays_ignored(name: str) -> None:
+    """As `nohup` and a shell's background jobs have it: while loading, and in the command."""
     program = (
-        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "from datasmith.cli.entry import _leave_at_once\n"
-        "print(_leave_at_once() is signal.SIG_IGN, signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+        f"import os, signal, sys; signal.signal(signal.{name}, signal.SIG_IGN)\n"
+        "from datasmith.cli import entry\n"
+        "sys.argv = ['fc-eval', '--version']\n"
+        f"sys.meta_path.insert(0, type('Hook', (), dict(find_spec=lambda *a: os.kill(os.getpid(), signal.{name}))))\n"
+        f"try:\n    entry.fc_eval()\nfinally:\n    print(signal.getsignal(signal.{name}) is signal.SIG_IGN)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout == "True True\n"
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("True", "")
+
+
+HOOK = """
+import os, sys
+class Hook:
+    done = False
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        if name == os.environ["STOP_AT"] and not cls.done:
+            cls.done = True
+            os.kill(os.getpid(), int(os.environ["STOP_BY"]))
+sys.meta_path.insert(0, Hook)
+"""
+"""Sends this process a signal when a module is imported for the first time."""
+BEFORE = "stopped before anything was begun"
+WITHIN = "stopped; the same command goes on where this one ended"
+
+
+@pytest.mark.parametrize(
+    ("module", "said"),
+    [
+        ("datasmith.cli.eval", BEFORE),
+        ("typer", BEFORE),
+        ("datasmith.cli.stopping", BEFORE),
+        ("datasmith.settings", WITHIN),
+        ("asyncio", WITHIN),
+        ("asyncio.base_events", WITHIN),
+        ("asyncio.tasks", WITHIN),
+        ("pydantic_settings.main", WITHIN),
+    ],
+)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_in_the_middle_of_any_import_is_one_line(
+    tmp_path: Path, module: str, said: str, number: signal.Signals
+) -> None:
+    """Whatever is half loaded then is not needed to say so: no traceback, and the exit code of the signal."""
+    done = stopped_at(tmp_path, module, number)
+    assert (done.returncode, done.stdout) == (128 + number, "")
+    assert done.stderr == f"error: {said}\n"
+
+
+@pytest.mark.parametrize("module", ["signal", "enum", "functools"])
+def test_ctrl_c_before_there_is_a_handler_is_one_line(tmp_path: Path, module: str) -> None:
+    """What a handler needs takes longer to load than all that comes before."""
+    done = stopped_at(tmp_path, module, signal.SIGINT)
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", f"error: {BEFORE}\n")
+
+
+def stopped_at(where: Path, module: str, number: signal.Signals) -> subprocess.CompletedProcess[str]:
+    """`fc-eval report` of a run that is not there, which gets a signal when it imports a module."""
+    (where / "sitecustomize.py").write_text(HOOK)
+    env = {**os.environ, "PYTHONPATH": str(where), "STOP_AT": module, "STOP_BY": str(number.value)}
+    command = [str(Path(sys.executable).with_name("fc-eval")), "report", "gone"]
+    return subprocess.run(command, env=env, cwd=where, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_first_line_is_near() -> None:
+    """What is imported before a command can be stopped properly: our own three files, and nothing beside Python's."""
+    program = "import sys; before = {*sys.modules}; import datasmith.cli.entry; print(sorted({*sys.modules} - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "['datasmith', 'datasmith.cli', 'datasmith.cli.entry']\n"
 
 
 @pytest.mark.parametrize("words", [[], ["--ignore-ctrl-c"], ["--in-a-loop"], ["--in-a-loop", "--ignore-ctrl-c"]])

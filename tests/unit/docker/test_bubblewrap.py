@@ -1,6 +1,7 @@
 """The bubblewrap engine's own doings: its layers, its checks, and how it gets on without control groups."""
 
 import os
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.cli_build import template
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, Limits, Mount, Tier
 from datasmith.docker.layers import LayerStore
-from datasmith.errors import BuildFailed, ContainerError, EngineUnavailable
+from datasmith.errors import BuildFailed, ContainerError, DiskFull, EngineUnavailable
+from tests.mounts import grow, small_disk
 from tests.sandboxes import embedded_engine
 
 pytestmark = pytest.mark.engine
@@ -236,6 +238,21 @@ def test_nothing_outlives_a_command_without_control_groups(bare: Container) -> N
         before = bare.read_file(beat)
         time.sleep(0.2)
         assert bare.read_file(beat) == before
+
+
+def test_a_disk_that_a_script_fills_is_no_failed_build(tmp_path: Path) -> None:
+    """The line names the script; once there is room, the same tier is built, and what was left of it is gone."""
+    with small_disk(tmp_path / "disk", megabytes=40) as disk:
+        engine = embedded_engine(disk / "cache")
+        env = env_image(engine, tmp_path)
+        script = b'head -c 60000000 /dev/zero >"$FC_WORKDIR/big"'
+        with pytest.raises(DiskFull, match=r"build stage 'p.sh', which says nothing .*No space left on device"):
+            pr_image(engine, env, script, tmp_path)
+        assert shutil.disk_usage(disk).used < 10_000_000
+        grow(disk, megabytes=400)
+        image = pr_image(engine, env, script, tmp_path)
+        with engine.start(image) as container:
+            assert container.exec(["stat", "-c", "%s", "big"], timeout=LONG).text.strip() == "60000000"
 
 
 @pytest.mark.parametrize("groups", [True, False])

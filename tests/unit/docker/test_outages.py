@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from datasmith.docker.cli_build import template
-from datasmith.docker.engine import Tier
+from datasmith.docker.engine import Network, Tier
 from datasmith.docker.outages import failed
-from datasmith.errors import BuildFailed, IndexUnavailable
+from datasmith.errors import BuildFailed, DiskFull, IndexUnavailable
 
 SCRIPT = "docker_build_env.sh"
 ENV = Tier("env", "n/n:1", (SCRIPT,), {SCRIPT: template(SCRIPT).encode(), "lock.txt": b""}, network="build")
@@ -45,6 +45,25 @@ def test_who_does_not_answer_says_nothing(log: str) -> None:
 def test_an_answer_is_a_failure(log: str) -> None:
     """What the index or the mirror does not have another day either."""
     assert isinstance(failed(ENV, SCRIPT, 2, log, timed_out=False), BuildFailed)
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "src/x.c:9:1: fatal error: error writing to /tmp/ccq1.s: No space left on device\ncompilation terminated.",
+        "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
+        "error: Failed to write to `/x/six.py`\n  Caused by: No space left on device (os error 28)",
+        "tar: ./big: Wrote only 4096 of 10240 bytes\ncp: error writing 'b': Disk quota exceeded",
+        "Error processing tar file(exit status 1): write /opt/env/lib/libx.so: no space left on device",
+    ],
+)
+@pytest.mark.parametrize("network", ["none", "build"])
+def test_a_full_disk_says_nothing(log: str, network: Network) -> None:
+    """Whoever says so, compilers, installers or the builder: the line names the script and is no failed build."""
+    error = failed(replace(ENV, network=network), SCRIPT, 1, log, timed_out=False)
+    assert isinstance(error, DiskFull) and not isinstance(error, BuildFailed)
+    assert f"the disk was full in build stage '{SCRIPT}', which says nothing about the commit: " in str(error)
+    assert isinstance(failed(ENV, SCRIPT, 124, log, timed_out=True), BuildFailed)
 
 
 def test_only_our_own_scripts_are_believed() -> None:

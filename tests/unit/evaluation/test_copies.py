@@ -10,10 +10,12 @@ from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.evaluation.compare import compare_sides
 from datasmith.evaluation.gather import gather
+from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
 from datasmith.metrics.integrity import Duplicate
 from datasmith.workloads.base import agent_arm
+from tests.unit.evaluation.sample_run import SampleRun
 from tests.unit.evaluation.test_findings import TASKS, run_of
 
 
@@ -61,6 +63,49 @@ def test_a_copied_attempt_counts_once(tmp_path: Path) -> None:
     assert both.agents == alone.agents
     assert [agent.n_trials for agent in both.agents] == [2, 2]
     assert len(both.duplicates) == 2
+
+
+def failing(root: Path) -> SampleRun:
+    """One agent on two tasks: what it hands in breaks the tests of one, and on the other it runs out of time."""
+    run = SampleRun(root, TASKS[:2], ["gpt-5"])
+    outcomes: list[Outcome] = ["failed_tests", "agent_timeout"]
+    for task, outcome in zip(TASKS, outcomes, strict=False):
+        run.trial(run.session(task, {"m.time_a": 1.4}), "command-gpt-5", outcome)
+    return run
+
+
+def copied(folder: RunFolder, target: Path) -> RunFolder:
+    """The same files under another id."""
+    shutil.copytree(folder.root, target)
+    path = target / "run.json"
+    path.write_text(path.read_text().replace(f'"{folder.root.name}"', f'"{target.name}"'))
+    return RunFolder(target)
+
+
+def test_a_failed_attempt_that_was_copied_counts_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing was measured of it, but no agent works for the same time twice; the line tells of it as well."""
+    folder = failing(tmp_path / "mine").folder
+    another = copied(folder, tmp_path / "another")
+    alone, both = (gather(folders, "floor").board for folders in ([folder], [folder, another]))
+    assert both.agents == alone.agents
+    assert both.agents[0].outcomes == {"failed_tests": 1, "agent_timeout": 1}
+    assert both.duplicates == (Duplicate("command-gpt-5", "command-gpt-5", 2, 2),)
+    assert run_app(app, ["findings", str(folder.root), str(another.root)]) == 0
+    assert "two attempts of command-gpt-5 have equal times on 2 of 2 tasks" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wall_s", [0.0, 12.75])
+def test_a_second_failure_is_an_attempt(tmp_path: Path, wall_s: float) -> None:
+    """It took another time than the first; and where no time was noted, nothing says that it is a copy."""
+    folder = failing(tmp_path / "mine").folder
+    another = copied(folder, tmp_path / "another")
+    for place in (folder, another):
+        for record in place.trials():
+            took = wall_s if place is another or not wall_s else record.wall_s
+            path = place.trial(TrialKey.of(record)) / "trial.json"
+            write_record(path, record.model_copy(update={"wall_s": took}))
+    found = gather([folder, another], "floor").board
+    assert (found.agents[0].n_trials, found.duplicates) == (4, ())
 
 
 def test_two_agents_that_look_like_copies_both_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

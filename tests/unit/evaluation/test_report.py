@@ -34,7 +34,8 @@ def attempt(run: SampleRun, like: TrialRecord, number: int, outcome: Outcome, co
     assert like.ratios is not None
     rows = [row.model_copy(update={"ratio": (row.ratio or 1.0) + 1e-10 * number}) for row in like.ratios.workloads]
     ratios = like.ratios.model_copy(update={"workloads": tuple(rows)})
-    record = like.model_copy(update={"attempt": number, "outcome": outcome, "cost_usd": cost, "ratios": ratios})
+    own = {"attempt": number, "outcome": outcome, "cost_usd": cost, "ratios": ratios, "wall_s": like.wall_s + number}
+    record = like.model_copy(update=own)
     write_record(run.folder.trial(key) / "trial.json", record)
     theirs = read_measurements(run.folder.trial(first) / "measurements.jsonl")
     mine = [replace(launch, arm=agent_arm(key.label)) for launch in theirs]

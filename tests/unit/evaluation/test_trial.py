@@ -1,15 +1,17 @@
 """A task's trials where the place to work in is gone: nothing is an answer, and nothing is lost."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import cast
 
 import pytest
 
-from datasmith.docker.engine import ContainerEngine, ImageRef
-from datasmith.errors import EngineUnavailable
+from datasmith.agents.coding.base import Agent, AgentResult
+from datasmith.docker.engine import Container, ContainerEngine, ImageRef
+from datasmith.errors import AgentFailed, EngineUnavailable
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.grading import Graded, Submission
 from datasmith.evaluation.outcome import AgentFacts, Ending
@@ -20,10 +22,11 @@ from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record, w
 from datasmith.evaluation.trial import Stopped, StopToken, Surroundings, TaskRun
 from datasmith.executors.cores import CoreLocks
 from datasmith.settings import Settings
+from datasmith.tasks.task import Task
 from datasmith.workloads.base import agent_arm
 from tests.unit.evaluation.sample_run import SampleRun, config_of
 from tests.unit.tasks.samples import sample_task
-from tests.unit.workloads.simulated import IMAGE
+from tests.unit.workloads.simulated import IMAGE, SimulatedContainer
 
 TASK = sample_task(certificate=None)
 WORKED, NOT_BEGUN = (TrialKey(TASK.task_id, f"command-{name}", 1) for name in ("worked", "waits"))
@@ -57,12 +60,24 @@ class Seen:
 
 
 class Ready:
-    """An engine that has the image; nothing is started in it."""
+    """An engine that has the image; nothing runs in its sandboxes."""
 
     name = "ready"
 
     def inspect(self, digest: str) -> ImageRef | None:
         return IMAGE
+
+    def start(self, image: ImageRef, **_given: object) -> SimulatedContainer:
+        return SimulatedContainer(lambda _request: 1.0)
+
+
+class BreaksDown:
+    """An agent that breaks down."""
+
+    name = "command"
+
+    def solve(self, task: Task, container: Container, *, timeout_s: float) -> AgentResult:
+        raise AgentFailed("no idea")
 
 
 SPEEDS = {"bench.time_calc": 2.0}
@@ -86,12 +101,14 @@ def handed_in(folder: RunFolder, key: TrialKey) -> None:
     write_record(folder.trial(key) / "trajectory.json", AgentFacts(wall_s=3.0))
 
 
-def surroundings(run: SampleRun, seen: Seen, stop: StopToken) -> Surroundings:
+def surroundings(
+    run: SampleRun, seen: Seen, stop: StopToken, agents: Mapping[str, Agent] = MappingProxyType({})
+) -> Surroundings:
     """A place to work in that is ready."""
     return Surroundings(
         folder=run.folder,
         config=run.config,
-        agents={},
+        agents=agents,
         engine=cast("ContainerEngine", Ready()),
         settings=Settings(data_dir=run.folder.root),
         observer=seen,
@@ -100,7 +117,12 @@ def surroundings(run: SampleRun, seen: Seen, stop: StopToken) -> Surroundings:
     )
 
 
-def gone_on(run: SampleRun, monkeypatch: pytest.MonkeyPatch, grade: Callable[[Sequence[Submission]], Graded]) -> None:
+def gone_on(
+    run: SampleRun,
+    monkeypatch: pytest.MonkeyPatch,
+    grade: Callable[[Sequence[Submission]], Graded],
+    agents: Mapping[str, Agent] = MappingProxyType({}),
+) -> None:
     """The task's run with a grader that finds this, whatever it is given."""
 
     class Scripted:
@@ -108,7 +130,21 @@ def gone_on(run: SampleRun, monkeypatch: pytest.MonkeyPatch, grade: Callable[[Se
             self.grade = grade
 
     monkeypatch.setattr("datasmith.evaluation.trial.Grader", Scripted)
-    TaskRun(surroundings(run, Seen(), StopToken()), TASK, run.folder.root, (0,)).run()
+    TaskRun(surroundings(run, Seen(), StopToken(), agents), TASK, run.folder.root, (0,)).run()
+
+
+def test_who_breaks_down_has_worked_until_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its time is known, as that of any other attempt: no second one takes just as long."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked"])
+
+    def judged(given: Sequence[Submission]) -> Graded:
+        return Graded(None, {each.key: Ending("agent_error", each.facts.failure) for each in given})
+
+    gone_on(run, monkeypatch, judged, {WORKED.agent: BreaksDown()})
+    record = run.folder.read_trial(WORKED)
+    assert record is not None
+    assert (record.outcome, record.reason) == ("agent_error", "no idea")
+    assert record.wall_s > 0.0
 
 
 def test_a_failure_beside_a_failed_measurement_has_the_last_session_with_an_expert(

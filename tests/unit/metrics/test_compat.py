@@ -172,6 +172,12 @@ def test_two_definitions_of_advantage() -> None:
     assert reference_score([Pair("m.time_a", 4 / 1, 4 / 2)]).levels["L4"] == near(2.0)
 
 
+def test_relative_change() -> None:
+    """Case 62: from 5.359 to 0.104317 microseconds is -98.1 %, and nothing but a ratio of 51.4."""
+    assert f"{compat.relative_change(5.359e-6, 0.104317e-6):.1%}" == "-98.1%"
+    assert 1 / (1 + compat.relative_change(5.359e-6, 0.104317e-6)) == near(51.372, 3)
+
+
 @pytest.mark.parametrize(("agent", "oracle", "expected"), [(1.2, 1, 0.141421), (1, 1.5, -0.353553), (1.3, 1.3, 0)])
 def test_distance(agent: float, oracle: float, expected: float) -> None:
     """Case 69."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.errors import ContainerError, StoreUnavailable
+from datasmith.errors import ContainerError, DiskFull, StoreUnavailable
 from datasmith.runners.disk import needing_room
 from datasmith.storage.base import STAGES
 from tests.mounts import small_disk
@@ -37,6 +37,18 @@ def test_another_error_stays_what_it_is(tmp_path: Path) -> None:
         raise PermissionError(errno.EACCES, "no")
     with pytest.raises(ContainerError), needing_room(tmp_path):
         raise ContainerError("x")
+
+
+def test_what_a_build_says_is_looked_at(tmp_path: Path) -> None:
+    """Where our own disk is full, too, the stage stops; else it was the engine's, or a lie, and is one item's alone."""
+    said = DiskFull("docker_build_pkg.sh", "No space left on device")
+    with pytest.raises(DiskFull), needing_room(tmp_path):
+        raise said
+    with small_disk(tmp_path / "disk", megabytes=80) as disk:
+        with pytest.raises(StoreUnavailable, match=f"{disk}: no space left"), needing_room(tmp_path, disk):
+            (disk / "much").write_bytes(bytes(40_000_000))
+            raise said
+        assert disk.exists()
 
 
 def test_nothing_is_begun_without_room(tmp_path: Path) -> None:

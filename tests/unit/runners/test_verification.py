@@ -116,6 +116,20 @@ def test_each_way_to_fail_has_its_stage(engine: BubblewrapEngine, tmp_path: Path
         assert (found.stage, reason in found.error_message) == (stage, True), found
 
 
+def test_a_full_disk_is_no_verdict(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """The folder is as it was, with the reason in the run's table; once there is room it is verified."""
+    folder = sealed_folder(tmp_path / "tasks")
+    script = folder / "environment/docker_build_run.sh"
+    before = script.read_text()
+    script.write_text("echo much >/dev/full\n")
+    found = judged(tmp_path, Counted(engine, tmp_path), folder)
+    assert found.verdict is None and "the disk was full in build stage 'docker_build_run.sh'" in found.held
+    assert not (folder / FAILURE).exists()
+    script.write_text(before)
+    again = judged(tmp_path, Counted(engine, tmp_path), folder)
+    assert again.verdict and again.verdict.ok
+
+
 def test_one_of_the_tasks_own_workloads_must_run(engine: BubblewrapEngine, tmp_path: Path) -> None:
     """Another benchmark of the suite that works says nothing of them; one of several that works is enough."""
     suite = b"class Of:\n    params = [1, 2]\n    def time_half(self, n):\n        1 / (n - 1)\n"

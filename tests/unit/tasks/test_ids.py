@@ -19,7 +19,7 @@ names = st.from_regex(r"[A-Za-z0-9](?:[A-Za-z0-9]|-(?=[A-Za-z0-9])){0,10}", full
     ],
 )
 def test_the_written_and_the_older_spelling(owner: str, repo: str, number: int, written: str, legacy: str) -> None:
-    """The owner's and the repository's hyphens stay; the older spelling cuts the joined name in the middle."""
+    """Case 78: the owner's and the repository's hyphens stay; the older spelling cuts the joined name in the middle."""
     assert (task_id(owner, repo, number), legacy_task_id(owner, repo, number)) == (written, legacy)
     assert spellings(owner, repo, number)[0] == written
     assert set(spellings(owner, repo, number)) == {written, legacy}

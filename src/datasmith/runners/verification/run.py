@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from datasmith import process
-from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, IndexUnavailable, InvalidTask
+from datasmith.errors import ConfigError, ContainerError, DiskFull, EngineUnavailable, IndexUnavailable, InvalidTask
 from datasmith.runners.disk import needing_room
 from datasmith.runners.verification.base import Generation, Step, Stopped, failed
 from datasmith.runners.verification.verdict import Failed, Verdict, Verdicts, Verified, clear, inputs_digest, lay_down
@@ -83,7 +83,7 @@ class Verification:
         """All folders, `workers` at a time; results in the order of the folders.
 
         `progress` gets how many are done (-1: as before), of how many, and what is under way. Ctrl-C ends all of them
-        without a verdict; an engine's outage leaves a folder without one.
+        without a verdict; an engine's outage, or a full disk, leaves a folder without one.
         """
         bar = _Bar(len(folders), progress)
         with ThreadPoolExecutor(workers) as pool:
@@ -103,7 +103,7 @@ class Verification:
     def _one(self, folder: Path, kind: Kind, bar: "_Bar") -> Judged:
         try:
             judged = self._judged(folder, kind, Step(lambda what: bar.note(f"{folder.name}: {what}"), self.stop))
-        except (EngineUnavailable, IndexUnavailable) as error:
+        except (EngineUnavailable, IndexUnavailable, DiskFull) as error:
             if self.stop.is_set():
                 raise Stopped(folder.name) from error
             judged = Judged(folder, None, held=str(error))
@@ -163,7 +163,7 @@ class Verification:
             return failed("parse", str(error))
         except ConfigError as error:
             return failed("parse", str(error))
-        except EngineUnavailable:
+        except (EngineUnavailable, DiskFull):
             raise
         except ContainerError as error:
             # What the disk or the machine refuses says nothing about the folder; neither does what has no known cause,
