@@ -1,11 +1,10 @@
 """fc-eval: run coding agents on tasks, report on runs, and re-grade them; heavy modules are imported where used."""
 
-import sys
 from typing import Annotated
 
 import typer
 
-from datasmith.cli.common import run_app, show_version
+from datasmith.cli.common import run_main, show_version
 from datasmith.cli.eval_certify import certify
 from datasmith.cli.eval_confirm import confirm
 from datasmith.cli.eval_export import export
@@ -54,7 +53,7 @@ def _common(
 
 def main() -> None:
     """Run fc-eval and exit with its code."""
-    sys.exit(run_app(app))
+    run_main(app)
 
 
 if __name__ == "__main__":
