@@ -2,14 +2,11 @@
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from datasmith.cli.stopping import STOPPING, stop_told
+from datasmith.cli.bars import Bars
 
 NOTE_WIDTH = 100
 BESIDE_NOTE = 42
@@ -18,22 +15,19 @@ SILENT_S = 20.0
 """Where nobody watches, a stage tells at most so often what is under way."""
 
 
-class StageBars:
+class StageBars(Bars):
     """Shows a stage's progress, with what is under way."""
 
     def __init__(self, console: Console | None = None, now: Callable[[], float] = time.monotonic) -> None:
-        self._console = console or Console(stderr=True)
-        self._progress = Progress(
+        super().__init__(
+            console or Console(stderr=True),
             TextColumn("{task.description:<20}", markup=False),
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}", markup=False),
-            console=self._console,
-            disable=not self._console.is_terminal,
         )
-        self._open = ExitStack()
-        self._bars: dict[str, TaskID] = {}
+        self._stages: dict[str, TaskID] = {}
         self._told: set[str] = set()
         self._now = now
         self._last_s = now()
@@ -41,13 +35,13 @@ class StageBars:
 
     def __call__(self, name: str, done: int, total: int, note: str) -> None:
         """Stage `name` has finished `done` of `total` items (-1: as before); `note` says what is under way."""
-        if name not in self._bars:
-            self._bars[name] = self._progress.add_task(name, total=None, note="")
+        if name not in self._stages:
+            self._stages[name] = self.bars.add_task(name, total=None, note="")
         if done >= 0:
-            self._progress.update(self._bars[name], completed=done, total=max(total, 1))
-        room = max(10, min(NOTE_WIDTH, self._console.width - BESIDE_NOTE))
-        self._progress.update(self._bars[name], note=note[:room])
-        if not self._console.is_terminal:
+            self.bars.update(self._stages[name], completed=done, total=max(total, 1))
+        room = max(10, min(NOTE_WIDTH, self.console.width - BESIDE_NOTE))
+        self.bars.update(self._stages[name], note=note[:room])
+        if not self.console.is_terminal:
             self._tell(name, done, total, note)
 
     def _tell(self, name: str, done: int, total: int, note: str) -> None:
@@ -62,14 +56,4 @@ class StageBars:
         else:
             return
         self._last_s = self._now()
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-    def __enter__(self) -> Self:
-        self._open.enter_context(self._progress)
-        self._open.enter_context(stop_told(lambda: self._console.print(STOPPING)))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)

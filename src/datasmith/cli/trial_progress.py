@@ -1,73 +1,58 @@
 """Progress of a run on standard error: bars on a terminal, one line per step elsewhere."""
 
 import threading
-from contextlib import ExitStack
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from datasmith.cli.stopping import STOPPING, stop_told
+from datasmith.cli.bars import Bars
 from datasmith.printable import one_line
 
 if TYPE_CHECKING:
     from datasmith.evaluation.records import TrialRecord
 
 
-class TrialBars:
+class TrialBars(Bars):
     """One bar for all trials and one for each task under way; tasks may report from several threads."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True, highlight=False, markup=False)
-        self._bars = Progress(
+        super().__init__(
+            console or Console(stderr=True, highlight=False, markup=False),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            console=self._console,
-            disable=not self._console.is_terminal,
         )
-        self._open = ExitStack()
         self._lock = threading.Lock()
         self._whole: TaskID | None = None
         self._tasks: dict[str, TaskID] = {}
         self._said: dict[str, str] = {}
         self._best: tuple[float, str] | None = None
 
-    def __enter__(self) -> Self:
-        self._open.enter_context(self._bars)
-        self._open.enter_context(stop_told(lambda: self._console.print(STOPPING)))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
-
     def start(self, total: int, done: int) -> None:
         """The run has `total` trials, of which `done` were complete before."""
         with self._lock:
-            self._whole = self._bars.add_task("trials", total=total, completed=done)
+            self._whole = self.bars.add_task("trials", total=total, completed=done)
 
     def step(self, task_id: str, what: str, done: int = 0, total: int | None = None) -> None:
         """A task does `what` now, of which `done` of `total` parts are over."""
         what = one_line(what)
         with self._lock:
-            if not self._console.is_terminal:
+            if not self.console.is_terminal:
                 if self._said.get(task_id) != what:
-                    self._console.print(f"{task_id}: {what}", soft_wrap=True)
+                    self.console.print(f"{task_id}: {what}", soft_wrap=True)
                 self._said[task_id] = what
                 return
             if task_id not in self._tasks:
-                self._tasks[task_id] = self._bars.add_task(task_id)
-            self._bars.update(self._tasks[task_id], description=f"{task_id}: {what}", completed=done, total=total)
+                self._tasks[task_id] = self.bars.add_task(task_id)
+            self.bars.update(self._tasks[task_id], description=f"{task_id}: {what}", completed=done, total=total)
 
     def complete(self, n_trials: int) -> None:
         """`n_trials` further trials are complete."""
         with self._lock:
             if self._whole is not None:
-                self._bars.advance(self._whole, n_trials)
+                self.bars.advance(self._whole, n_trials)
 
     def ended(self, trial: "TrialRecord") -> None:
         """Say how a trial ended, and keep the best ratio against base in sight."""
@@ -76,13 +61,13 @@ class TrialBars:
         with self._lock:
             if measured and measured.speedup is not None:
                 self._best = max(self._best or (0.0, ""), (measured.speedup, f"{name} on {trial.task_id}"))
-            if not self._console.is_terminal:
+            if not self.console.is_terminal:
                 said: str = trial.outcome
                 if measured:
                     said = f"{ratio_of(measured.speedup, measured.low, measured.high)}; {self._best_so_far}"
-                self._console.print(f"{trial.task_id}: {name}: {said}", soft_wrap=True)
+                self.console.print(f"{trial.task_id}: {name}: {said}", soft_wrap=True)
             elif self._whole is not None and self._best:
-                self._bars.update(self._whole, description=f"trials ({self._best_so_far})")
+                self.bars.update(self._whole, description=f"trials ({self._best_so_far})")
 
     @property
     def _best_so_far(self) -> str:
@@ -90,14 +75,14 @@ class TrialBars:
 
     def note(self, text: str) -> None:
         """Something that the user should know."""
-        self._console.print(f"warning: {one_line(text)}", soft_wrap=True)
+        self.console.print(f"warning: {one_line(text)}", soft_wrap=True)
 
     def leave(self, task_id: str) -> None:
         """Nothing more comes from this task."""
         with self._lock:
             bar = self._tasks.pop(task_id, None)
             if bar is not None:
-                self._bars.remove_task(bar)
+                self.bars.remove_task(bar)
 
 
 def ratio_of(ratio: float | None, low: float | None, high: float | None) -> str:
