@@ -3,15 +3,12 @@
 import contextlib
 import errno
 import json
-import os
 import sys
 import tempfile
-import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from io import StringIO
-from typing import NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -35,20 +32,6 @@ class Failure:
     kind: str
     message: str
     exit_code: int
-
-
-def run_main(app: typer.Typer) -> NoReturn:
-    """Run a command and end the process; a thread that an agent of others has left is not waited for.
-
-    Python itself would wait: for those of a pool, whatever they were started as.
-    """
-    code = run_app(app)
-    if threading.active_count() == 1:
-        sys.exit(code)
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        with contextlib.suppress(OSError):
-            stream.flush()
-    os._exit(code)
 
 
 def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:

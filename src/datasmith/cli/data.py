@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.common import run_main, show_version
+from datasmith.cli.common import run_app, show_version
 from datasmith.cli.data_attempts import attempts
 from datasmith.cli.data_discover import discover
 from datasmith.cli.data_images import images
@@ -272,4 +272,4 @@ def _print_funnel(funnel: "Funnel") -> None:
 
 def main() -> None:
     """Entry point of `fc-data`."""
-    run_main(app)
+    sys.exit(run_app(app))

@@ -1,10 +1,14 @@
 """fc-eval: run coding agents on tasks, report on runs, and re-grade them; heavy modules are imported where used."""
 
+import os
+import sys
+import threading
+from contextlib import suppress
 from typing import Annotated
 
 import typer
 
-from datasmith.cli.common import run_main, show_version
+from datasmith.cli.common import run_app, show_version
 from datasmith.cli.eval_certify import certify
 from datasmith.cli.eval_confirm import confirm
 from datasmith.cli.eval_export import export
@@ -52,8 +56,25 @@ def _common(
 
 
 def main() -> None:
-    """Run fc-eval and exit with its code."""
-    run_main(app)
+    """Run fc-eval and exit with its code; an agent of somebody else's that never came back is not waited for.
+
+    Python itself would wait: for the threads of its pools, whatever they were started as.
+    """
+    code = run_app(app)
+    if not _is_held_up():
+        sys.exit(code)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code)
+
+
+def _is_held_up() -> bool:
+    if threading.active_count() == 1:
+        return False
+    from datasmith.agents.coding.strangers import at_work
+
+    return at_work()
 
 
 if __name__ == "__main__":

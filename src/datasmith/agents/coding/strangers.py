@@ -42,6 +42,11 @@ class Call(threading.Thread):
         self.error = caught.error
 
 
+def at_work() -> bool:
+    """True while such a call has not come back, in this process."""
+    return any(isinstance(thread, Call) for thread in threading.enumerate())
+
+
 def brief(text: str) -> str:
     """One line without control characters, cut; what is no UTF-8 is escaped."""
     plain = text[: 2 * MOST].encode("utf-8", "backslashreplace").decode()
