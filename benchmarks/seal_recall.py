@@ -145,7 +145,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         trial = Trial(Git(given.clone), Path(place), environment(given.environment))
         for sha, subject in commits(trial.git, given.grep):
-            found = trial.of(sha) if tried < given.most else None
+            if tried == given.most:
+                break
+            found = trial.of(sha)
             if not found:
                 continue
             clean, plants, seconds = found

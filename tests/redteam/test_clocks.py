@@ -1,16 +1,9 @@
 """Clocks that stand still while something new is computed, run past the policy: our own clock sees them."""
 
-import time
-
 import pytest
 
-from datasmith.docker.engine import Limits
-from datasmith.evaluation.redteam.attack import read_patches
-from datasmith.evaluation.redteam.session import Ended, Siege, Terms, besiege
-from datasmith.executors.cores import usable_cores
-from tests.redteam.samplelib_task import ATTACKS, samplelib
-from tests.redteam.test_siege import honest
-from tests.sandboxes import embedded_engine
+from datasmith.evaluation.redteam.session import Siege
+from tests.redteam.sieges import besieged, ended
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(900)]
 
@@ -20,25 +13,8 @@ CLOCKS = ("clock-by-cast", "clock-of-misses")
 @pytest.fixture(scope="module")
 def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
     """The two clocks and an honest solution, with no policy before them."""
-    place = tmp_path_factory.mktemp("clocks")
-    engine = embedded_engine(place / "cache")
-    task, image, _ = samplelib(place, engine).task(4)
-    attacks = [attack for attack in read_patches(ATTACKS) if attack.name in CLOCKS]
-    return besiege(
-        engine,
-        image,
-        task.model_copy(update={"workloads": ("bench_matrix.Product.time_matmul(20)",)}),
-        [honest(task), *attacks],
-        terms=Terms(max_rounds=8, past_policy=True),
-        limits=Limits(cpus=(usable_cores()[-1],)),
-        say=lambda *_: None,
-        now=time.monotonic,
-    )
-
-
-def ended(siege: Siege, name: str) -> Ended:
-    """What became of one submission."""
-    return next(one for one in siege.ended if one.attack.name == name)
+    workloads = ("bench_matrix.Product.time_matmul(20)",)
+    return besieged(tmp_path_factory.mktemp("clocks"), workloads, CLOCKS, past_policy=True)
 
 
 @pytest.mark.parametrize("name", CLOCKS)

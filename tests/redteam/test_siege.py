@@ -1,21 +1,15 @@
 """Attacks that run: on samplelib's matrices and polynomials, in one session with an honest solution and nothing."""
 
 import json
-import time
 
 import pytest
 
-from datasmith.docker.engine import Limits
-from datasmith.evaluation.redteam.attack import Attack, read_patches
-from datasmith.evaluation.redteam.generic import generic_attacks
-from datasmith.evaluation.redteam.session import Ended, Siege, Terms, besiege
+from datasmith.evaluation.redteam.attack import read_patches
+from datasmith.evaluation.redteam.session import Siege
 from datasmith.evaluation.redteam.table import as_json, markdown
-from datasmith.evaluation.redteam.tree import Tree
-from datasmith.executors.cores import usable_cores
-from datasmith.tasks.task import Task
-from tests.redteam.samplelib_task import ATTACKS, CONTROLS, samplelib
+from tests.redteam.samplelib_task import ATTACKS
+from tests.redteam.sieges import besieged, ended
 from tests.redteam.test_policy import HIDDEN
-from tests.sandboxes import embedded_engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
 
@@ -27,35 +21,10 @@ QUICK = "product-in-a-slot-quick"
 NAMES = (*(attack.name for attack in read_patches(ATTACKS) if attack.name not in ELSEWHERE), *HIDDEN)
 
 
-def honest(task: Task) -> Attack:
-    """The expert's patch as somebody else would hand it in: with another comment."""
-    patch = task.expert_patch.replace("+from operator import mul\n", "+from operator import mul  # in C\n")
-    assert patch != task.expert_patch
-    return Attack("honest", "none", "columns are collected once", patch)
-
-
 @pytest.fixture(scope="module")
 def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
     """All that the policy lets through, in one session."""
-    place = tmp_path_factory.mktemp("siege")
-    engine = embedded_engine(place / "cache")
-    task, image, folder = samplelib(place, engine).task(4)
-    known = [*read_patches(ATTACKS), *read_patches(CONTROLS), *generic_attacks(Tree.of_task(task, folder))]
-    return besiege(
-        engine,
-        image,
-        task.model_copy(update={"workloads": WORKLOADS}),
-        [honest(task), *(attack for attack in known if attack.name in (*NAMES, QUICK))],
-        terms=Terms(max_rounds=8),
-        limits=Limits(cpus=(usable_cores()[-1],)),
-        say=lambda *_: None,
-        now=time.monotonic,
-    )
-
-
-def ended(siege: Siege, name: str) -> Ended:
-    """What became of one attack."""
-    return next(one for one in siege.ended if one.attack.name == name)
+    return besieged(tmp_path_factory.mktemp("siege"), WORKLOADS, (*NAMES, QUICK))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -34,10 +34,11 @@ def fill_env(
     """
     env = draft / "env"
     env.mkdir()
-    (draft / LOCK).write_bytes(content(tier.files.get(LOCK, b"")))
+    lock = content(tier.files.get(LOCK, b""))
+    (draft / LOCK).write_bytes(lock)
     earlier = layers.sibling(tier, **facts) if runs_only_ours(tier) else None
     place = earlier.path / LOCK if earlier else None
-    change = moved(place.read_text(), (draft / LOCK).read_text()) if place and place.is_file() else None
+    change = moved(place.read_bytes().decode(), lock.decode()) if place and place.is_file() else None
     if earlier and change:
         install(replace(tier, files={**tier.files, LOCK: change.part.encode()}), env)
         linked = take_over(env, earlier.path / "env", layers.files(earlier, "env"), change)

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from hashlib import sha256
+from itertools import takewhile
 from typing import Literal
 
 from pydantic import JsonValue
@@ -135,7 +136,8 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
         cpus=() if order.cpu is None else (order.cpu,),
     )
     disturbed = disturbance(before, read_core(order.cpu), result.wall_s, result.cpu_s)
-    reply, capture = _outcome(result, workload, order, limit_s, key)
+    marked = _marked(result.stdout) if order.fresh else 0
+    reply, capture = _outcome(result, workload, order, limit_s, key, marked)
     if isinstance(reply, Reply) and size.number and reply.number * len(reply.samples) != size.calls:
         reply = f"{TAMPERED}: {size.calls} calls were asked for, {reply.number * len(reply.samples)} are reported"
     measurement = Measurement(
@@ -150,7 +152,7 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
         noisy=disturbed is not None,
         reason=reply if isinstance(reply, str) else None,
     )
-    marks = _marks(result) if order.fresh else ()
+    marks = tuple(when(result.stdout, result.arrivals)[:marked]) if marked else ()
     return Launched(measurement, reply if isinstance(reply, Reply) else None, capture, marks)
 
 
@@ -175,15 +177,17 @@ def request(workload: Workload, size: LaunchSize, order: Order, key: str) -> str
 
 
 def _outcome(
-    result: ExecResult, workload: Workload, order: Order, limit_s: float, key: str
+    result: ExecResult, workload: Workload, order: Order, limit_s: float, key: str, marked: int
 ) -> tuple[Reply | str, Capture | None]:
-    """The reply, or why there is none; and the outputs, which are told after it: they may fail by themselves."""
+    """The reply, or why there is none; and the outputs, which are told after it: they may fail by themselves.
+
+    `marked`: so many marks come before it.
+    """
     ended = _ended(result, limit_s)
     said = own_lines(result.stdout, key, cut_off=bool(ended))
     if said is None:
         return f"{TAMPERED}: what was replied is not the launch's own", None
-    if order.fresh:
-        said = said[_marked(said) * len(MARK + b"\n") :]
+    said = said[marked * len(MARK + b"\n") :]
     times, told, outputs = said, b"", None
     if order.tells:
         times, told, outputs = said.partition(b"\n")
@@ -199,18 +203,10 @@ def _outcome(
     return reply, Capture(reason=ended) if ended else parse_capture(outputs)
 
 
-def _marked(lines: bytes) -> int:
-    """How many marks an output begins with."""
-    count = 0
-    while lines.startswith(MARK + b"\n", count * len(MARK + b"\n")):
-        count += 1
-    return count
-
-
-def _marks(result: ExecResult) -> tuple[float, ...]:
-    """When the marks came that stand before what a launch says."""
-    lines = b"".join(line.partition(b" ")[2] for line in result.stdout.splitlines(keepends=True))
-    return tuple(when(result.stdout, result.arrivals)[: _marked(lines)])
+def _marked(output: bytes) -> int:
+    """How many marks an output begins with, which is signed."""
+    lines = (line.partition(b" ")[2] for line in output.splitlines())
+    return sum(1 for _ in takewhile(MARK.__eq__, lines))
 
 
 def _ended(result: ExecResult, limit_s: float) -> str:

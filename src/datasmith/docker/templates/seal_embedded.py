@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, cast
 from .seal_code import ENOUGH, is_code
 from .seal_encoded import encoded
 from .seal_readers import is_archive, members
-from .seal_streams import DAMAGE, HEAD, PACKED, Joined, Unpacked, Unread
+from .seal_streams import DAMAGE, HEAD, PACKED, ZLIB, Joined, Unpacked, Unread
 from .seal_texts import written_as
 from .seal_zips import LITTLE, LOCAL, Part, at_place, is_zip, listed, places
 
@@ -20,15 +20,12 @@ if TYPE_CHECKING:
 
     from .seal_streams import Readable
 
-WEAK = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
-"""What zlib begins with."""
-MARKS = (LOCAL, b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", *WEAK)
+MARKS = (LOCAL, b"\x1f\x8b\x08", b"BZh", b"\xfd7zXZ\0", *ZLIB)
 """What a file of a zip, gzip, bzip2, xz and zlib begin with."""
 LOOK, FEWEST = 512, 24
 """Bytes of a stream, and what they have to unpack to: what only begins like one soon has an end."""
 MOST_PLACES = 500_000
 """Of one file that could be the beginning of an archive."""
-
 DEEPEST = 2
 """Texts in letters in what such a text says."""
 
@@ -55,7 +52,7 @@ def goes_on(head: bytes) -> bool:
     begin = next(begin for begin in PACKED if head.startswith(begin))
     with suppress(*DAMAGE):
         state = PACKED[begin]()
-        return len(state.decompress(head, LOOK)) >= FEWEST or state.eof or begin not in WEAK
+        return len(state.decompress(head, LOOK)) >= FEWEST or state.eof or begin not in ZLIB
     return False
 
 

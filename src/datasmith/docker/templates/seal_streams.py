@@ -57,14 +57,16 @@ DAMAGE = (
     *(struct.error, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
 )
 """What an archive that is broken, encrypted, or none at all makes its reader raise."""
-WEAK = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda", b"\x5d\0\0")
+ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
+LZMA = b"\x5d\0\0"
+WEAK = (*ZLIB, LZMA)
 """What zlib and .lzma begin with: so few bytes are soon there by chance."""
 PACKED: dict[bytes, Callable[[], Unpacker]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(16 + zlib.MAX_WBITS),
     b"BZh": bz2.BZ2Decompressor,
     b"\xfd7zXZ\0": lzma.LZMADecompressor,
-    **dict.fromkeys(WEAK[:-1], zlib.decompressobj),
-    WEAK[-1]: lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE),
+    **dict.fromkeys(ZLIB, zlib.decompressobj),
+    LZMA: lambda: lzma.LZMADecompressor(lzma.FORMAT_ALONE),
 }
 """By what a packed stream begins with, what unpacks it."""
 
