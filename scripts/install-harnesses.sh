@@ -2,8 +2,8 @@
 # Install Harbor and terminal-bench, at the versions that the tests drive, each into an environment of its own.
 # Usage: scripts/install-harnesses.sh [DIR]    (default: .harnesses)
 #
-# Both need a Python 3.12 or newer. Debian 12 has none, and neither PyPI nor npm has one to install: where no other is
-# found, DIR says so in the file `missing`, and what needs them is left out.
+# Both need a Python 3.12 or newer. Debian 12 has none: where no other is found, that of Debian 13 is unpacked into DIR.
+# Without mmdebstrap, which does that, the file DIR/missing says so, and what needs them is left out.
 set -eu
 cd "$(dirname "$0")/.."
 . scripts/pinned.sh
@@ -21,8 +21,11 @@ for candidate in python3.12 python3.13 python3.14 /usr/bin/python3 /usr/local/bi
     fi
 done
 if [ -z "$python" ]; then
-    echo "no Python 3.12 or newer is installed" | tee "$target/missing"
-    exit 0
+    if ! command -v mmdebstrap >/dev/null; then
+        echo "no Python 3.12 or newer is installed, and no mmdebstrap to unpack Debian's" | tee "$target/missing"
+        exit 0
+    fi
+    python=$(scripts/debian-python.sh "$target/python")
 fi
 # Harbor 0.25 asks for a certifi of the day before it was made; any of that year will do.
 echo 'certifi>=2026' >"$target/overrides.txt"
