@@ -25,7 +25,8 @@ TIER_DOCKERFILES: Mapping[TierKind, str] = {"base": "Dockerfile.base", "env": "D
 """Our own Dockerfile of each kind of tier."""
 CACHE_PLACE = "/mnt"
 """Where the cache of downloads is mounted: a directory that every image has, so that mounting leaves nothing."""
-_CACHE_MOUNT = f"--mount=type=cache,id=fc-uv,target={CACHE_PLACE}"
+CACHE_MOUNT = f"--mount=type=cache,id=fc-uv,target={CACHE_PLACE}"
+"""How a step of a Dockerfile gets it."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _COPIED = (".sh", ".txt", ".pem", ".py")
 """Ends of the names that our own Dockerfiles copy to /build."""
@@ -53,7 +54,7 @@ def dockerfile(tier: Tier, *, cache: bool, parts: int = 0) -> str:
         text = _RUN_TIER.sub("RUN FC_BEGUN=1 ", text)
         text = text.replace("COPY ", f"{_part_steps(tier, parts)}COPY ", 1)
     if cache and tier.network == "build" and not tier.dockerfile:
-        text = _RUN_TIER.sub(f"RUN {_CACHE_MOUNT} ", text)
+        text = _RUN_TIER.sub(f"RUN {CACHE_MOUNT} ", text)
     return _FROM.sub(lambda found: f"{found[0]}\nLABEL {KEY_LABEL}=", text)
 
 

@@ -153,9 +153,10 @@ class CliEngine:
         package_names(tier.args.get("FC_APT_PACKAGES", ""))
         below = parent.digest if parent else self._base_digest
         key = tier_key(tier, below, {"recipe": recipe_digest(tier, self._ca_bundle)})
-        if not self._with_key(key):
-            self._build(self._named(below), tier, key, log, limits or self._limits)
         found = self._with_key(key)
+        if not found:
+            self._build(self._named(below), tier, key, log, limits or self._limits)
+            found = self._with_key(key)
         if not found:
             raise ContainerError(f"{self.name} built {tier.name} and does not hold it")
         # Two processes may have built the same tier at once: both take the one that was there first.
