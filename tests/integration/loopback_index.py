@@ -28,6 +28,7 @@ class Release:
     tag: str = ANY_PYTHON
     requires_python: str = ""
     modules: tuple[str, ...] = ()
+    extras: tuple[str, ...] = ()
 
     @property
     def file_name(self) -> str:
@@ -38,6 +39,7 @@ class Release:
         info = f"{self.name.replace('-', '_')}-{self.version}.dist-info"
         lines = ["Metadata-Version: 2.1", f"Name: {self.name}", f"Version: {self.version}"]
         lines += [f"Requires-Dist: {line}" for line in self.requires]
+        lines += [f"Provides-Extra: {name}" for name in self.extras]
         lines += [f"Requires-Python: {self.requires_python}"] if self.requires_python else []
         wheel = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {self.tag}\n"
         members = {f"{info}/METADATA": "\n".join(lines) + "\n", f"{info}/WHEEL": wheel}

@@ -43,6 +43,10 @@ RELEASES = (
     Release("compiled", "1.0", "2023-09-01", tag=for_python("3.11")),
     Release("compiled-more", "1.0", "2023-09-01", tag=for_python("3.10")),
     Release("picky", "1.0", "2023-09-01", ("numpy<1",)),
+    Release("scripted", "0.9", "2018-03-01"),
+    Release("scripted", "2.26", "2023-10-01", ('compiled; extra == "lua"',), extras=("lua",)),
+    Release("plain-now", "2.0", "2023-10-01"),
+    Release("plain-now", "1.0", "2018-03-01", extras=("security",)),
     Release("newest-only", "1.0", "2023-09-01", requires_python=">=3.12"),
 )
 
@@ -107,6 +111,21 @@ def test_a_wheel_that_only_tests_want_selects_an_older_python_too(index: Index, 
     """More of the tests can run there, so it is tried before anything is dropped."""
     found = resolve(resolver(index, tmp_path), project(test='"compiled"'))
     assert (found.python_version, found.dropped) == ("3.11", ())
+
+
+def test_a_release_from_before_an_extra_selects_an_older_python(index: Index, tmp_path: Path) -> None:
+    """What uv would take for lack of a wheel is years old and has nothing of what was asked for."""
+    found = resolve(resolver(index, tmp_path), project('"scripted[lua]"'))
+    assert (found.python_version, found.strategy) == ("3.11", "older-python")
+    assert {"scripted==2.26", "compiled==1.0"} < {*found.pins}
+    assert "scripted==0.9: has no extra lua" in found.log
+
+
+def test_an_extra_that_is_no_more_selects_no_older_python(index: Index, tmp_path: Path) -> None:
+    """Today's releases do without it; which Python runs them is another matter."""
+    found = resolve(resolver(index, tmp_path), project('"plain-now[security]"'))
+    assert "plain-now==2.0" in found.pins
+    assert (found.python_version, found.strategy) == ("3.12", "newest-python")
 
 
 def test_optional_requirements_give_way_one_by_one_with_reasons(index: Index, tmp_path: Path) -> None:

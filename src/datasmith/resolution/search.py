@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from packaging.version import Version
+
 from datasmith.errors import Unsatisfiable
 from datasmith.resolution import failures
 from datasmith.resolution.base import Dropped
 from datasmith.resolution.locker import Locker
 from datasmith.resolution.requirements import Need
-from datasmith.resolution.uv import Compiled, Refused
+from datasmith.resolution.uv import Compiled, Lacking, Refused
 
 MAX_DROPS = 20
 """A Python on which this many optional requirements had to go is given up."""
@@ -50,9 +52,9 @@ class Search:
     """A bounded search over Pythons and optional requirements.
 
     First each Python, newest first, with everything but what cannot be had on any of them; only a refusal that
-    another Python may mend leads to an older one. Then, again newest first, optional requirements and bounds of the
-    build give way one by one, as the refusals name them. Each time, sources are admitted first of what was never a
-    wheel.
+    another Python may mend leads to an older one, or a release from before an extra that is asked for. Then, again
+    newest first, optional requirements and bounds of the build give way one by one, as the refusals name them. Each
+    time, sources are admitted first of what was never a wheel.
     """
 
     locker: Locker
@@ -88,10 +90,23 @@ class Search:
                 needs = _weakened(needs, need)
                 answer = self._ask(needs, python)
             if isinstance(answer, Compiled):
-                return needs, tuple(dropped), (python, answer)
+                return needs, tuple(dropped), self._with_extras(needs, python, answer, candidates)
             if not failures.blames_python(answer.error):
                 break
         return needs, tuple(dropped), None
+
+    def _with_extras(
+        self, needs: tuple[Need, ...], python: str, answer: Compiled, candidates: Sequence[str]
+    ) -> tuple[str, Compiled]:
+        """What a Python has, or an older one that has newer releases of what lacks an extra there.
+
+        Of a project whose extra needs wheels that are not there yet, uv takes a release from before that extra.
+        """
+        for older in candidates[candidates.index(python) + 1 :] if answer.lacking else ():
+            other = self._ask(needs, older)
+            if isinstance(other, Compiled) and all(_has(other, lacking) for lacking in answer.lacking):
+                return older, other
+        return python, answer
 
     def _hopeless(self, error: str, needs: tuple[Need, ...], candidates: Sequence[str]) -> Need | None:
         """The named optional need, where no Python can have it even alone: its wheels or releases are not there."""
@@ -127,6 +142,8 @@ class Search:
         asked = f"{len(needs)} requirements" if len(needs) > 1 else f"{needs[0].requirement} alone"
         if isinstance(answer, Compiled):
             self.story.tell(f"python {python}: {asked}: {len(answer.pins)} pins")
+            for lacking in answer.lacking:
+                self.story.tell(f"{lacking.name}=={lacking.version}: has no extra {lacking.extra}")
             for item in answer.sources:
                 self.story.tell(f"{item.name}=={item.version}: never a wheel; its sources are built in the sandbox")
             return
@@ -135,6 +152,13 @@ class Search:
         self.story.tell(f"python {python}: {asked}: refused: {refusal}")
         if len(needs) > 1:
             self.refusals[python] = refusal
+
+
+def _has(answer: Compiled, lacking: Lacking) -> bool:
+    """Whether a lock has a newer release, with the extra, of what lacks one elsewhere."""
+    version = answer.version(lacking.name)
+    lacks = any((other.name, other.extra) == (lacking.name, lacking.extra) for other in answer.lacking)
+    return version is not None and version > Version(lacking.version) and not lacks
 
 
 def _weakened(needs: tuple[Need, ...], need: Need) -> tuple[Need, ...]:

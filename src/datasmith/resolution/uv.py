@@ -6,10 +6,12 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import starmap
 from pathlib import Path
 from typing import Literal
 
 import tomli_w
+from packaging.version import Version
 
 from datasmith.errors import IndexUnavailable
 from datasmith.process import run
@@ -23,10 +25,20 @@ FRESH_S = 600
 
 TIMEOUT_S = 600.0
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s\\;]+)", re.MULTILINE)
-
+_LACKING = re.compile(r"The package `([^`]+?)==([^`]+)` does not have an extra named `([^`]+)`")
+"""Words of uv's, which locks the release all the same."""
 _EXTRA = re.compile(r"\bextra == [\"']([^\"']+)[\"']")
 
 Prerelease = Literal["if-necessary", "if-necessary-or-explicit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """An extra that is asked for and that the locked release of its project does not have."""
+
+    name: str
+    version: str
+    extra: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +48,11 @@ class Compiled:
     lock: str
     pins: tuple[str, ...]
     sources: tuple[SourceRelease, ...] = ()
+    lacking: tuple[Lacking, ...] = ()
+
+    def version(self, name: str) -> Version | None:
+        """The locked version of a project; None where it is not in the lock."""
+        return next((Version(pin.removeprefix(f"{name}==")) for pin in self.pins if pin.startswith(f"{name}==")), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +110,8 @@ class UvCompiler:
             raise IndexUnavailable(f"uv did not answer within {TIMEOUT_S:.0f} seconds")
         if done.ok:
             pins = pins_of(done.text)
-            return Compiled(done.text, pins, tuple(item for item in sources if f"{item.name}=={item.version}" in pins))
+            chosen = tuple(item for item in sources if f"{item.name}=={item.version}" in pins)
+            return Compiled(done.text, pins, chosen, tuple(starmap(Lacking, _LACKING.findall(done.error_text))))
         if is_outage(done.error_text):
             said = locked_out(done.error_text) or statement(done.error_text)
             raise IndexUnavailable(f"package index unavailable: {said[:500]}")
