@@ -21,6 +21,8 @@ _PATCH = (
     *("-p", "--binary", "--full-index", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color"),
     *("--src-prefix=a/", "--dst-prefix=b/", "-U3", "--diff-algorithm=myers"),
 )
+_NO_OBJECT = "unable to read"
+_NOT_WHOLE = " (the clone lacks objects; example: clone it without --filter, or git fetch --refetch origin)"
 _ALL_BINARY = Path(__file__).with_name("templates") / "all-binary.gitattributes"
 
 
@@ -67,7 +69,8 @@ class DiffReader:
         stdin = "".join(f"{head} {base}\n" for base, head in pairs).encode()
         done = self._git(*options, "diff-tree", "--stdin", *words, stdin=stdin, kept_bytes=most)
         if not done.ok:
-            raise ForgeError(f"git diff-tree: {done.error_text.strip()[-300:]}")
+            said = done.error_text.strip()[-300:]
+            raise ForgeError(f"git diff-tree: {said}{_NOT_WHOLE if _NO_OBJECT in said else ''}")
         return done.stdout if len(done.stdout) <= most else None
 
     def _alone(self, pair: Pair) -> Change:

@@ -243,6 +243,16 @@ def test_a_partial_clone_is_an_error_and_nothing_is_fetched(scripted: ScriptedRe
     assert not (tmp_path / "x.tar").exists()
 
 
+def test_a_clone_with_a_hole_in_it_says_what_to_do(scripted: ScriptedRepository) -> None:
+    """A file of one commit is gone: the differences of that commit cannot be told, and git alone only names a hash."""
+    before = scripted.commit("one", {"a.py": b"1\n"})
+    after = scripted.commit("two", {"a.py": b"2\n"})
+    blob = scripted.git("rev-parse", f"{after}:a.py").strip()
+    (scripted.path / "objects" / blob[:2] / blob[2:]).unlink()
+    with pytest.raises(ForgeError, match=rf"{blob} \(the clone lacks objects; example: .*git fetch --refetch origin\)"):
+        Git(scripted.path).changes([(before, after)])
+
+
 def test_what_it_keeps_on_disk_goes_with_it(
     scripted: ScriptedRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
