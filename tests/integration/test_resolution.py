@@ -119,6 +119,8 @@ def test_a_release_from_before_an_extra_selects_an_older_python(index: Index, tm
     assert (found.python_version, found.strategy) == ("3.11", "older-python")
     assert {"scripted==2.26", "compiled==1.0"} < {*found.pins}
     assert "scripted==0.9: has no extra lua" in found.log
+    beside = resolve(resolver(index, tmp_path), project('"scripted[lua]", "plain-now[security]"'))
+    assert (beside.python_version, "plain-now==2.0" in beside.pins) == ("3.11", True)
 
 
 def test_an_extra_that_is_no_more_selects_no_older_python(index: Index, tmp_path: Path) -> None:

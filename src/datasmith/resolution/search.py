@@ -10,7 +10,7 @@ from datasmith.resolution import failures
 from datasmith.resolution.base import Dropped
 from datasmith.resolution.locker import Locker
 from datasmith.resolution.requirements import Need
-from datasmith.resolution.uv import Compiled, Lacking, Refused
+from datasmith.resolution.uv import Compiled, Refused
 
 MAX_DROPS = 20
 """A Python on which this many optional requirements had to go is given up."""
@@ -104,7 +104,7 @@ class Search:
         """
         for older in candidates[candidates.index(python) + 1 :] if answer.lacking else ():
             other = self._ask(needs, older)
-            if isinstance(other, Compiled) and all(_has(other, lacking) for lacking in answer.lacking):
+            if isinstance(other, Compiled) and _gains(other, answer):
                 return older, other
         return python, answer
 
@@ -154,11 +154,11 @@ class Search:
             self.refusals[python] = refusal
 
 
-def _has(answer: Compiled, lacking: Lacking) -> bool:
-    """Whether a lock has a newer release, with the extra, of what lacks one elsewhere."""
-    version = answer.version(lacking.name)
-    lacks = any((other.name, other.extra) == (lacking.name, lacking.extra) for other in answer.lacking)
-    return version is not None and version > Version(lacking.version) and not lacks
+def _gains(older: Compiled, newest: Compiled) -> bool:
+    """Whether a lock has extras that another lacks, of newer releases than are there, and lacks no others."""
+    left, lost = ({(one.name, one.extra): one.version for one in lock.lacking} for lock in (older, newest))
+    gained = [(older.version(name), Version(lost[name, extra])) for name, extra in lost.keys() - left.keys()]
+    return left.keys() < lost.keys() and all(now is not None and now > before for now, before in gained)
 
 
 def _weakened(needs: tuple[Need, ...], need: Need) -> tuple[Need, ...]:

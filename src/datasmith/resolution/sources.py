@@ -26,7 +26,7 @@ FORMAT = "2"
 """Of what is kept about an archive; another number is read anew."""
 
 _BOUND = r"[<>=!~]+[^\s,<>=!~][^\s,]*"
-# Each term can be read in one way only: lists of hundreds of them that end otherwise would be read in all.
+# A term can be read in one way only: in two, a list of n terms that ends otherwise is tried in 2^n ways.
 _TERM = rf"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?(?:{_BOUND}(?:,{_BOUND})*)?"
 _WHEELLESS = re.compile(
     rf"(?:all of: ({_TERM}(?: {_TERM})*)|all versions of ({_TERM})|({_TERM})) ha(?:s|ve) no usable wheels"
