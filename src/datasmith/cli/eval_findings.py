@@ -63,7 +63,7 @@ def findings(
     if published is not None or not runs:
         raise ConfigError("findings: give run folders, or --published DIR (example: fc-eval findings runs/my-run)")
     folders = [open_run(runs_dir, run) for run in runs]
-    _note_mixture(folders)
+    _note_doubts(folders)
     gathered = gather(folders, policy_of(policy))
     found = analyse(gathered, stars=read_stars(stars), cutoffs=Cutoffs(cutoffs))
     if json_output:
@@ -72,13 +72,17 @@ def findings(
         print_findings(found)
 
 
-def _note_mixture(folders: "Sequence[RunFolder]") -> None:
-    """Say beside the tables where scores are over selected workloads."""
+def _note_doubts(folders: "Sequence[RunFolder]") -> None:
+    """Say beside the tables where scores are over selected workloads, and where tasks may be others of one name."""
     from datasmith.evaluation.selection import mixture
 
     note = mixture(folder.read_run() for folder in folders)
     if note:
         print(note, file=sys.stderr)
+    if len({folder.root.resolve() for folder in folders}) > 1:
+        for folder in folders:
+            if unlocked := folder.unlocked():
+                print(f"warning: {folder.root}: {unlocked}; they are taken for the other runs' own", file=sys.stderr)
 
 
 def _show_published(directory: Path, json_output: bool) -> None:
@@ -113,7 +117,7 @@ def compare(
     from datasmith.evaluation.findings_json import comparison_as_json
 
     sides = _side(runs_dir, first), _side(runs_dir, second)
-    _note_mixture([folder for folder, _ in sides])
+    _note_doubts([folder for folder, _ in sides])
     found = compare_sides(*sides, policy_of(policy))
     if not any(each.tasks for each in found):
         raise TrialError(

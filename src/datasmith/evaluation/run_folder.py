@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.config import RunConfig
-from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts
+from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts, named
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
 from datasmith.tasks.drafts import alone
 from datasmith.workloads.base import Measurement, agent_arm
@@ -150,6 +150,12 @@ class RunFolder:
     def read_lock(self) -> RunLock:
         """run.lock, empty where there is none."""
         return read_record(self.root / "run.lock", RunLock) or RunLock(tasks={})
+
+    def unlocked(self) -> str:
+        """That run.lock does not say of tasks of run.json which ones, of that name, they were; empty where it does."""
+        run = self.read_run()
+        tasks = sorted(set(run.config.task_ids) - self.read_lock().tasks.keys()) if run else []
+        return f"run.lock does not say which tasks these were: {named(tasks)}" if tasks else ""
 
     def read_limit(self) -> RunLimit:
         """limit.json, without a limit where there is none."""

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from datasmith.docker.archive import unpack
 from datasmith.errors import ConfigError, ContainerError, TrialError
+from datasmith.evaluation.outcome import named
 from datasmith.evaluation.overview import PENDING, WORKED, RunState, run_state
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import RunFolder, read_record
@@ -27,7 +28,6 @@ from datasmith.tasks.folder import read_task, task_digest
 
 MANIFEST = "manifest.json"
 _EXAMPLE = "fc-eval submit RUN writes one; example: --check my-run.submission.tar.gz"
-SHOWN = 5
 
 
 class Manifest(BaseModel):
@@ -66,7 +66,7 @@ def write_submission(folder: RunFolder, target: Path) -> Checked:
         )
     names = sorted(_belonging(folder.root))
     links = sorted(path.relative_to(folder.root).as_posix() for path in folder.root.rglob("*") if path.is_symlink())
-    found = [f"a link, where a run has files: {_named(links)}"] if links else _check(folder, names)
+    found = [f"a link, where a run has files: {named(links)}"] if links else _check(folder, names)
     if found:
         raise TrialError(f"{folder.root.name} cannot be submitted: {'; '.join(found)}")
     state = run_state(folder)
@@ -110,23 +110,23 @@ def _check(folder: RunFolder, names: Sequence[str]) -> list[str]:
     """What speaks against a run: not complete, not following from its raw files, or secrets in it."""
     state = run_state(folder)
     left = [f"{key.task_id} {key.label}" for key, value in state.states.items() if value in {PENDING, WORKED}]
-    problems = [f"not complete: {_named(left)}"] if left else []
+    problems = [f"not complete: {named(left)}"] if left else []
     ids, locked = set(state.run.config.task_ids), folder.read_lock().tasks.keys()
-    unlocked, dropped = sorted(ids - locked), sorted(locked - ids)
-    problems += [f"run.lock does not say which tasks these were: {_named(unlocked)}"] if unlocked else []
-    problems += [f"run.json lacks tasks of run.lock: {_named(dropped)}"] if dropped else []
+    unlocked, dropped = folder.unlocked(), sorted(locked - ids)
+    problems += [unlocked] if unlocked else []
+    problems += [f"run.json lacks tasks of run.lock: {named(dropped)}"] if dropped else []
     strays = sorted({PurePosixPath(name).parts[1] for name in names if name.startswith("trials/")} - ids)
-    problems += [f"trials of tasks that run.json does not name: {_named(strays)}"] if strays else []
+    problems += [f"trials of tasks that run.json does not name: {named(strays)}"] if strays else []
     silent = [f"{key.task_id} {key.label}" for key in state.states if _lacks_log(folder.trial(key))]
-    problems += [f"agent.log is missing: {_named(silent)}"] if silent else []
+    problems += [f"agent.log is missing: {named(silent)}"] if silent else []
     problems += [f"run.json: {name[:80]!r} is no task's id" for name in state.run.config.task_ids if not _is_name(name)]
     problems += [f"does not belong to a run: {name}" for name in names if not is_of_a_run(name)]
     changed = _changed(folder, names) if not problems else []
-    problems += [f"its records do not follow from its raw files: {_named(changed)}"] if changed else []
+    problems += [f"its records do not follow from its raw files: {named(changed)}"] if changed else []
     absurd = beyond_the_clock(folder, names)
-    problems += [f"calls that took longer than their launch: {_named(absurd)}"] if absurd else []
+    problems += [f"calls that took longer than their launch: {named(absurd)}"] if absurd else []
     secret = [name for name in names if _has_secret(folder.root / name)]
-    problems += [f"holds what looks like a secret: {_named(secret)}"] if secret else []
+    problems += [f"holds what looks like a secret: {named(secret)}"] if secret else []
     return problems
 
 
@@ -158,11 +158,6 @@ def _records(root: Path) -> dict[str, bytes]:
 def _has_secret(path: Path) -> bool:
     text = path.read_bytes().decode("utf-8", "replace")
     return redact(text) != text
-
-
-def _named(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
 
 
 def _belonging(root: Path) -> Iterator[str]:
@@ -221,7 +216,7 @@ def _unlike(root: Path, names: Sequence[str], manifest: Manifest) -> list[str]:
     """What the manifest says otherwise."""
     found = {name: hashlib.sha256((root / name).read_bytes()).hexdigest() for name in names}
     wrong = sorted(name for name in found.keys() | manifest.files.keys() if found.get(name) != manifest.files.get(name))
-    return [f"not as {MANIFEST} says: {_named(wrong)}"] if wrong else []
+    return [f"not as {MANIFEST} says: {named(wrong)}"] if wrong else []
 
 
 def _other_tasks(folder: RunFolder, dataset: Dataset) -> list[str]:
@@ -234,7 +229,7 @@ def _other_tasks(folder: RunFolder, dataset: Dataset) -> list[str]:
             wrong.append(task_id)
             continue
         wrong += [f"{task_id} ({what})" for what in unlike(folder, state, read_task(where))]
-    problems = [f"other tasks than those of {dataset.name}: {_named(wrong)}"] if wrong else []
+    problems = [f"other tasks than those of {dataset.name}: {named(wrong)}"] if wrong else []
     release = state.run.config.release
     names = {name for name in (release, dataset.release) if name != LOCAL and not re.fullmatch("[0-9a-f]{40}", name)}
     if len(names) > 1:

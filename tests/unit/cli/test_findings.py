@@ -122,6 +122,19 @@ def test_what_the_runs_do_not_share_is_told(capsys: pytest.CaptureFixture[str], 
     )
 
 
+def test_a_run_that_does_not_say_its_tasks_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """They may be other tasks of that name; alone, a run is compared with nothing that could differ."""
+    one, two = (run_of(tmp_path / name, {"gpt-5": 1.2}, [0, 1]).root for name in ("one", "two"))
+    (two / "run.lock").unlink()
+    told = f"warning: {two}: run.lock does not say which tasks these were: acme_fast_1, acme_fast_2; "
+    for command in ("compare", "findings"):
+        code, _, err = said(capsys, command, str(one), str(two))
+        assert (code, err.count("run.lock")) == (0, 1)
+        assert told in err
+    code, _, err = said(capsys, "findings", str(two))
+    assert (code, "run.lock" in err) == (0, False)
+
+
 def test_a_comparison(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
     """Two agents of a run, as a table and as JSON."""
     sides = ("r:command-good", "r:command-nothing", "--runs-dir", str(runs))
