@@ -76,6 +76,7 @@ def killed(place: Place, stage: int, after_items: int, and_seconds: float) -> in
     """Resume a stage in a process that is killed some time after so many items ended; None where it ended before."""
     ready, child_end = FORKS.Pipe()
     child = started(run_until_killed, place, stage, child_end)
+    child_end.close()  # A child that fails is told by the pipe's end, not by this test's time limit.
     assert ready.recv() == "ready"
     with SqlStore(place.database) as store:
         while ended(store, stage) < after_items and child.is_alive():

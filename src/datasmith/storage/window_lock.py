@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from datasmith.errors import StoreUnavailable, WindowTaken
 
 ASK_S = 60.0
 """A session that only holds a lock is asked so often: what stands between drops one that says nothing for long."""
+ORPHANED_S = 5.0
+"""A lock of nobody who is there any more is waited for so long: of who was killed, a child may be about to become
+another program, and holds it until then."""
 _LOST = (exc.OperationalError, exc.InterfaceError)
 _APPLICATION_CHARS = 63
 """PostgreSQL cuts the name of an application here."""
@@ -88,15 +92,27 @@ def file_lock(place: Path, window: str, me: Holder, *, join: bool) -> Iterator[N
 
 
 def _lock(descriptor: int, path: Path, window: str, me: Holder, join: bool) -> None:
+    how = (fcntl.LOCK_SH if join else fcntl.LOCK_EX) | fcntl.LOCK_NB
+    until = time.monotonic() + ORPHANED_S
     try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if join else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise taken(window, _readers(path, me.host)) from error
+        while not _is_locked(descriptor, how):
+            holders = _readers(path, me.host)
+            if holders or time.monotonic() > until:
+                raise taken(window, holders)
+            time.sleep(0.02)
     except OSError as error:
         raise StoreUnavailable(f"{path} cannot be locked: {error.strerror} (example: --data-dir ./work)") from error
     if not join:
         os.ftruncate(descriptor, 0)
     os.write(descriptor, f"{me.line}\n".encode())
+
+
+def _is_locked(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _readers(path: Path, here: str) -> list[str]:

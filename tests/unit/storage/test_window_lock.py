@@ -44,6 +44,21 @@ with lock:
 """
 
 
+ORPHAN = """
+import os, socket, sys, time
+from datetime import UTC, datetime
+from pathlib import Path
+from datasmith.storage.window_lock import Holder, file_lock
+place, window = sys.argv[1:]
+with file_lock(Path(place), window, Holder(socket.gethostname(), os.getpid(), datetime.now(UTC)), join=False):
+    if os.fork() == 0:
+        time.sleep(1.0)
+        os._exit(0)
+    print("held", flush=True)
+    time.sleep(600)
+"""
+
+
 def assert_alone(lock: Lock) -> None:
     """What holds for every kind of lock."""
     with lock(WINDOW, False):
@@ -190,3 +205,14 @@ def test_windows_have_numbers_of_their_own() -> None:
     """64 bits with a sign, as PostgreSQL takes them, the same on every machine."""
     assert lock_key(WINDOW) != lock_key(OTHER) and -(2**63) <= lock_key(WINDOW) < 2**63
     assert lock_key("w") == lock_key("w")
+
+
+def test_a_child_of_who_was_killed_is_waited_for(tmp_path: Path) -> None:
+    """Between fork and exec a child holds what its parent held: who goes on at once is not told of another run."""
+    child = subprocess.Popen([sys.executable, "-c", ORPHAN, tmp_path, WINDOW], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None and child.stdout.readline() == "held\n"
+    child.kill()
+    child.wait()
+    child.stdout.close()
+    with file_lock(tmp_path, WINDOW, ME, join=False):
+        pass
