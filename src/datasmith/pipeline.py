@@ -355,6 +355,7 @@ class Pipeline:
             now=utc_now,
             until=self._request.until,
             select=self._request.select,
+            most_workloads=self._request.most_workloads,
             tests=TestRuns(
                 self._request.test_budget_s, self._settings.cache_dir.absolute() / TESTS, not self._request.force
             ),

@@ -96,6 +96,13 @@ _Select = Annotated[
         help="Workloads that a task has: all of the suite, or impacted (those that the expert's patch can touch).",
     ),
 ]
+_MostWorkloads = Annotated[
+    int | None,
+    typer.Option(
+        "--most-workloads",
+        help="At most this many workloads a task: those in which a screening of two rounds sees most (default: any).",
+    ),
+]
 _Executor = Annotated[str, typer.Option("--executor", help=f"Where stages 4 and 5 run: {EXECUTORS}.")]
 _Agent = Annotated[
     str,
@@ -136,6 +143,7 @@ def run(
     suite_from: _SuiteFrom = "",
     suite_repo: _SuiteRepo = "",
     select: _Select = "all",
+    most_workloads: _MostWorkloads = None,
     data_dir: DataDir = None,
     as_json: Json = False,
     _version: _Version = False,
@@ -169,6 +177,7 @@ def run(
         agent=agent,
         suite=SuiteWish.checked(suite_from, suite_repo),
         select=select,
+        most_workloads=most_workloads,
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)

@@ -105,7 +105,9 @@ def _card(task: "Task", certificates: "Sequence[Certificate]") -> list[str]:
     expert = task.certificate.expert if task.certificate else None
     workloads = counted(len(task.workloads), "workload")
     if task.not_impacted:
-        workloads += f" (the {task.not_impacted} others of the suite are not touched by the expert's patch)"
+        workloads += f" ({task.not_impacted} others of the suite are not touched by the expert's patch)"
+    if task.screened_out:
+        workloads += f" ({task.screened_out} others were left out by a screening)"
     lines = [
         f"{task.task_id}: {task.title}",
         f"  {task.repository} at {task.base_commit[:12]}, merged {task.merged_at:%Y-%m-%d}, Python "

@@ -74,6 +74,7 @@ class Certifier:
             plan=self.plan,
             suite=task.suite,
             not_impacted=task.not_impacted,
+            screened_out=task.screened_out,
         )
         if not sealed.ok:
             reason = f"{certificate.reason}: {named(sealed.problems)}"

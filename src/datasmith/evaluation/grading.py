@@ -266,6 +266,7 @@ class Grader:
             cost=measured.cost,
             selection=self._selection,
             not_impacted=self._task.not_impacted,
+            screened_out=self._task.screened_out,
             host=measured.host,
         )
         write_measurements(self._folder.session(task_id, number) / "measurements.jsonl", shared)

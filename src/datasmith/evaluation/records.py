@@ -122,7 +122,9 @@ class SessionRecord(_Frozen):
     selection: SelectionRecord | None = None
     """None: all workloads of the task."""
     not_impacted: Count = 0
-    """Workloads of the suite that are no part of the task."""
+    """Workloads of the suite that are no part of the task, because the expert's patch cannot touch them."""
+    screened_out: Count = 0
+    """... and because a screening saw less in them than in those that are."""
     host: HostFacts | None = None
 
 

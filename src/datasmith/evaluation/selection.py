@@ -68,7 +68,8 @@ def scope(sessions: Sequence[SessionRecord]) -> str | None:
     chosen = sum(len(selection.selected) for selection in made)
     total = sum(len(selection.selected) + len(selection.not_selected) for selection in made)
     parts = [f"scores over {chosen} selected of {total} workloads (--select impacted)"] if made else []
-    reduced = {session.task_id: session.not_impacted for session in sessions if session.not_impacted}
+    left_out = {session.task_id: session.not_impacted + session.screened_out for session in sessions}
+    reduced = {task: count for task, count in left_out.items() if count}
     if reduced:
         parts.append(f"{len(reduced)} tasks leave out {sum(reduced.values())} workloads of their suites")
     return "; ".join([*parts, "not comparable with full runs"]) if parts else None

@@ -12,6 +12,8 @@ SAMPLED_OUT = "not in the sample"
 """How the reason of a pull request begins that was left out by chance: no decision about it."""
 NONE_IMPACTED = "none of the suite's workloads runs what the expert's patch changes"
 """How the reason begins of a pull request that has no task of selected workloads: no decision about all of them."""
+SCREENED = "after a screening"
+"""How the reason begins of a refusal that rests on the few workloads which a screening left: no decision about all."""
 Until = Literal["built", "verified", "measured"]
 """How far stage 5 takes a pull request, the nearest first."""
 ENDS: Mapping[Until, str] = {
@@ -28,7 +30,7 @@ _COSTLY = 5
 class Terms:
     """How a run goes about its stages; `repositories` ("owner/repo") are those it has, None for any.
 
-    `until` is how far stage 5 goes, `select` which workloads its tasks have.
+    `until` is how far stage 5 goes, `select` which workloads its tasks have, `most_workloads` how many (None: any).
     """
 
     resume: bool = False
@@ -38,6 +40,7 @@ class Terms:
     repositories: Collection[str] | None = None
     until: Until = "measured"
     select: Select = "all"
+    most_workloads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ def _is_taken_back(stage: int, row: StageItem, terms: Terms) -> bool:
 def _is_no_decision(reason: str, terms: Terms) -> bool:
     """True where a pull request was refused by the terms of its run, and these ask for more."""
     over_all = terms.select == "all" and reason.startswith(NONE_IMPACTED)
+    over_all |= terms.most_workloads is None and reason.startswith(SCREENED)
     return over_all or reason.startswith(SAMPLED_OUT) or _ended_before(reason, terms.until)
 
 

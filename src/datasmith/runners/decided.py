@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from typing import TypeVar
 
 from datasmith.errors import MeasurementFailed
 from datasmith.runners.order import Refusal
@@ -9,28 +10,29 @@ from datasmith.workloads.base import EXPERT
 from datasmith.workloads.measure import Measured
 from datasmith.workloads.undecided import undecided
 
+Found = TypeVar("Found")
 ATTEMPTS = 3
 """How often a pull request is measured, where the machine is too busy each time."""
 
 
 def until_decided(
-    measure: Callable[[Callable[[str], None]], Measured | Refusal], progress: Callable[[str], None]
-) -> Measured | Refusal:
+    measure: Callable[[Callable[[str], None]], Found], progress: Callable[[str], None], what: str = "measure"
+) -> Found:
     """What `measure` gives; it is called again where the machine was too busy, and `progress` says that it is.
 
     Raises:
         MeasurementFailed: the machine was too busy each time.
     """
-    what = "measure"
+    shown = what
 
     def say(step: str) -> None:
-        progress(f"{what} {step}")
+        progress(f"{shown} {step}")
 
     for _ in range(ATTEMPTS - 1):
         try:
             return measure(say)
         except MeasurementFailed:
-            what = "measure again"
+            shown = f"{what} again"
     return measure(say)
 
 

@@ -70,6 +70,8 @@ class Verified:
     test_command: tuple[str, ...] = ()
     not_impacted: int = 0
     """Workloads of the suite that were left out, because the expert's patch cannot touch them."""
+    screened_out: int = 0
+    """... and because a screening saw less in them than in those that are left."""
 
     @property
     def passing(self) -> tuple[str, ...]:

@@ -29,8 +29,8 @@ class Request:
     `plan` says how stage 5 measures; its seed is also that of the sample. `join`: beside other workers that join, too;
     it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run,
     `agent` who writes build scripts where nothing else helps (empty: as the settings say). `suite` says whose
-    benchmarks are measured, where not base's own, and `select` which of them; `until` is how far stage 5 goes,
-    `test_budget_s` how long it looks for tests.
+    benchmarks are measured, where not base's own, `select` which of them and `most_workloads` how many; `until` is how
+    far stage 5 goes, `test_budget_s` how long it looks for tests.
     """
 
     window: Window
@@ -48,6 +48,7 @@ class Request:
     until: Until = "measured"
     test_budget_s: float = TEST_BUDGET_S
     select: Select = "all"
+    most_workloads: int | None = None
 
     @classmethod
     def checked(
@@ -69,6 +70,7 @@ class Request:
         agent: str = "",
         suite: SuiteWish | None = None,
         select: str = "all",
+        most_workloads: int | None = None,
     ) -> Self:
         """Read the flags; stages given twice run once.
 
@@ -78,7 +80,12 @@ class Request:
         unknown = [stage for stage in stages if stage not in STAGES]
         if unknown:
             raise ConfigError(f"--stage {unknown[0]}: there are stages 1 to {len(STAGES)} (example: --stage 4)")
-        for flag, number in (("--n-concurrent", n_concurrent), ("--tasks-per-repo", tasks_per_repo)):
+        counts = {
+            "--n-concurrent": n_concurrent,
+            "--tasks-per-repo": tasks_per_repo,
+            "--most-workloads": most_workloads,
+        }
+        for flag, number in counts.items():
             if number is not None and number < 1:
                 raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
         if seed < 0:
@@ -107,12 +114,22 @@ class Request:
             plan=plan if max_rounds is None else plan.at_most(max_rounds),
             suite=suite or SuiteWish(),
             select=select_of(select),
+            most_workloads=most_workloads,
         )
 
     def terms(self, repositories: Iterable[str] | None) -> Terms:
         """What this request says of items that the ledger knows already."""
         chosen = None if repositories is None else frozenset(repositories)
         # Decisions about another suite, or about other workloads, are none about this one.
-        special = bool(self.suite) or self.select != "all"
+        special = bool(self.suite) or self.select != "all" or self.most_workloads is not None
         force = self.force or (special and not self.resume)
-        return Terms(self.resume, force, self.tasks_per_repo, self.plan.seed, chosen, self.until, self.select)
+        return Terms(
+            self.resume,
+            force,
+            self.tasks_per_repo,
+            self.plan.seed,
+            chosen,
+            until=self.until,
+            select=self.select,
+            most_workloads=self.most_workloads,
+        )

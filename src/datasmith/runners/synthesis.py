@@ -1,13 +1,11 @@
 """Stage 5 for one pull request: build at base, seal, verify, apply the expert's patch, test, measure, certify."""
 
-import json
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from datasmith.agents.attempts import Attempt, Commit, whole_context
 from datasmith.agents.synthesize import Synthesizer, Wanted
@@ -20,23 +18,25 @@ from datasmith.docker.verifiers import MultiObjVerifier, ProfileVerifier, SmokeV
 from datasmith.errors import MeasurementFailed
 from datasmith.github.git import Git
 from datasmith.github.render import render_instruction
-from datasmith.runners.agenda import ENDS, Until
+from datasmith.runners.agenda import ENDS, SCREENED, Until
 from datasmith.runners.build_args import build_args
 from datasmith.runners.decided import decided, until_decided
 from datasmith.runners.impacted import only_impacted
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
+from datasmith.runners.screening import ARMS, screened, screening_plan
 from datasmith.runners.solution import fix_of_order, solution
 from datasmith.runners.suite_fit import Fitted, fitted
 from datasmith.runners.testing import TEST_COMMAND, TestRuns, compared, last_line, narrowed, no_tests
+from datasmith.runners.timed import Timing
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import REBUILD_TIMEOUT_S
 from datasmith.tasks.task import BuildInputs, Task
 from datasmith.workloads.arms import prepare, start_arm, suite_print
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS
 from datasmith.workloads.certify import certify
 from datasmith.workloads.impact import Select
 from datasmith.workloads.machine import this_machine
-from datasmith.workloads.measure import Measured, MeasurePlan, measure
+from datasmith.workloads.measure import Measured, MeasurePlan
 from datasmith.workloads.mounts import inside_mounts
 from datasmith.workloads.touched import Suite
 
@@ -65,13 +65,16 @@ class Synthesis:
         until: Until = "measured",
         tests: TestRuns | None = None,
         select: Select = "all",
+        most_workloads: int | None = None,
     ) -> None:
         """`reuse`: an image may be built as it was for this commit before. An order is taken as far as `until`.
 
-        `select`: a task has all workloads of the suite, or those that the expert's patch can touch.
+        `select`: a task has all workloads of the suite, or those that the expert's patch can touch; of these
+        `most_workloads` at most, None: all.
         """
         self._until = until
         self._select = select
+        self._most = most_workloads
         self._tests = tests or TestRuns()
         self._engine = engine
         self._synthesizer = synthesizer
@@ -111,12 +114,13 @@ class Synthesis:
         if self._until == "verified":
             said = f"{counted(len(verified.workloads), 'workload')}, {counted(len(verified.passing), 'test')}"
             return Refusal(f"{ENDS[self._until]}: {said}")
+        verified = self._screened(order, sealed, verified, core, progress)
         measured = until_decided(partial(self._measure, order, sealed, verified, core), progress)
         if isinstance(measured, Refusal):
-            return measured
+            return _after_screening(measured.reason, verified)
         certificate = self._certify(order, sealed, verified, measured)
         if certificate.status != "valid":
-            return Refusal(certificate.reason)
+            return _after_screening(certificate.reason, verified)
         return _task(order, sealed, verified, certificate)
 
     def _build(self, order: Order, progress: Callable[[str], None]) -> Sealed | Refusal:
@@ -222,8 +226,8 @@ class Synthesis:
         scored = tuple(workload for workload in found.workloads if workload.kind in SCORED_KINDS)
         if not scored:
             return Refusal("the suite has no timing benchmarks")
-        if self._until == "measured" and self._select == "all":
-            self._plan.check(len(scored))
+        if self._select == "all":
+            self._check(len(scored))
         return replace(found, workloads=scored)
 
     def _expert_tests(self, order: Order, sealed: Sealed, core: int, command: tuple[str, ...]) -> TestReport | Refusal:
@@ -261,35 +265,40 @@ class Synthesis:
                 kept_in=self._data_dir / "coverage",
                 say=lambda step, done, expected: progress(f"{step} {done}/{expected}"),
             )
-        if isinstance(left, Verified) and self._until == "measured":
-            self._plan.check(len(left.workloads))
+        if isinstance(left, Verified):
+            self._check(len(left.workloads))
         return left
+
+    def _check(self, workloads: int) -> None:
+        """Raises ConfigError where so many workloads are to be measured in too few rounds."""
+        if self._until == "measured":
+            self._plan.check(min(workloads, self._most or workloads))
+
+    def _screened(
+        self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
+    ) -> Verified:
+        """The same with no more workloads than a task may have."""
+        if self._most is None or len(verified.workloads) <= self._most:
+            return verified
+        timing, plan, kept_in = self._timing(order, sealed, verified, core)
+        take = partial(timing.run, ARMS, screening_plan(plan), kept_in.with_suffix(".screening.jsonl"))
+        most = self._most
+        return until_decided(lambda say: screened(verified, take(say), most), progress, "measure: screening")
 
     def _measure(
         self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
     ) -> Measured | Refusal:
-        patches = {BASE: "", CONTROL: "", EXPERT: sealed.expert_patch}
-        target = self._data_dir / "measurements" / f"{order.task_id}.jsonl"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            arms: dict[str, Container] = {}
-            suite: str | None = None
-            for name, patch in patches.items():
-                writable = stack.enter_context(self._arm(sealed, patch, order, core, verified.suite_patch))
-                suite = suite or suite_print(writable, order.benchmark_dir)
-                arms[name] = stack.enter_context(
-                    prepare(writable, verified.workloads, order.benchmark_dir, suite=suite)
-                )
-            with target.open("w", encoding="utf-8") as file:
-                measured = measure(
-                    arms,
-                    verified.workloads,
-                    replace(self._plan, cpu=core),
-                    benchmark_dir=order.benchmark_dir,
-                    sink=lambda row: print_row(file, row),
-                    progress=lambda told: progress(f"{told.done}/{told.expected}, {told.step}"),
-                )
-        return decided(measured)
+        timing, plan, kept_in = self._timing(order, sealed, verified, core)
+        return decided(timing.run((BASE, CONTROL, EXPERT), plan, kept_in, progress))
+
+    def _timing(self, order: Order, sealed: Sealed, verified: Verified, core: int) -> tuple[Timing, MeasurePlan, Path]:
+        """What is timed, how, and the file that keeps it."""
+
+        def start(arm: str) -> Container:
+            return self._arm(sealed, sealed.expert_patch if arm == EXPERT else "", order, core, verified.suite_patch)
+
+        kept_in = self._data_dir / "measurements" / f"{order.task_id}.jsonl"
+        return Timing(start, verified.workloads, order.benchmark_dir), replace(self._plan, cpu=core), kept_in
 
     def _certify(self, order: Order, sealed: Sealed, verified: Verified, measured: Measured) -> Certificate:
         return certify(
@@ -305,15 +314,17 @@ class Synthesis:
             plan=self._plan,
             suite=verified.suite,
             not_impacted=verified.not_impacted,
+            screened_out=verified.screened_out,
         )
 
     def _on(self, core: int) -> Limits:
         return replace(self._limits, cpus=(core,))
 
 
-def print_row(file: IO[str], row: Measurement) -> None:
-    """One launch as a line of JSON."""
-    file.write(json.dumps(asdict(row)) + "\n")
+def _after_screening(reason: str, verified: Verified) -> Refusal:
+    """A refusal that says so where it rests on what a screening left."""
+    left, others = len(verified.workloads), verified.screened_out
+    return Refusal(f"{SCREENED} ({left} of {left + others} workloads): {reason}" if others else reason)
 
 
 def _does_not_build(failed: Attempt | None) -> Refusal:
@@ -352,6 +363,7 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         benchmark_dir=order.benchmark_dir,
         workloads=workloads,
         not_impacted=verified.not_impacted,
+        screened_out=verified.screened_out,
         test_command=verified.test_command,
         passing_tests=verified.passing,
         compiled=order.resolution.compiled,

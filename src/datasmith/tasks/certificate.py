@@ -153,6 +153,8 @@ class Certificate(_Frozen):
     """Which suite was measured, where that is not base's own."""
     not_impacted: int = 0
     """Workloads of the suite that are no part of the task, and were not measured."""
+    screened_out: int = 0
+    """... and those that were launched in a screening alone."""
     rebuilt_from: str | None = None
     """The digest of the task's image, where it was built again for this and came out with another one."""
     host: HostFacts | None = None

@@ -55,6 +55,8 @@ class Task(BaseModel):
     """Workload ids: benchmark name, with `(p1, p2)` appended where it has parameters."""
     not_impacted: int = 0
     """Workloads of the suite that are no part of this task, because the expert's patch cannot touch them."""
+    screened_out: int = 0
+    """... and because a screening saw less of an effect in them than in those that are."""
     test_command: tuple[str, ...]
     """Runs the tests in WORKDIR; `{junit}` stands for the path of the JUnit XML it must write."""
     passing_tests: tuple[str, ...]

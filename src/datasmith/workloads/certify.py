@@ -30,6 +30,7 @@ def certify(
     plan: MeasurePlan,
     suite: SuiteRecord | None = None,
     not_impacted: int = 0,
+    screened_out: int = 0,
 ) -> Certificate:
     """Issue a certificate from a measurement of base, base2 and expert.
 
@@ -64,6 +65,7 @@ def certify(
         reason=problem or _praise(expert, changed),
         suite=suite,
         not_impacted=not_impacted,
+        screened_out=screened_out,
         host=measured.host,
     )
 

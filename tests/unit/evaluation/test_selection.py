@@ -26,7 +26,9 @@ def test_scores_over_selected_workloads_are_labelled(tmp_path: Path) -> None:
     whole = SampleRun(tmp_path, ["t"], ["nop"]).session("t", {"a": 2.0})
     fast = whole.model_copy(update={"selection": some})
     small = whole.model_copy(update={"not_impacted": 40})
+    few = whole.model_copy(update={"not_impacted": 40, "screened_out": 2})
     assert scope([whole]) is None
+    assert (scope([few]) or "").startswith("1 tasks leave out 42 workloads of their suites")
     assert (scope([fast, fast]) or "").startswith("scores over 2 selected of 6 workloads")
     assert scope([small, small]) == "1 tasks leave out 40 workloads of their suites; not comparable with full runs"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasmith.runners.agenda import ENDS, NONE_IMPACTED, SAMPLED_OUT, Terms, Until, abandoned, agenda
+from datasmith.runners.agenda import ENDS, NONE_IMPACTED, SAMPLED_OUT, SCREENED, Terms, Until, abandoned, agenda
 from datasmith.storage.base import ItemKind, ItemState, StageItem
 
 FINAL = ("failed", "passed", "refused")
@@ -134,3 +134,10 @@ def test_what_no_selected_workload_runs_is_decided_again_for_all_of_them() -> No
     refused = row("o/r:1", "refused", 5, f"{NONE_IMPACTED} (3 workloads)")
     assert agenda(5, [refused], Terms(resume=True)).again == (refused,)
     assert agenda(5, [refused], Terms(resume=True, select="impacted")).again == ()
+
+
+def test_what_rests_on_a_screening_is_decided_again_without_one() -> None:
+    """It says nothing about the workloads that were left out; with a screening again it stays."""
+    refused = row("o/r:1", "refused", 5, f"{SCREENED} (20 of 535 workloads): no workload changed")
+    assert agenda(5, [refused], Terms(resume=True)).again == (refused,)
+    assert agenda(5, [refused], Terms(resume=True, most_workloads=20)).again == ()

@@ -1,0 +1,51 @@
+"""Time what stage 5 has built and verified: base beside other arms, every launch kept in a file."""
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from datasmith.docker.engine import Container
+from datasmith.workloads.arms import prepare, suite_print
+from datasmith.workloads.base import Measurement, Workload
+from datasmith.workloads.measure import Measured, MeasurePlan, measure
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """What is timed. `start` gives an arm's writable container by the arm's name."""
+
+    start: Callable[[str], Container]
+    workloads: Sequence[Workload]
+    benchmark_dir: str
+
+    def run(self, arms: Sequence[str], plan: MeasurePlan, kept_in: Path, progress: Callable[[str], None]) -> Measured:
+        """Start and freeze each arm, and measure.
+
+        Raises:
+            EngineUnavailable: the engine is gone; what is in the file stays valid.
+        """
+        kept_in.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as stack:
+            frozen: dict[str, Container] = {}
+            suite: str | None = None
+            for arm in arms:
+                writable = stack.enter_context(self.start(arm))
+                suite = suite or suite_print(writable, self.benchmark_dir)
+                frozen[arm] = stack.enter_context(prepare(writable, self.workloads, self.benchmark_dir, suite=suite))
+            with kept_in.open("w", encoding="utf-8") as file:
+                return measure(
+                    frozen,
+                    self.workloads,
+                    plan,
+                    benchmark_dir=self.benchmark_dir,
+                    sink=lambda row: _print_row(file, row),
+                    progress=lambda told: progress(f"{told.done}/{told.expected}, {told.step}"),
+                )
+
+
+def _print_row(file: IO[str], row: Measurement) -> None:
+    """One launch as a line of JSON."""
+    file.write(json.dumps(asdict(row)) + "\n")
