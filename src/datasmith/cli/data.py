@@ -151,11 +151,7 @@ def run(
     """Run the stages over one window."""
     if context.invoked_subcommand is not None:
         return
-    if not start_date or not end_date:
-        raise ConfigError(
-            "--start-date and --end-date are needed, or a command, which fc-data --help lists "
-            "(example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)"
-        )
+    _check_given(start_date, end_date)
     from datasmith.github.forges import Sources
     from datasmith.runners.request import Request
     from datasmith.runners.suites import SuiteWish
@@ -181,6 +177,14 @@ def run(
     )
     settings = _settings(data_dir, engine)
     _plan(settings, request, as_json) if dry_run else _run(settings, request, as_json)
+
+
+def _check_given(start_date: str, end_date: str) -> None:
+    if not start_date or not end_date:
+        raise ConfigError(
+            "--start-date and --end-date are needed, or a command, which fc-data --help lists "
+            "(example: fc-data --start-date 2026-02-01 --end-date 2026-03-01)"
+        )
 
 
 def _settings(data_dir: Path | None, engine: str = "") -> "Settings":

@@ -1,6 +1,6 @@
 """What one call of fc-data asks for, read from its flags once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Self, get_args
 
@@ -80,14 +80,8 @@ class Request:
         unknown = [stage for stage in stages if stage not in STAGES]
         if unknown:
             raise ConfigError(f"--stage {unknown[0]}: there are stages 1 to {len(STAGES)} (example: --stage 4)")
-        counts = {
-            "--n-concurrent": n_concurrent,
-            "--tasks-per-repo": tasks_per_repo,
-            "--most-workloads": most_workloads,
-        }
-        for flag, number in counts.items():
-            if number is not None and number < 1:
-                raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
+        counts = {"--n-concurrent": n_concurrent, "--tasks-per-repo": tasks_per_repo}
+        _check_counts({**counts, "--most-workloads": most_workloads})
         if seed < 0:
             raise ConfigError(f"--seed {seed}: must not be negative (example: --seed 7)")
         if suite and stages and 4 not in stages:
@@ -98,8 +92,8 @@ class Request:
         plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
         if agent:
             agent = one_of("--agent", agent_name(agent), get_args(AgentName), "claude")
-        if max_rounds is not None and max_rounds < FEWEST_ROUNDS:
-            raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
+        if max_rounds is not None:
+            plan = _within(plan, max_rounds)
         return cls(
             window=Window.parse(start_date, end_date),
             sources=sources,
@@ -111,7 +105,7 @@ class Request:
             agent=agent,
             n_concurrent=n_concurrent,
             tasks_per_repo=tasks_per_repo,
-            plan=plan if max_rounds is None else plan.at_most(max_rounds),
+            plan=plan,
             suite=suite or SuiteWish(),
             select=select_of(select),
             most_workloads=most_workloads,
@@ -133,3 +127,16 @@ class Request:
             select=self.select,
             most_workloads=self.most_workloads,
         )
+
+
+def _check_counts(flags: Mapping[str, int | None]) -> None:
+    """Raises ConfigError for a number of things that is not at least 1."""
+    for flag, number in flags.items():
+        if number is not None and number < 1:
+            raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
+
+
+def _within(plan: MeasurePlan, max_rounds: int) -> MeasurePlan:
+    if max_rounds < FEWEST_ROUNDS:
+        raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
+    return plan.at_most(max_rounds)
