@@ -25,7 +25,8 @@ from datasmith.workloads.launch import Fresh, Kind, Launched, Moved
 from datasmith.workloads.outputs import Difference, difference
 from datasmith.workloads.watch import Capture
 
-MOST_TWIST = 1_000_000
+MOST_TWIST = 2**63
+"""Nobody can try out so many numbers to find the one that the next inputs follow from."""
 FIRST_ROUNDS: Mapping[Kind, int] = MappingProxyType(
     {"looked": FRESH_ROUND, "short": SHORT_ROUND, "clocked": CLOCKED_ROUND}
 )

@@ -38,7 +38,7 @@ from datasmith.workloads.track import Track
 from datasmith.workloads.watch import OutputRow, OutputWatch
 
 WARM_UP_ROUND = -1
-MOST_SEED = 2**31
+MOST_SEED = 2**63
 OUR_ARMS = frozenset({BASE, CONTROL, EXPERT})
 """Merged code; every other arm is a submission."""
 

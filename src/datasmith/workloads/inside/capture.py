@@ -20,6 +20,7 @@ from .describe import Describer, attributes, public
 from .foreign import Looked, Node
 from .hush import Hush
 from .report import TYPE_CHECKING, failure
+from .seeds import derived
 
 if TYPE_CHECKING:
     from .suite import Benchmark
@@ -258,12 +259,13 @@ def _planted(code: types.CodeType, constants: dict[str, object]) -> types.CodeTy
     return code.replace(co_consts=tuple(map(put, code.co_consts)))
 
 
-def plant_seed(seed: int) -> None:
-    """Make what is drawn at random from now on the same in every arm."""
-    random.seed(seed)
+def plant_seed(seed: int, turn: int = 0) -> None:
+    """Make what is drawn at random from now on the same in every arm; it does not tell the seed."""
+    planted = derived(seed, "planted", turn)
+    random.seed(planted)
     drawn = sys.modules.get("numpy.random")
     if drawn is not None and hasattr(drawn, "seed"):
-        drawn.seed(seed % 2**32)
+        drawn.seed(planted % 2**32)
 
 
 def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = None) -> float:

@@ -17,7 +17,7 @@ from time import perf_counter
 from .capture import MOST_RECORDS, Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
 from .describe import Describer
 from .hush import Hush
-from .moves import INPUTS, TURN, Draw, Move, Moves
+from .moves import INPUTS, Draw, Move, Moves
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Inputs:
         self.hush.end()
         self.leave()
         made.put(self._benchmark, turn)
-        plant_seed(made.seed + turn * TURN)
+        plant_seed(made.seed, turn)
         before = None if made.is_known else drawn_so_far()
         started = perf_counter()
         if self._cache is not None:

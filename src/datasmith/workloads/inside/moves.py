@@ -10,6 +10,7 @@ from random import Random
 from string import ascii_lowercase, ascii_uppercase
 
 from .report import TYPE_CHECKING
+from .seeds import derived
 
 if TYPE_CHECKING:
     from .foreign import Foreign
@@ -22,8 +23,6 @@ LEAST_SHARE, MOST_SHARE = 2e-3, 3e-2
 """A floating-point number is moved by a share between these: by more than outputs may differ."""
 SPREAD = 1e-3
 """Values that set-up computes are moved by at most half of this share."""
-TURN = 1_000_003
-"""Seeds of one turn are so far from those of the next."""
 SEED, VALUE = "\0seed", "\0value"
 """Stand in moved code where `Moves.seed` and `Moves.value` are to be called."""
 _SEEDING = frozenset(
@@ -45,7 +44,7 @@ class Draw:
     """
 
     def __init__(self, twist: int, number: int, what: str = "numbers") -> None:
-        self.seed = twist + number
+        self.seed = derived(twist, "input", number)
         self._twist = twist
         self._number = number % INPUTS
         self._texts = what in ("letters", "texts")
@@ -97,9 +96,8 @@ class Moves:
 
     def begin(self, turn: int = 0) -> None:
         """Draw the same again from here on: the input is made anew. In another turn seeds and values are others."""
-        seed = self._draw.seed
-        self._seed = (seed + turn * TURN) % 2**32
-        self._drawn = Random(self._seed if turn else seed)
+        self._seed = derived(self._draw.seed, "suite", turn)
+        self._drawn = Random(derived(self._draw.seed, "values", turn))
         self._common = 1.0 + SPREAD * ((self._drawn.random() if turn else self._draw.spread("together")) - 0.5)
 
     @property

@@ -16,9 +16,9 @@ SIGN_BYTES = 16
 MARK = b"."
 
 try:
-    from _blake2 import blake2b  # hashlib's, which is slow to import
+    from _blake2 import blake2b as blake2b  # hashlib's, which is slow to import
 except ImportError:
-    from hashlib import blake2b
+    from hashlib import blake2b as blake2b
 
 
 class Report:
