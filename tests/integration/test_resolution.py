@@ -12,6 +12,7 @@ from datasmith.errors import IndexUnavailable, NoPythonFits, Unsatisfiable
 from datasmith.process import find_uv
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
 from datasmith.resolution.resolver import Resolver
+from datasmith.resolution.uv import Compiled, UvCompiler
 from tests.integration.loopback_index import Index, Release, serving
 
 PYTHONS = ("3.10", "3.11", "3.12")
@@ -48,6 +49,9 @@ RELEASES = (
     Release("plain-now", "2.0", "2023-10-01"),
     Release("plain-now", "1.0", "2018-03-01", extras=("security",)),
     Release("newest-only", "1.0", "2023-09-01", requires_python=">=3.12"),
+    Release("old-runner", "3.5", "2018-05-01"),
+    Release("old-runner", "5.2", "2019-10-01", ("atomicwrites>=1",)),
+    *(Release("atomicwrites", version, "2022-07-09") for version in ("1.2.1", "1.3.0", "1.4.0", "1.4.1")),
 )
 
 
@@ -89,6 +93,16 @@ def test_pins_are_the_newest_of_the_day_with_hashes(index: Index, tmp_path: Path
     assert "--only-binary :all:" in found.lock
     assert (found.python_version, found.strategy, found.cutoff) == ("3.12", "newest-python", DAY)
     assert (found.build_requires, found.import_names, found.dropped) == (("setuptools", "wheel"), ("p",), ())
+
+
+def test_releases_that_came_again_are_as_old_as_they_were(index: Index, tmp_path: Path) -> None:
+    """Atomicwrites was deleted and uploaded again in 2022; without it, 2019 would have the runner of 2018."""
+    day = datetime(2019, 10, 15, tzinfo=UTC)
+    compiler = UvCompiler(find_uv(), index_url=index.url, cache_dir=tmp_path)
+    found = compiler.compile(["old-runner"], python_version="3.8", cutoff=day)
+    assert isinstance(found, Compiled) and found.pins == ("atomicwrites==1.3.0", "old-runner==5.2")
+    alone = compiler.compile(["numpy"], python_version="3.11", cutoff=DAY)
+    assert isinstance(alone, Compiled) and alone.pins == ("numpy==1.26",)
 
 
 def test_the_cutoff_is_a_moment_in_utc(index: Index, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ _TOOLS = {
     "asv": "the host measures with asv_runner",
     "asv-runner": "the host measures with asv_runner",
     "airspeed-velocity": "the host measures with asv_runner",
+    **dict.fromkeys(("codecov", "coveralls", "codacy-coverage"), "it sends reports, and there is no network to do it"),
 }
 _ENVIRONMENT_TOOLS = {
     "virtualenv",

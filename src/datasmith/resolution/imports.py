@@ -7,10 +7,14 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 from datasmith.resolution.base import SourceTree
+from datasmith.resolution.layout import is_product
 
 _WHERE = re.compile(
     r"(?:.*/)?(?:conftest\.py|(?:asv_bench|asv_benchmarks|bench|benchmarks?|perf|tests?)/.*\.py|test_\w+\.py)",
     re.IGNORECASE,
+)
+_DATA = re.compile(
+    r"(?:^|/)tests?/(?:.*/)?(?:(?:test|golden)[-_]?)?(?:data|samples|resources|snapshots)/", re.IGNORECASE
 )
 _GONE = {
     "asynchat",
@@ -27,21 +31,26 @@ _GONE = {
 }
 _DISTRIBUTIONS = {
     "attr": "attrs", "bs4": "beautifulsoup4", "Bio": "biopython", "cv2": "opencv-python-headless",
-    "Crypto": "pycryptodome", "dateutil": "python-dateutil", "docx": "python-docx", "dotenv": "python-dotenv",
-    "git": "gitpython", "jwt": "pyjwt", "mpl_toolkits": "matplotlib", "netCDF4": "netcdf4", "OpenSSL": "pyopenssl",
-    "PIL": "pillow", "pkg_resources": "setuptools", "psycopg2": "psycopg2-binary", "pylab": "matplotlib",
+    "Crypto": "pycryptodome", "community": "python-louvain", "dateutil": "python-dateutil", "docx": "python-docx",
+    "dotenv": "python-dotenv", "erfa": "pyerfa", "faiss": "faiss-cpu", "git": "gitpython",
+    "google.protobuf": "protobuf", "grpc": "grpcio", "iris": "scitools-iris", "jwt": "pyjwt",
+    "magic": "python-magic", "mpl_toolkits": "matplotlib", "netCDF4": "netcdf4", "OpenSSL": "pyopenssl",
+    "PIL": "pillow", "pkg_resources": "setuptools",
+    "psycopg2": "psycopg2-binary", "pylab": "matplotlib", "pyximport": "cython", "scikits.umfpack": "scikit-umfpack",
     "serial": "pyserial", "skbuild": "scikit-build", "skimage": "scikit-image", "sklearn": "scikit-learn",
-    "yaml": "pyyaml", "zmq": "pyzmq", "_pytest": "pytest", "setuptools_rust": "setuptools-rust",
-    "setuptools_scm": "setuptools-scm",
+    "sksparse": "scikit-sparse", "slugify": "python-slugify", "snappy": "python-snappy", "tlz": "toolz",
+    "umap": "umap-learn", "yaml": "pyyaml", "zmq": "pyzmq", "_pytest": "pytest",
 }  # fmt: skip
-"""Import name -> distribution name, where they differ by more than case, "-" and "_"."""
+"""Import name -> distribution name, where they differ by more than case, "-", "_" and "."."""
+_SHARED = {"backports", "google", "jaraco", "repoze", "ruamel", "scikits", "zope"}
+"""Names below which many distributions have something; on PyPI they are others' by themselves."""
 
 MAX_CHARACTERS = 1_000_000
 
 
 def distribution_of(module: str) -> str:
     """The distribution that provides a module, by the table, else of the same name."""
-    return _DISTRIBUTIONS.get(module, module.replace("_", "-").lower())
+    return _DISTRIBUTIONS.get(module, re.sub(r"[._]", "-", module).lower())
 
 
 class LocalModules:
@@ -56,6 +65,10 @@ class LocalModules:
                 self._by_folder.setdefault(folder, set()).add(module)
             elif name.endswith(".py"):
                 self._by_folder.setdefault(parent, set()).add(name.removesuffix(".py"))
+                folder, module = posixpath.split(parent)
+                # Without an __init__.py it is a package, too, but one of which a distribution takes the name.
+                if not is_product(f"{module}/{name}"):
+                    self._by_folder.setdefault(folder, set()).add(module)
 
     def seen_from(self, importer: str) -> set[str]:
         """Modules beside the importing file, beside one of its parents, or under src."""
@@ -70,7 +83,7 @@ def third_party(modules: Iterable[str], local: LocalModules, importer: str, own:
     """Distributions behind the modules that are neither standard library, nor the package, nor files of the tree."""
     strange = [module for module in modules if not _standard(module)]
     known = {name.split(".")[0] for name in own} | (local.seen_from(importer) if strange else set())
-    return tuple(distribution_of(module) for module in strange if module not in known)
+    return tuple(distribution_of(module) for module in strange if module.split(".")[0] not in known)
 
 
 def undeclared(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:
@@ -86,21 +99,26 @@ def undeclared(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_scanned(path: str) -> bool:
-    """True for benchmark files, conftests and tests."""
-    return _WHERE.fullmatch(path) is not None
+    """True for benchmark files, conftests and tests, but for what tests read as data."""
+    return _WHERE.fullmatch(path) is not None and not _DATA.search(path)
 
 
 def top_imports(text: str) -> Iterator[str]:
-    """The first part of each absolute import that is a statement of the module itself."""
+    """The first part of each absolute import that is a statement of the module itself; two of shared names."""
     try:
         body = ast.parse(text[:MAX_CHARACTERS]).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in body:
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
+            yield from (_part(alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.split(".")[0]
+            yield from dict.fromkeys(_part(f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def _part(name: str) -> str:
+    parts = name.split(".")
+    return ".".join(parts[: 2 if parts[0] in _SHARED else 1])
 
 
 def _standard(module: str) -> bool:

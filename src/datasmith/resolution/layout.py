@@ -58,25 +58,36 @@ def best_root(candidates: Sequence[tuple[str, str]], repository: str) -> str:
 
 
 def import_names(
-    paths: Sequence[str], root: str, *, name: str, named: Sequence[str], roots: Sequence[str], patterns: Sequence[str]
+    paths: Sequence[str],
+    root: str,
+    *,
+    name: str,
+    named: Sequence[str],
+    searched: bool = False,
+    roots: Sequence[str],
+    patterns: Sequence[str],
 ) -> tuple[str, ...]:
     """The top-level modules of the project at `root`, sorted.
 
-    `named` are those its metadata lists, `roots` and `patterns` where its metadata tells to look and for what. Where
-    several packages are found and one is called like the project, the others are not taken for its own.
+    `named` are those its metadata lists, `searched` says that it has more looked for; `roots` and `patterns` are where,
+    and for what. Where several packages are found and one is called like the project, the others are not taken for its
+    own.
     """
     listed = {posixpath.basename(item.rstrip("/")).removesuffix(".py") for item in named} - {"src", "lib", ""}
-    if listed:
+    if listed and not searched:
         return tuple(sorted(listed))
-    inside = _below(paths, root)
+    found = _found(_below(paths, root), canonicalize_name(name), roots, patterns)
+    return tuple(sorted(listed | found)) or (name.replace("-", "_"),)
+
+
+def _found(inside: Sequence[str], name: str, roots: Sequence[str], patterns: Sequence[str]) -> set[str]:
     for base in (*roots, "src", "."):
-        found = {module for module in _modules(_below(inside, base)) if _included(module, patterns)}
-        own = {module for module in found if canonicalize_name(module) == canonicalize_name(name)}
-        if own or found:
-            packages = {module for module in found if f"{module}/__init__.py" in set(_below(inside, base))}
-            return tuple(sorted(own or packages or found))
-    dotted = name.replace("-", "_")
-    return (dotted,)
+        below = _below(inside, base)
+        found = {module for module in _modules(below) if _included(module, patterns)}
+        if found:
+            own = {module for module in found if canonicalize_name(module) == name}
+            return own or {module for module in found if f"{module}/__init__.py" in set(below)} or found
+    return set()
 
 
 def _modules(paths: Sequence[str]) -> set[str]:

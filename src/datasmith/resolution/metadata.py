@@ -180,6 +180,7 @@ def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
             files.root,
             name=name,
             named=_named_modules(files),
+            searched=_are_searched(files),
             roots=_package_roots(files),
             patterns=toml.package_patterns,
         ),
@@ -246,6 +247,12 @@ def _named_modules(files: _Files) -> tuple[str, ...]:
         return files.toml.modules
     packages = [name.split(".")[0] for name in files.py.lines("packages")]
     return tuple(dict.fromkeys([*files.cfg.modules, *packages, *files.py.lines("py_modules")]))
+
+
+def _are_searched(files: _Files) -> bool:
+    """Whether packages are looked for, beside the modules that are listed."""
+    computed = bool(files.py.computed & {"packages", "**"})
+    return files.toml.searches or (not files.toml.modules and (files.cfg.searches or computed))
 
 
 def _package_roots(files: _Files) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from datasmith.resolution.layout import is_product
 from datasmith.resolution.metadata import ProjectMetadata
 from datasmith.resolution.requirements import read_lines, requirement_name
 
-_SOURCES = (".pyx", ".pxd", ".c", ".cc", ".cpp", ".cxx", ".f", ".f90", ".rs", ".cu", ".pyf")
+_SOURCES = (".pyx", ".pxd", ".c", ".cc", ".cpp", ".cxx", ".f", ".f90", ".rs", ".cu", ".pyf", ".i")
 _FORTRAN = (".f", ".f90", ".pyf")
 _COMPILING = {
     "cffi", "cppy", "cython", "maturin", "meson-python", "nanobind", "pybind11", "pythran", "scikit-build",
@@ -81,6 +81,8 @@ def apt_packages(
     found = {"build-essential"} | {package for name in conda_names for package in NATIVE_NAMES.get(name, ())}
     if any(path.lower().endswith(_FORTRAN) for path in sources):
         found.add("gfortran")
+    if any(path.endswith(".i") for path in sources):
+        found.add("swig")
     if asked & {"maturin", "setuptools-rust"} or any(path.endswith(".rs") for path in sources):
         found |= {"cargo", "rustc"}
     for path, text in tree.texts.items():

@@ -49,6 +49,8 @@ _PYTEST_OPTIONS = (
 )
 
 
+_NAMED_PLUGIN = re.compile(r"(?<![\w.:-])pytest-[a-z][a-z-]+\b")
+"""As in required_plugins; `--disable-pytest-warnings` and `--pytest-durations` are options."""
 _SHUFFLERS = ("pytest-randomly", "pytest-random-order", "pytest-reverse")
 
 
@@ -108,7 +110,10 @@ def _runtime(tree: SourceTree, metadata: ProjectMetadata) -> Reading:
     path = posixpath.normpath(posixpath.join(metadata.root, "requirements.txt"))
     if metadata.dependencies_known or path not in tree.texts:
         return reading
-    return reading + read_lines([f"-r {path}"], tree.texts, keep_names=True)
+    listed = read_lines([f"-r {path}"], tree.texts, keep_names=True)
+    left = [(line, groups.not_needed(requirement_name(line))) for line in listed.requirements]
+    kept = Reading(tuple(line for line, reason in left if not reason), listed.dropped)
+    return reading + kept + Reading(dropped=tuple(Dropped(requirement=line, reason=why) for line, why in left if why))
 
 
 def backend_needs(backend: str) -> tuple[str, ...]:
@@ -171,7 +176,7 @@ def _guesses(tree: SourceTree, metadata: ProjectMetadata) -> list[str]:
     own = metadata.import_names
     setup = posixpath.normpath(posixpath.join(metadata.root, "setup.py"))
     plugins = [name for option, name in _PYTEST_OPTIONS if re.search(option, metadata.pytest_options)]
-    plugins += re.findall(r"\bpytest-[a-z][a-z-]+\b", metadata.pytest_options)
+    plugins += _NAMED_PLUGIN.findall(metadata.pytest_options)
     needed_to_build = imports.third_party(metadata.setup_imports, imports.LocalModules(tree.paths), setup, own)
     return [*plugins, *needed_to_build, *imports.undeclared(tree, own)]
 

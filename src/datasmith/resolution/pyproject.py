@@ -17,7 +17,8 @@ MOST_LINES = 50_000
 class Pyproject:
     """What a pyproject.toml says, requirement lists as written; `present` is False where there is no usable file.
 
-    `files` maps what setuptools reads from files ("dependencies", "optional-dependencies.test") to their names.
+    `files` maps what setuptools reads from files ("dependencies", "optional-dependencies.test") to their names;
+    `searches` says that it looks for packages, beside the `modules` that are listed.
     """
 
     present: bool = False
@@ -34,6 +35,7 @@ class Pyproject:
     build_backend: str = ""
     backend_path: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    searches: bool = False
     package_roots: tuple[str, ...] = ()
     package_patterns: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -69,6 +71,7 @@ def read_pyproject(text: str) -> Pyproject:
         build_backend=_text(build, "build-backend"),
         backend_path=_strings(build.get("backend-path")),
         modules=_modules(tool),
+        searches="find" in _at(setuptools, "packages"),
         package_roots=roots,
         package_patterns=patterns,
         tools=tuple(sorted(tool)),

@@ -11,7 +11,8 @@ from packaging.markers import InvalidMarker, Marker
 class SetupCfg:
     """What a setup.cfg says, requirement lists as written; `files` maps fields read with "file:" to the names.
 
-    `dependencies` is None where the file has no install_requires.
+    `dependencies` is None where the file has no install_requires; `searches` says that packages are looked for, beside
+    the `modules` that are listed.
     """
 
     name: str = ""
@@ -22,6 +23,7 @@ class SetupCfg:
     extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
+    searches: bool = False
     package_roots: tuple[str, ...] = ()
     pytest_options: str = ""
     problem: str = ""
@@ -40,6 +42,7 @@ def read_setup_cfg(text: str) -> SetupCfg:
     metadata = _section(parser, "metadata")
     install = options.get("install_requires")
     packages = options.get("packages", "")
+    searches = packages.startswith(("find:", "find_namespace:"))
     return SetupCfg(
         name=metadata.get("name", ""),
         version=metadata.get("version", ""),
@@ -48,7 +51,8 @@ def read_setup_cfg(text: str) -> SetupCfg:
         setup_requires=_requirements(options.get("setup_requires", "")),
         extras={name: _requirements(value) for name, value in listed.items()},
         files=_files(install or "", extras),
-        modules=(*(() if "find" in packages else _words(packages)), *_words(options.get("py_modules", ""))),
+        modules=(*(() if searches else _words(packages)), *_words(options.get("py_modules", ""))),
+        searches=searches,
         package_roots=_roots(parser, options),
         pytest_options=_section(parser, "tool:pytest").get("addopts", ""),
     )

@@ -15,6 +15,7 @@ from packaging.version import Version
 
 from datasmith.errors import IndexUnavailable
 from datasmith.process import run
+from datasmith.resolution import reuploads
 from datasmith.resolution.base import SourceRelease
 from datasmith.resolution.failures import is_outage, locked_out, statement
 from datasmith.resolution.index import PYPI
@@ -96,6 +97,7 @@ class UvCompiler:
             empty = Path(name)
             config = empty / "uv.toml"
             config.write_text(self._configuration(sources), encoding="utf-8")
+            (empty / "constraints.txt").write_text(reuploads.constraints(cutoff), encoding="utf-8")
             allowed = [word for name in sorted({item.name for item in sources}) for word in ("--no-binary", name)]
             command = [*self._command(python_version, cutoff), *allowed, "--prerelease", prerelease]
             done = run(
@@ -121,7 +123,7 @@ class UvCompiler:
         moment = cutoff.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         return [
             self._uv, "pip", "compile", "-",
-            "--exclude-newer", moment,
+            "--exclude-newer", moment, *reuploads.words(cutoff), "--constraints", "constraints.txt",
             "--python-version", python_version,
             "--python", sys.executable,
             "--python-platform", uv_platform(),

@@ -1,7 +1,7 @@
 """What files import without saying so."""
 
 from datasmith.resolution.base import SourceTree
-from datasmith.resolution.imports import top_imports, undeclared
+from datasmith.resolution.imports import LocalModules, third_party, top_imports, undeclared
 
 
 def test_third_party_imports_become_distributions() -> None:
@@ -27,3 +27,25 @@ def test_optional_imports_do_not_count() -> None:
     )
     assert list(top_imports(text)) == ["d"]
     assert list(top_imports("print 'two'")) == []
+
+
+def test_below_a_shared_name_two_parts_tell_the_distribution() -> None:
+    """`zope` and `google` are strangers on PyPI; what is imported below them is what is meant."""
+    text = (
+        "from zope.interface import implementer\nimport zope.event\nfrom zope import schema\nimport google.protobuf\n"
+    )
+    tree = SourceTree({"tests/test_a.py": text + "import erfa, tlz.dicttoolz, iris\n"}, ())
+    declared = ("protobuf", "pyerfa", "scitools-iris", "toolz", "zope-event", "zope-interface", "zope-schema")
+    assert undeclared(tree, ()) == declared
+
+
+def test_directories_of_tools_need_no_init() -> None:
+    """A setup.py that imports `tools.cythonize` means its own tools/; a directory `requests` may hold just data."""
+    local = LocalModules(("setup.py", "tools/cythonize.py", "tests/helpers.py", "requests/get.py"))
+    assert third_party(("tools", "tests", "requests"), local, "setup.py", ()) == ("requests",)
+
+
+def test_programs_that_tests_read_as_data_import_nothing() -> None:
+    """Tests of black format files with `import a, b`; nobody runs them. A module of fixtures is run."""
+    data = {f"tests/{place}/x.py": "import a, b\n" for place in ("data", "data/cases", "unit/test_data")}
+    assert undeclared(SourceTree(data | {"tests/fixtures/db.py": "import yaml\n"}, ()), ()) == ("pyyaml",)

@@ -2,7 +2,9 @@
 
 import pytest
 
+from datasmith.resolution.base import SourceTree
 from datasmith.resolution.layout import best_root, import_names, install_root, is_product, project_candidates
+from datasmith.resolution.metadata import read_metadata
 
 
 @pytest.mark.parametrize(
@@ -60,6 +62,25 @@ def test_product_files() -> None:
 def test_modules_are_found_by_layout(paths: list[str], name: str, expected: tuple[str, ...]) -> None:
     """Src before the root; tests, benchmarks, documentation and tools are nobody's import names."""
     assert import_names(paths, ".", name=name, named=(), roots=(), patterns=()) == expected
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"setup.py": "from setuptools import *\nsetup(name='big', py_modules=['tool'], packages=find_packages())"},
+        {"setup.cfg": "[metadata]\nname = big\n[options]\npackages = find:\npy_modules = tool\n"},
+        {
+            "pyproject.toml": '[project]\nname = "big"\n[tool.setuptools]\npy-modules = ["tool"]\n'
+            "[tool.setuptools.packages.find]\n"
+        },
+    ],
+)
+def test_single_modules_are_not_all_where_packages_are_looked_for(texts: dict[str, str]) -> None:
+    """Its setup.py lists isympy and computes the rest: what is imported, and sealed, is sympy, too."""
+    tree = SourceTree(texts, (*texts, "big/__init__.py", "tool.py", "docs/conf.py"))
+    assert read_metadata(tree, "o/big").import_names == ("big", "tool")
+    alone = SourceTree({"setup.py": "setup(name='big', py_modules=['tool'])"}, ("setup.py", "big/__init__.py"))
+    assert read_metadata(alone, "o/big").import_names == ("tool",)
 
 
 def test_what_the_metadata_lists_goes_before_what_is_found() -> None:

@@ -39,6 +39,7 @@ def test_pure_projects(texts: dict[str, str], paths: tuple[str, ...]) -> None:
         ({"pyproject.toml": SETUPTOOLS.replace('"setuptools"', '"setuptools", "Cython>=3"')}, ()),
         ({"setup.py": "setup(ext_modules=[Extension('a', ['a.c'])])"}, ()),
         ({"pyproject.toml": SETUPTOOLS.replace("setuptools.build_meta", "mesonpy")}, ("p/a.cpp",)),
+        ({"setup.py": "setup(name='p')"}, ("p/wrapped.i",)),
     ],
 )
 def test_compiled_projects(texts: dict[str, str], paths: tuple[str, ...]) -> None:

@@ -136,6 +136,18 @@ def test_guesses_come_last_and_only_for_what_nobody_declares() -> None:
     assert [need.origin for need in found.needs][-1] == "imports"
 
 
+def test_a_word_of_an_option_is_no_plugin() -> None:
+    """`--disable-pytest-warnings` asks for nothing: the distribution of that name gives pytest a second -W."""
+    options = (
+        "addopts = --disable-pytest-warnings --pytest-durations -p no:pytest-warnings\nrequired_plugins = pytest-mock\n"
+    )
+    found = wanted({"pyproject.toml": '[project]\nname = "p"\n', "pytest.ini": f"[pytest]\n{options}"})
+    assert by_origin(found, "imports") == []
+    text = '[project]\nname = "p"\n[tool.pytest.ini_options]\naddopts = "--disable-pytest-warnings"\n'
+    found = wanted({"pyproject.toml": text + 'required_plugins = ["pytest-mock>=1", "pytest-env"]\n'})
+    assert by_origin(found, "imports") == ["pytest-mock", "pytest-env"]
+
+
 def test_the_project_itself_is_not_a_need() -> None:
     """It is installed from its tree."""
     text = '[project]\nname = "p"\n[project.optional-dependencies]\ntest = ["p", "pytest-p", "P[test]"]\n'
@@ -177,3 +189,15 @@ def test_the_hook_is_given_what_the_build_needs() -> None:
     assert [(need.requirement, need.optional) for need in needs] == [
         ("setuptools", False), ("wheel", False), ("numpy", True),
     ]  # fmt: skip
+
+
+def test_a_requirements_file_that_stands_in_brings_no_tools() -> None:
+    """It lists all that its authors work with: what only sends reports, or checks style, is no dependency."""
+    texts = {
+        "setup.py": "setup(name='p', install_requires=read())",
+        "requirements.txt": "-r requirements/test.txt\nnumpy>=1.11\n",
+        "requirements/test.txt": "codecov\npytest-cov\nflake8\n",
+    }
+    found = wanted(texts)
+    assert by_origin(found, "runtime") == ["pytest-cov", "numpy>=1.11"]
+    assert {"codecov", "flake8"} <= {item.requirement for item in found.dropped}
