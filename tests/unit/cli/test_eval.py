@@ -166,6 +166,8 @@ def test_an_error_names_the_word_that_was_given(
     assert err == "error: TASK empty: no task folder in it (example: work/dataset/tasks)\n"
     _, _, err = said(capsys, "tasks", "show", "gone", "--dataset", ".")
     assert err.startswith("error: ID 'gone' matches no task of . (example: ") and "--" not in err
+    _, _, err = said(capsys, "certify", "gone", "--dataset", ".")
+    assert err.startswith("error: TASK 'gone' matches no task of . (example: ") and "--" not in err
 
 
 def test_a_registry_that_is_named_is_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
