@@ -17,8 +17,8 @@ LEFT_OUT = {"--install-completion", "--show-completion"}
 OUTPUT = """## Standard output
 
 A reader that leaves, as `head` does, changes nothing: the command goes on to its end in silence, and its exit code is
-its own, 0 where it succeeded. Standard output that cannot be written for another reason, as on a full disk, is an error
-with exit code 1.
+its own, 0 where it succeeded; so it is with standard error, as in `2>&1 | head`. Standard output that cannot be written
+for another reason, as on a full disk, is an error with exit code 1; what standard error cannot take is dropped.
 """
 FAILURES = """With `--json` standard output holds one JSON document: the result or, where there is none, the error. The
 line on standard error stays.

@@ -1,7 +1,9 @@
 """The error family: what went wrong, in a class whose exit code is its own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from datasmith.redact import redact
@@ -41,6 +43,19 @@ def one_of(setting: str, given: str, choices: Sequence[_Name], example: str) -> 
         if choice == given:
             return choice
     raise ConfigError(f"{setting} {given!r}: must be one of {', '.join(choices)} (example: {setting} {example})")
+
+
+@contextmanager
+def naming(setting: str, path: Path, example: str) -> Iterator[None]:
+    """Inside, what the system refuses is told of the setting that gave `path`.
+
+    Raises:
+        ConfigError: it refuses something.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"{setting} {path}: {error.strerror} (example: {setting} {example})") from error
 
 
 class NothingToDo(DatasmithError):

@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     clone_url: str = ""
     """Where a repository is cloned from, with `{owner}` and `{repo}` in it; empty means `FC_GITHUB_URL`'s server."""
     engine: EngineName = "auto"
-    """Whose sandboxes: docker, podman or bubblewrap; auto: the first of them that works here."""
+    """Whose sandboxes: bubblewrap, docker or podman; auto: the first of them, in this order, that works here."""
     base_image: str = "debian:bookworm-slim"
     """Image that docker and podman builds start from."""
     namespace: str = "formulacode"

@@ -20,7 +20,7 @@ from datasmith.cli.stopping import ctrl_c_raises, stop_code, terminable
 from datasmith.cli.usage import explained
 from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
 from datasmith.printable import one_line
-from datasmith.standard_output import standard_output
+from datasmith.standard_streams import standard_streams
 
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
@@ -39,10 +39,10 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 
     With --json standard output gets one document: what the command printed or, where it printed nothing, its error.
     A failure that is not of our own error family is a defect: its traceback goes to a file that the line names.
-    SIGTERM ends it as Ctrl-C does, with another exit code. A reader of standard output that leaves changes nothing.
+    SIGTERM ends it as Ctrl-C does, with another exit code. A reader that leaves changes nothing.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    with terminable(), contextlib.redirect_stdout(standard_output()):
+    with terminable(), standard_streams():
         return _run(app, words)
 
 

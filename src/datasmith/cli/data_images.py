@@ -28,7 +28,7 @@ _Engine = Annotated[
 ]
 _LEAST_AGE = timedelta(days=1)
 """What runs now was started since then: it stands on layers that must not go."""
-_EXAMPLE = "example: fc-data images check work/dataset/tasks"
+_EXAMPLE = "example: work/dataset/tasks"
 
 
 @images.callback(invoke_without_command=True)
@@ -121,7 +121,9 @@ def save(
     as_json: Json = False,
 ) -> None:
     """Write one image as an OCI archive, for those without a registry."""
-    (folder,) = _folders([task])
+    folder, *others = _folders([task])
+    if others:
+        raise ConfigError(f"TASK {task}: holds {1 + len(others)} tasks, and one is saved at a time (example: {folder})")
     digest = _publisher(engine, skip_existing=True).save(folder, out)
     print(json.dumps({"archive": str(out), "manifest_digest": digest}) if as_json else f"{out}: {digest}")
 

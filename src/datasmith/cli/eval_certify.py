@@ -85,7 +85,7 @@ def _folders(words: list[str], dataset: str, registry: Path) -> list[Path]:
             raise ConfigError(
                 f"--dataset {dataset}: a release is not changed any more (example: --dataset work/dataset/tasks)"
             )
-        folders += [opened.folders[one.task_id] for one in opened.select(patterns)]
+        folders += [opened.folders[one.task_id] for one in opened.select(patterns, said="TASK")]
     return list(dict.fromkeys(folder.resolve() for folder in folders))
 
 

@@ -9,7 +9,7 @@ import typer
 from datasmith.cli.eval_options import RUNS, PolicyOption, RunArgument, RunsOption, policy_of
 from datasmith.cli.options import Json
 from datasmith.counted import counted
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, TrialError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +61,9 @@ def show_report(
     """Print a run's tables, or the same as JSON with `more` in it, and write its HTML page.
 
     `compat` adds the reference's definitions.
+
+    Raises:
+        TrialError: the page cannot be written, as in a run of somebody else's; all else was printed.
     """
     import json
     from datetime import UTC, datetime
@@ -69,7 +72,7 @@ def show_report(
     from datasmith.evaluation.html import render
     from datasmith.evaluation.reference import reference_as_json, reference_report
     from datasmith.evaluation.report import build_report
-    from datasmith.evaluation.run_folder import open_run, write_text
+    from datasmith.evaluation.run_folder import open_run
     from datasmith.evaluation.summary import as_json
 
     folder = open_run(root.parent, str(root))
@@ -77,12 +80,26 @@ def show_report(
     if run_record is None:
         raise ConfigError(f"RUN {root}: no run.json there (example: fc-eval report runs/my-run)")
     found = build_report(folder, run_record, policy)
-    write_text(folder.report, render(found, datetime.now(UTC)))
+    unwritten = _not_written(folder.report, render(found, datetime.now(UTC)))
+    page = None if unwritten else folder.report
     reference = reference_report(folder, found) if compat else ()
     if json_output:
         added = {"compat": reference_as_json(reference)} if compat else {}
-        print(json.dumps(as_json(found, folder.report) | added | dict(more or {}), indent=1))
-        return
-    print_report(found, folder.report)
-    if compat:
-        print_reference(reference)
+        print(json.dumps(as_json(found, page) | added | dict(more or {}), indent=1))
+    else:
+        print_report(found, page)
+        if compat:
+            print_reference(reference)
+    if unwritten:
+        raise unwritten
+
+
+def _not_written(page: Path, text: str) -> TrialError | None:
+    """Why the page could not be written; None where it was."""
+    from datasmith.evaluation.run_folder import write_text
+
+    try:
+        write_text(page, text)
+    except TrialError as error:
+        return error
+    return None

@@ -51,7 +51,11 @@ EXECUTORS = "local, inline (here, one after another) or ray (the cluster at FC_R
 """What --executor takes, as its help says it."""
 Json = Annotated[bool, typer.Option("--json", help="Print the result, or the error, as JSON on standard output.")]
 Engine = Annotated[
-    str, typer.Option("--engine", help="auto, docker, podman or bubblewrap (default: FC_ENGINE, else auto).")
+    str,
+    typer.Option(
+        "--engine",
+        help="bubblewrap, docker, podman, or auto, the first of them that works here (default: FC_ENGINE, else auto).",
+    ),
 ]
 Precise = Annotated[bool, typer.Option("--precise", help="Measure to ±1 % within 96 rounds, not ±2 % within 24.")]
 MaxRounds = Annotated[int | None, typer.Option("--max-rounds", min=6, help="At most this many rounds a workload.")]

@@ -23,8 +23,8 @@ _REASON_CHARS = 120
 """So much of a reason is shown; trial.json has all of it."""
 
 
-def print_report(report: Report, page: Path, console: Console | None = None) -> None:
-    """Print agents, levels, orders, cost, trials, control and measuring to standard output."""
+def print_report(report: Report, page: Path | None, console: Console | None = None) -> None:
+    """Print agents, levels, orders, cost, trials, control and measuring to standard output, and where the page is."""
     out = output(console)
     board, config = report.board, report.run.config
     agents = agents_sheet(board, report.run.run_id, report.policy, len(config.task_ids))
@@ -44,7 +44,7 @@ def print_report(report: Report, page: Path, console: Console | None = None) -> 
         if session.host:
             out.print(Text(f"host, {session.task_id}: {session.host.said}"), soft_wrap=not out.is_terminal)
     # A path that a terminal breaks by itself can be copied.
-    out.print(Text(f"{report.progress}; page: {page}"), soft_wrap=True)
+    out.print(Text(f"{report.progress}; page: {page or 'none'}"), soft_wrap=True)
 
 
 def print_reference(agents: Sequence[ReferenceReport], console: Console | None = None) -> None:

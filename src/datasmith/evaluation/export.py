@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from datasmith.errors import ConfigError, InvalidTask
+from datasmith.errors import ConfigError, InvalidTask, naming
 from datasmith.tasks.dataset import Places, load_dataset
 from datasmith.tasks.folder import check_task, read_task, write_task
 from datasmith.tasks.terminal_bench import FormulaCodeAdapter
@@ -32,10 +32,8 @@ def export_tasks(folders: Sequence[Path], output: Path, harness: Harness, *, for
     there = [output / folder.name for folder in folders if (output / folder.name).exists()]
     if there and not force:
         raise ConfigError(f"--output {output}: {there[0].name} is there already (example: --force)")
-    try:
+    with naming("--output", output, "harbor-tasks"):
         output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"--output {output}: {error.strerror} (example: --output harbor-tasks)") from error
     write = _for_harbor if harness == "harbor" else _for_terminal_bench
     return tuple(write(folder, output) for folder in folders)
 

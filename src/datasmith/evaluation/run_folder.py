@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from datasmith.errors import ConfigError, TrialError
+from datasmith.errors import ConfigError, TrialError, naming
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts, named
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
@@ -110,10 +110,8 @@ class RunFolder:
         Raises:
             ConfigError: another process works on the run, or the folder cannot be written.
         """
-        try:
+        with naming("--runs-dir", self.root.parent, "runs"):
             self.root.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(f"--runs-dir {self.root.parent}: {error.strerror} (example: --runs-dir runs)") from error
         file = self.root / ".in-use"
         try:
             descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o644)

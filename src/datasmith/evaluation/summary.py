@@ -11,8 +11,8 @@ from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.score import Interval
 
 
-def as_json(report: Report, page: Path) -> dict[str, JsonValue]:
-    """What `--json` prints; the page's place is part of it."""
+def as_json(report: Report, page: Path | None) -> dict[str, JsonValue]:
+    """What `--json` prints; the page's place is part of it, where it could be written."""
     return {
         "run_id": report.run.run_id,
         "policy": report.policy,
@@ -36,7 +36,7 @@ def as_json(report: Report, page: Path) -> dict[str, JsonValue]:
             "cpu_s": report.cost.cpu_s,
             "overhead_share": report.cost.overhead_share,
         },
-        "page": str(page),
+        "page": str(page) if page else None,
     }
 
 

@@ -12,7 +12,9 @@ import anyio
 from datasmith.errors import ConfigError
 from datasmith.settings import Settings
 
-WAITS = "waits for a core that another command measures on"
+WAITS = "waits for a free core to measure on"
+AGAIN_S = 30.0
+"""Who waits for a core says so again after so long: a log may have passed over the first time."""
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -91,18 +93,19 @@ class CoreLocks:
             yield cores
 
     @asynccontextmanager
-    async def held(self, say: Callable[[], None]) -> AsyncIterator[CoreSet]:
-        """The same without blocking others.
+    async def held(self, say: Callable[[], None], *, again_s: float = AGAIN_S) -> AsyncIterator[CoreSet]:
+        """The same without blocking others; `say` is called again every `again_s` seconds of waiting.
 
         Raises:
             ConfigError: the directory cannot be written.
         """
-        free = self._free()
-        if free is None:
-            say()
-        while free is None:
+        every = max(1, round(again_s / self._poll_s))
+        waited = 0
+        while (free := self._free()) is None:
+            if waited % every == 0:
+                say()
+            waited += 1
             await anyio.sleep(self._poll_s)
-            free = self._free()
         with _kept(*free) as cores:
             yield cores
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, naming
 from datasmith.github.models import Repository
 
 DISCOVERED = "repos_discovered.csv"
@@ -63,10 +63,8 @@ def read_repositories(path: Path, *, source: str = "") -> list[Listed]:
 
 def write_repositories(path: Path, listed: Iterable[Listed]) -> None:
     """Write a CSV file; there is the whole new one or the one that was there."""
-    try:
+    with naming("--out", path.parent, "work"):
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"--out {path.parent}: cannot be made: {error.strerror} (example: --out work)") from error
     draft = path.with_name(f".{path.name}.part")
     with draft.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -4,13 +4,12 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 
 from datasmith.errors import DatasmithError
 from datasmith.preflight.checks import look
 from datasmith.redact import Redactor
 from datasmith.settings import environment, secrets_of
-from datasmith.standard_output import standard_output
+from datasmith.standard_streams import standard_streams
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -20,15 +19,19 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--forge", default="git", help="where pull requests will come from")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     asked = parser.parse_args(words)
-    try:
-        found = look(stages=tuple(asked.stage), forge=asked.forge)
-        clean = Redactor(secrets_of(environment()))
-        said = json.dumps({"ok": not found.failed, "checks": found.rows(clean)}) if asked.json else found.text(clean)
-        with redirect_stdout(standard_output()):
-            print(said, flush=True)
-    except DatasmithError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
+    with standard_streams():
+        try:
+            return _looked(tuple(asked.stage), asked.forge, as_json=asked.json)
+        except DatasmithError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return error.exit_code
+
+
+def _looked(stages: tuple[int, ...], forge: str, *, as_json: bool) -> int:
+    found = look(stages=stages, forge=forge)
+    clean = Redactor(secrets_of(environment()))
+    said = json.dumps({"ok": not found.failed, "checks": found.rows(clean)}) if as_json else found.text(clean)
+    print(said, flush=True)
     return found.rc
 
 

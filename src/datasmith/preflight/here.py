@@ -119,9 +119,10 @@ def engine(facts: Facts) -> Answer:
 def pythons(facts: Facts) -> Answer:
     """Interpreters that environments can be built with."""
     try:
-        found = open_engine(facts.settings).pythons()
+        opened = open_engine(facts.settings)
     except EngineUnavailable:
         return Answer("SKIP", "no engine", "mend the engine first")
+    found = opened.pythons()  # its base image may be out of reach, which the caller tells
     if found:
         return Answer("OK", ", ".join(found))
     return Answer("FAIL", "no interpreter is offered", "uv python install 3.10 3.11 3.12, or another FC_BASE_IMAGE")

@@ -13,7 +13,7 @@ from datasmith import __version__
 from datasmith.docker.engine import ContainerEngine, ImageRef
 from datasmith.docker.oci import EMPTY, INDEX, MANIFEST, Descriptor, Manifest, OciLayout
 from datasmith.docker.oci_save import save_image
-from datasmith.errors import ConfigError, InvalidTask, PublishError
+from datasmith.errors import ConfigError, InvalidTask, PublishError, naming
 from datasmith.publish import sbom as bill
 from datasmith.publish import statement as origin
 from datasmith.publish.answers import document
@@ -167,8 +167,11 @@ class ImagePublisher:
 
         Raises:
             PublishError: the engine holds no such image.
+            ConfigError: the archive cannot lie there.
         """
         task = sealed_task(folder)
+        with naming("--out", target, "image.tar"):
+            target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".oci-", dir=target.absolute().parent) as place:
             layout = OciLayout(Path(place, "layout"))
             manifest = save_image(self.settings, self._image(task), layout, _name(task).tag(single=True))

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import tomli_w
 from pydantic import ValidationError
 
-from datasmith.docker.archive import unpack
+from datasmith.docker.archive import MOST_BYTES, unpack
 from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import SANDBOX_USER
-from datasmith.errors import InvalidTask
-from datasmith.tar_members import DAMAGE, open_tar
+from datasmith.errors import ContainerError, InvalidTask
+from datasmith.tar_members import DAMAGE, members, open_tar, what_is_wrong
 from datasmith.tasks.asv_archive import runner_archive
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.drafts import replacing
@@ -232,7 +232,7 @@ def read_task(folder: Path | str) -> Task:
         raise InvalidTask(missing)
     try:
         return _parse(folder)
-    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
+    except (ValueError, OSError) as error:
         problems = _problems(error) if isinstance(error, ValidationError) else [f"{type(error).__name__}: {error}"]
         raise InvalidTask([f"{folder.name}: {problem}" for problem in problems]) from error
 
@@ -248,9 +248,8 @@ def _problems(error: ValidationError) -> list[str]:
 
 
 def _parse(folder: Path) -> Task:
-    document: dict[str, Any] = _in(folder, "task.toml", tomllib.loads)
-    record: dict[str, Any] = dict(document["metadata"]["formulacode"])
-    expected: dict[str, Any] = _in(folder, "tests/expected.json", json.loads)
+    record = _in(folder, "task.toml", _record_of)
+    expected = _in(folder, "tests/expected.json", _expected_of)
     names = sorted(path.name for path in (folder / "environment").iterdir() if path.name != "repo.tar.gz")
     linked = [name for name in names if not _is_own_file(folder, f"environment/{name}")]
     if linked:
@@ -261,18 +260,28 @@ def _parse(folder: Path) -> Task:
     record["expert_patch"] = (folder / EXPERT_PATCH).read_bytes().decode("utf-8", "surrogateescape")
     if "suite" in record:
         record["suite_patch"] = (folder / SUITE).read_bytes().decode("utf-8", "surrogateescape")
-    record["passing_tests"] = expected["passing"]
-    record["test_command"] = expected["command"]
     if _is_own_file(folder, CERTIFICATE):
         record["certificate"] = _in(folder, CERTIFICATE, Certificate.model_validate_json)
-    return Task.model_validate(record)
+    return Task.model_validate({**record, **expected})
+
+
+def _record_of(text: str) -> dict[str, Any]:
+    record = dict(tomllib.loads(text)["metadata"]["formulacode"])
+    return {**record, "build": dict(record["build"])}
+
+
+def _expected_of(text: str) -> dict[str, Any]:
+    said = json.loads(text)
+    return {"passing_tests": said["passing"], "test_command": said["command"]}
 
 
 def _in(folder: Path, name: str, parse: Callable[[str], _Read]) -> _Read:
     """What a file of the folder says; raises InvalidTask, naming the file, where it cannot be read so."""
     try:
         return parse(_text(folder / name))
-    except (ValueError, RecursionError) as error:
+    except KeyError as error:
+        raise InvalidTask([f"{folder.name}: {name}: cannot be read: {error} is missing"]) from error
+    except (ValueError, TypeError, RecursionError) as error:
         told = "; ".join(_problems(error)) if isinstance(error, ValidationError) else str(error)
         raise InvalidTask([f"{folder.name}: {name}: cannot be read: {told}"]) from error
 
@@ -324,8 +333,7 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
     found += patch_problems(task)
     if task.suite and patch_digest(task.suite_patch) != task.suite.digest:
         found.append(f"{SUITE} is another one than its record says")
-    if not _is_tar(folder / SOURCE):
-        found.append(f"{SOURCE} is no tar archive")
+    found += _archive_problems(folder)
     try:
         is_object = isinstance(json.loads(_text(folder / "provenance.json")), dict)
     except (ValueError, RecursionError):
@@ -341,12 +349,15 @@ def patch_problems(task: Task) -> list[str]:
         return [f"{EXPERT_PATCH} is not a git diff: {error}"]
 
 
-def _is_tar(path: Path) -> bool:
+def _archive_problems(folder: Path) -> list[str]:
+    """Why the tree at base cannot be unpacked; read to its end, since a copy that broke off begins as a whole one."""
     try:
-        open_tar(path).close()
-    except DAMAGE:
-        return False
-    return True
+        with open_tar(folder / SOURCE) as tar:
+            for _ in members(tar, MOST_BYTES):
+                pass
+    except (*DAMAGE, ContainerError) as error:
+        return [f"{SOURCE}: cannot be read: {what_is_wrong(error)}"]
+    return []
 
 
 def _certificate_problems(task: Task) -> list[str]:

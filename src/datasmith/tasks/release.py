@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Protocol
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from datasmith.docker.archive import unpack
-from datasmith.errors import ConfigError, ContainerError, InvalidTask, TaskError
+from datasmith.errors import ConfigError, ContainerError, InvalidTask, TaskError, naming
 from datasmith.tasks.drafts import alone, replacing
 from datasmith.tasks.folder import check_task, read_task, task_digest
 
@@ -149,7 +149,7 @@ def write_release(folders: Mapping[str, Path], target: Path, *, name: str, relea
     """Pack task folders into `target`, release.json last; the same folders always give the same bytes.
 
     Raises:
-        ConfigError: `target` is there and is no release: it is not replaced.
+        ConfigError: `target` is there and is no release, so it is not replaced; or it cannot be made.
         InvalidTask: a folder breaks the contract; nothing is written.
     """
     if _holds_something_else(target):
@@ -157,6 +157,8 @@ def write_release(folders: Mapping[str, Path], target: Path, *, name: str, relea
     problems = [problem for folder in folders.values() for problem in check_task(folder)]
     if problems:
         raise InvalidTask(problems)
+    with naming("--to", target, "release"):
+        target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as draft:
         (draft / "tasks").mkdir(parents=True)
         packed = {task_id: _pack(folder, draft / archive_name(task_id)) for task_id, folder in sorted(folders.items())}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -96,6 +97,19 @@ def test_an_archive_needs_no_registry(
     code, _, err = asked(capsys, "push", folder)
     assert code == 2 and "FC_REGISTRIES is not set (example: FC_REGISTRIES=docker.io/formulacode)" in err
     assert asked(capsys, "check", tmp_path / "nothing")[0] == 2
+
+
+def test_an_archive_is_of_one_task_in_a_place_that_can_be(
+    capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path
+) -> None:
+    """Two tasks, and a place that a file bars, are each refused in one line; a directory that is missing is made."""
+    folder = task_folder(engine, tmp_path)
+    assert asked(capsys, "save", folder, "--out", tmp_path / "new/one.tar")[0] == 0
+    code, _, err = asked(capsys, "save", folder, "--out", tmp_path / "new/one.tar/two.tar")
+    assert code == 2 and err.endswith("(example: --out image.tar)\n") and "a defect" not in err
+    shutil.copytree(folder, folder.with_name("another"))
+    code, _, err = asked(capsys, "save", folder.parent, "--out", tmp_path / "two.tar")
+    assert code == 2 and f"TASK {folder.parent}: holds 2 tasks" in err
 
 
 def test_the_cache_is_tidied_up(capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path) -> None:

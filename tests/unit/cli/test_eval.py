@@ -166,6 +166,8 @@ def test_an_error_names_the_word_that_was_given(
     assert err == "error: TASK empty: no task folder in it (example: work/dataset/tasks)\n"
     _, _, err = said(capsys, "tasks", "show", "gone", "--dataset", ".")
     assert err.startswith("error: ID 'gone' matches no task of . (example: ") and "--" not in err
+    _, _, err = said(capsys, "certify", "gone", "--dataset", ".")
+    assert err.startswith("error: TASK 'gone' matches no task of . (example: ") and "--" not in err
 
 
 def test_a_registry_that_is_named_is_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -186,6 +188,19 @@ def test_a_report_is_printed_and_written(capsys: pytest.CaptureFixture[str], tmp
     for text in ("command-good", "failed_tests", "baseline", "A/A false positives: 0 of 6"):
         assert text in out
     assert "policy “baseline”" in (tmp_path / "runs" / "r" / "report.html").read_text()
+
+
+def test_a_report_is_printed_where_its_page_cannot_be_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """As of a run of somebody else's: tables and JSON are there, say that there is no page, and the code tells."""
+    sample_run(tmp_path / "r")
+    (tmp_path / "r/.report.html.draft").mkdir()
+    code, out, err = said(capsys, "report", str(tmp_path / "r"))
+    assert code == TrialError.exit_code and "advantage per level" in out and "; page: none\n" in out
+    assert err == f"error: cannot write {tmp_path}/r/report.html: Is a directory\n"
+    code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json")
+    assert (code, json.loads(out)["page"]) == (TrialError.exit_code, None)
 
 
 def test_a_report_as_json_is_one_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Standard output of the commands: a reader that leaves changes nothing, a full disk is told as that."""
+"""What the commands write to: a reader that leaves changes nothing, a full disk is told as that."""
 
 import os
 import subprocess
@@ -46,6 +46,17 @@ def ended(words: list[str], place: Path, output: int | Path) -> tuple[int, str]:
         os.close(descriptor)
     _, err = child.communicate(timeout=120)
     return child.returncode, err
+
+
+def ended_unheard(words: list[str], place: Path, output: Path | None) -> tuple[int, str]:
+    """(exit code, standard output) of a command whose standard error is `output`, or a pipe whose reader has left."""
+    descriptor = os.open(output, os.O_WRONLY) if output else unread()
+    try:
+        child = subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=descriptor, text=True)
+    finally:
+        os.close(descriptor)
+    out, _ = child.communicate(timeout=120)
+    return child.returncode, out
 
 
 def unread() -> int:
@@ -108,3 +119,35 @@ def test_the_preflight_module_ends_as_the_command_does(tmp_path: Path, output: s
     words = [sys.executable, "-m", "datasmith.preflight", "--stage", "6"]
     code, err = ended(words, tmp_path, unread() if output == "pipe" else Path(output))
     assert code == ends[0] and err.startswith(ends[1]) and err.count("\n") == code
+
+
+NOISY = """
+import sys, time, typer
+from datasmith.cli.common import run_app
+from datasmith.cli.progress import StageBars
+from datasmith.cli.trial_progress import TrialBars
+from datasmith.errors import ConfigError
+app = typer.Typer()
+
+@app.command()
+def work(fails: bool = False) -> None:
+    with StageBars() as stages, TrialBars() as trials:
+        for done in range(3):
+            stages(f"stage {done}", 1, 1, "")
+            trials.step("a_task", f"step {done}")
+    if fails:
+        raise ConfigError("wrong")
+    print("the result")
+
+sys.exit(run_app(app))
+"""
+"""A command that tells of its progress."""
+
+
+@pytest.mark.parametrize("output", [None, Path("/dev/full")])
+def test_a_command_whose_progress_nobody_reads_goes_on_to_its_end(tmp_path: Path, output: Path | None) -> None:
+    """`fc-eval run … 2>&1 | head -3` does its work: what cannot be told on standard error changes no exit code."""
+    noisy = [sys.executable, "-c", NOISY]
+    assert ended_unheard(noisy, tmp_path, output) == (0, "the result\n")
+    assert ended_unheard([*noisy, "--fails"], tmp_path, output) == (2, "")
+    assert ended_unheard(command("fc-eval report nothing"), tmp_path, output) == (2, "")

@@ -227,7 +227,7 @@ def test_a_task_that_waits_for_a_core_says_so_once(tmp_path: Path) -> None:
     cores = CoreLocks(tmp_path / "cores", [(0,)], poll_s=0.0)
     with cores.hold(lambda: None), pytest.raises(Stopped):
         TaskWork(surroundings(run, seen, StopToken(Asked())), cores).run(TASK, tmp_path)
-    assert seen.steps == [f"{TASK.task_id}: waits for a core that another command measures on"]
+    assert seen.steps == [f"{TASK.task_id}: waits for a free core to measure on"]
 
 
 def test_an_engine_that_is_gone_is_an_outage_of_each_trial(tmp_path: Path) -> None:

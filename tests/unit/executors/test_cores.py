@@ -43,6 +43,26 @@ def test_nobody_shares_a_core(tmp_path: Path) -> None:
     assert (most, turns, len(told)) == (2, 10, 8)
 
 
+def test_who_waits_for_long_says_so_again(tmp_path: Path) -> None:
+    """The first time may have come to a log too soon after another line."""
+    told: list[str] = []
+
+    async def main() -> None:
+        locks = CoreLocks(tmp_path / "cores", [(4,)], poll_s=0.001)
+        async with locks.held(lambda: None):
+            with anyio.move_on_after(5):
+                async with locks.held(heard, again_s=0.002):
+                    raise AssertionError
+
+    def heard() -> None:
+        told.append("waits")
+        if len(told) == 3:
+            raise EOFError
+
+    with pytest.raises(EOFError):
+        anyio.run(main)
+
+
 def test_a_core_comes_back_after_an_error(tmp_path: Path) -> None:
     """Also where the holder is cancelled."""
 

@@ -9,6 +9,7 @@ from datasmith.docker.engines import ENGINES, open_engine
 from datasmith.errors import EngineUnavailable, StoreError
 from datasmith.preflight import here
 from datasmith.preflight.base import Facts
+from datasmith.preflight.checks import CHECKS
 from datasmith.settings import Settings
 from datasmith.storage.sql import SqlStore
 from tests.conformance.stores import postgresql
@@ -142,6 +143,28 @@ def test_an_engine_that_cannot_be_used_is_a_failure_once(tmp_path: Path, monkeyp
     assert (here.pythons(asked).state, here.pythons(asked).detail) == ("SKIP", "no engine")
     with pytest.raises(EngineUnavailable):
         open_engine(asked.settings)
+
+
+NO_BASE = """#!/bin/sh
+case "$1" in
+version) echo '{"Server": {"Version": "28"}}' ;;
+*) echo "Error response from daemon: No such image: $*" >&2; exit 1 ;;
+esac
+"""
+
+
+def test_an_engine_without_its_base_image_is_no_engine_to_build_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the engine answers does not hide it: the check fails, and names the image and its setting."""
+    (tmp_path / "docker").write_text(NO_BASE)
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    asked = facts(tmp_path, engine="docker", base_image="debian:none")
+    assert here.engine(asked).state == "OK"
+    (check,) = (check for check in CHECKS if check.name == "Interpreters")
+    found = check.answer(asked, (5,))
+    assert found.state == "FAIL" and "cannot fetch the base image debian:none (set FC_BASE_IMAGE" in found.detail
 
 
 @pytest.mark.parametrize("name", ENGINES)

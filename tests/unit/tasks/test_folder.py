@@ -249,18 +249,35 @@ def test_several_breaches_are_all_told(tmp_path: Path, source: Path) -> None:
     assert len(check_task(folder)) == 4
 
 
+def _break_off(file: Path, end: int) -> None:
+    file.write_bytes(file.read_bytes()[:end])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("task.toml", "", "task.toml: cannot be read: 'metadata' is missing"),
+        ("task.toml", "metadata = 1", "task.toml: cannot be read: 'int' object is not subscriptable"),
+        ("task.toml", "[metadata.formulacode]", "task.toml: cannot be read: 'build' is missing"),
+        ("tests/expected.json", "{}", "tests/expected.json: cannot be read: 'passing' is missing"),
+        ("tests/expected.json", "[]", "tests/expected.json: cannot be read: list indices must be integers"),
+    ],
+)
+def test_a_file_that_lacks_what_it_is_for_is_named(folder: Path, name: str, text: str, says: str) -> None:
+    """Empty, or of another shape: the line says which file it is, and what is missing."""
+    (folder / name).write_text(text)
+    (problem,) = check_task(folder)
+    assert problem.startswith(f"acme_calc_12: {says}")
+
+
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
         (_remove_scripts, "docker_build_pkg.sh is missing"),
         (lambda folder: (folder / "tests/base/more").symlink_to("/etc"), "is a link"),
         (lambda folder: (folder / "environment/repo.tar.gz").write_bytes(b"no tar"), "no tar archive"),
-        (
-            lambda folder: (folder / "environment/repo.tar.gz").write_bytes(
-                (folder / "environment/repo.tar.gz").read_bytes()[:40]
-            ),
-            "no tar archive",
-        ),
+        (lambda folder: _break_off(folder / "environment/repo.tar.gz", 40), "repo.tar.gz: cannot be read: "),
+        (lambda folder: _break_off(folder / "environment/repo.tar.gz", -60), "repo.tar.gz: cannot be read: "),
         (lambda folder: (folder / "provenance.json").write_bytes(b"[]"), "no JSON object"),
         (lambda folder: (folder / "environment/lock.txt").write_text("x @ git+" + "b" * 40), "names the merge commit"),
     ],

@@ -88,6 +88,15 @@ def test_only_a_release_is_replaced(folders: dict[str, Path], tmp_path: Path, th
     assert (tmp_path / there).read_text() == "years of work"
 
 
+def test_a_place_that_cannot_be_made_is_told_by_its_option(folders: dict[str, Path], tmp_path: Path) -> None:
+    """It is no defect: here a file is in the way. Directories that are missing are made."""
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=r"--to .*/file/release: .* \(example: --to release\)"):
+        write_release(folders, tmp_path / "file/release", name="x", release="1")
+    write_release(folders, tmp_path / "new/release", name="x", release="1")
+    assert read_index(tmp_path / "new/release/release.json").release == "1"
+
+
 def test_a_release_takes_the_place_of_an_earlier_one(folders: dict[str, Path], release: Path, tmp_path: Path) -> None:
     """What only the earlier one had is gone; an empty directory is as good as none."""
     (tmp_path / "empty").mkdir()
