@@ -58,7 +58,7 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"\bset(trace|profile)(_all_threads)?\s*\(|\bsys\.monitoring\b|\baddaudithook\b",
     ),
     "its process": (
-        r"\bos\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|sched_setaffinity|kill|killpg)\s*\(",
+        r"\bos\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|setpriority|sched_set\w+|kill|killpg)\s*\(",
         r"\bos\.(write|writev|pwrite|pwritev|closerange|fdopen|abort)\s*\(|\bopen\s*\(\s*\d|\bsys\.argv\b",
         r"\batexit\b|\bos\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
         r"/proc/|/dev/(mem|shm)|\bLD_[A-Z_]+\b|\bPYTHON[A-Z]{3,}\b",
@@ -83,7 +83,7 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "memory": (r"\b(mprotect|process_vm_writev|ptrace|dlsym|dlopen|dl_iterate_phdr)\s*\(",),
     "what other modules hold": (r"->\s*(m_ml|ml_meth)\b",),
     "a clock": (r"\b(clock_gettime|gettimeofday|clock_settime|_?PyTime_\w*)\s*\([^;]*\)\s*\{",),
-    "its process": (r"\b(fork|vfork|execv[pe]*|_exit|sched_setaffinity|LD_PRELOAD)\b|/proc/",),
+    "its process": (r"\b(fork|vfork|execv[pe]*|_exit|setpriority|sched_set\w+|Py_AddPendingCall|LD_PRELOAD)\b|/proc/",),
     "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),
     "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
 }

@@ -7,7 +7,7 @@ leaves unclaimed, which does all else there just so.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from statistics import median, stdev
 
@@ -56,7 +56,7 @@ def finding(measurements: Iterable[Measurement], arm: str) -> tuple[Finding, str
     launches = [launch for launch in measurements if launch.round <= CLOCKED_ROUND]
     if not any(launch.arm == arm for launch in launches):
         return None
-    pairs = _pairs(launches, arm)
+    pairs = pairs_between_marks(launches, arm)
     if not pairs:
         return "undecided", "its calls on other inputs were disturbed"
     hidden = [unclaimed_seconds(other) - unclaimed_seconds(base) for base, other in pairs]
@@ -71,8 +71,9 @@ def finding(measurements: Iterable[Measurement], arm: str) -> tuple[Finding, str
     return ("hidden" if median(hidden) - error_s > most_s else "undecided"), figures
 
 
-def _pairs(launches: Sequence[Measurement], arm: str) -> list[tuple[Measurement, Measurement]]:
+def pairs_between_marks(launches: Iterable[Measurement], arm: str) -> list[tuple[Measurement, Measurement]]:
     """Base and the arm on the same inputs, both undisturbed."""
-    good = {(launch.arm, launch.round): launch for launch in launches if launch.samples and not launch.noisy}
+    ours = (launch for launch in launches if launch.round <= CLOCKED_ROUND)
+    good = {(launch.arm, launch.round): launch for launch in ours if launch.samples and not launch.noisy}
     rounds = sorted(number for name, number in good if name == arm and (BASE, number) in good)
     return [(good[BASE, number], good[arm, number]) for number in rounds]

@@ -15,7 +15,7 @@ import numpy as np
 
 from datasmith.stats.paired import interval
 from datasmith.workloads.base import BASE, EXPERT, Measurement
-from datasmith.workloads.clocked import CLOCKED_ROUND
+from datasmith.workloads.clocked import CLOCKED_ROUND, pairs_between_marks
 
 FRESH_ROUND = -4
 """Round of the first launches on other inputs than the suite's; the next inputs have the next lower number."""
@@ -51,6 +51,8 @@ SLOWER_BESIDE = 1.25
 Where they take longer than that, all that they take beyond base counts: else so much of a call could hide there.
 """
 CONFIDENCE = 0.95
+UNSAVED_ERRORS = 2.0
+"""What is missing between marks has to be beyond so many errors: three numbers are compared, up to eight times."""
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
 
@@ -173,12 +175,64 @@ def _is_stored(
     return median(left.ratios) + min(left.error, merged.error) < (left.kept - share) * claimed
 
 
+def looks_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
+    """True where too little of what an arm's single calls save is saved between marks so far."""
+    return _unsaved(measurements, arm)[0] > 0.0
+
+
+def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
+    """True where that is certain.
+
+    What a single call computes is described while its clock stands still, and another process, or a thread of the
+    compiled part, can do its work then. Between marks nothing is described: what is saved there is saved.
+    """
+    missing_s, error_s = _unsaved(measurements, arm)
+    return missing_s > error_s and len(pairs_between_marks(measurements, arm)) >= FRESH_LAUNCHES - 1
+
+
+def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, float]:
+    """Seconds of a call that single calls show to be saved, and that are missing between marks; how far that is off.
+
+    Asked for is the share of what they show that is asked of a claim, too, less what setting up and looking may take
+    longer than base's: where that is longer than the call, nothing is asked.
+    """
+    left, merged = (_left(measurements, name, short=False) for name in (arm, EXPERT))
+    pairs = pairs_between_marks(measurements, arm)
+    if not left.ratios or not pairs:
+        return 0.0, 0.0
+    calls = [base for base, _ in _paired(measurements, arm, short=False)]
+    usual, saved = [median(base.samples) for base, _ in pairs], _saved_seconds(pairs)
+    call_s, shown = median(calls), left.kept * max(0.0, median(left.ratios))
+    asked_s = call_s * (1.0 - math.exp(-shown))
+    allowed_s = min(ALLOWANCE_S, call_s / 4) + (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s)
+    if min(len(calls), len(pairs)) < 2:
+        return asked_s - allowed_s - median(saved), math.inf
+    # As in `_is_stored`: scatter of its own making excuses nobody.
+    saved_error_s = MEDIAN_ERROR * min(stdev(saved), math.sqrt(2.0) * stdev(usual)) / math.sqrt(len(pairs))
+    call_error_s = MEDIAN_ERROR * stdev(calls) / math.sqrt(len(calls)) * asked_s / call_s
+    shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
+    error_s = UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s)
+    return asked_s - allowed_s - median(saved), error_s
+
+
+def _saved_seconds(pairs: Sequence[tuple[Measurement, Measurement]]) -> list[float]:
+    return [median(base.samples) - median(other.samples) for base, other in pairs]
+
+
+def _saved_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
+    """ln(t_base / t_arm) if a single call of the arm were shorter than base's by what is saved between marks."""
+    calls = [base for base, _ in _paired(measurements, arm, short=False)]
+    saved = _saved_seconds(pairs_between_marks(measurements, arm)) if calls else []
+    return [math.log(median(calls) / max(SHORTEST_S, median(calls) - seconds)) for seconds in saved]
+
+
 def proven_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
     """What counts instead of the ln ratios of the rounds where the claim that was made there was refuted.
 
-    Where launches of both kinds were made, that is the lesser.
+    Where launches of several kinds were made, that is the least.
     """
     kinds = [(fresh_ratios(measurements, arm, short=short), short) for short in (False, True)]
+    kinds.append((_saved_ratios(measurements, arm), False))
     told = [proven(ratios, is_short=short) for ratios, short in kinds if len(ratios) >= FRESH_LAUNCHES - 1]
     return min(told, key=median)
 

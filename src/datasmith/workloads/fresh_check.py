@@ -18,7 +18,9 @@ from datasmith.workloads.fresh import (
     Beside,
     FreshTimes,
     are_short,
+    is_unsaved,
     looks_stored,
+    looks_unsaved,
     takes_as_long,
 )
 from datasmith.workloads.launch import Fresh, Kind, Launched, Moved
@@ -89,10 +91,12 @@ class FreshCheck:
     def _clocked(self, believed: Collection[str], what: Moved) -> Mapping[str, Difference]:
         """Ask our own clock what is believed so far; an arm that gives nothing to ask of is refuted.
 
-        Of short calls nothing is asked: they are as long as what is done between them.
+        Where single calls save more than what passes there, both are asked again. Of short calls nothing is asked: they
+        are as long as what is done between them.
         """
         left = [] if are_short(self._seen()) else list(believed)
         said: dict[str, str] = {}
+        unlike: dict[str, Difference] = {}
         for _ in range(MOST_CLOCKED):
             if not left:
                 break
@@ -104,9 +108,14 @@ class FreshCheck:
             for arm in left:
                 launched = self._launch(arm, like, beside)
                 said[arm] = launched.measurement.reason or "nothing"
-            left = [arm for arm in left if _is_open(finding(self._seen(), arm))]
+            unsaved = [arm for arm in left if self._looks_unsaved(arm)]
+            unlike |= self._more(unsaved, what, "looked", launches=1)
+            left = [arm for arm in left if arm in unsaved or _is_open(finding(self._seen(), arm))]
         silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
-        return {arm: Difference("other inputs", "times", said[arm]) for arm in silent}
+        return {**unlike, **{arm: Difference("other inputs", "times", said[arm]) for arm in silent}}
+
+    def _looks_unsaved(self, arm: str) -> bool:
+        return looks_unsaved(self._seen(), arm) and not is_unsaved(self._seen(), arm)
 
     def _more(self, suspects: Collection[str], what: Moved, kind: Kind, *, launches: int) -> Mapping[str, Difference]:
         """Launch suspects again; an arm that fails, or differs, where base and the expert agree, is refuted."""

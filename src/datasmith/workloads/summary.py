@@ -15,7 +15,7 @@ from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads import audit, clocked
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement
-from datasmith.workloads.fresh import FRESH_ROUND, is_stored, proven_ratios
+from datasmith.workloads.fresh import FRESH_ROUND, is_stored, is_unsaved, proven_ratios
 from datasmith.workloads.launch import TAMPERED
 
 FALSE_DISCOVERY_RATE = 0.05
@@ -105,7 +105,8 @@ def _fresh_instead(launches: Launches, arm: str) -> list[float]:
     claimed = median(usual) if usual else 0.0
     expert_claimed = median(expert) if expert and launches.expert_changed else 0.0
     seen = launches.everything()
-    return proven_ratios(seen, arm) if is_stored(seen, arm, claimed, expert_claimed) else []
+    refuted = is_stored(seen, arm, claimed, expert_claimed) or (claimed > 0.0 and is_unsaved(seen, arm))
+    return proven_ratios(seen, arm) if refuted else []
 
 
 def generator(seed: int, *names: str) -> np.random.Generator:

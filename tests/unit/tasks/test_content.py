@@ -52,6 +52,8 @@ def reasons(patch: str) -> list[str]:
         "atexit.register(rewrite)",
         "os._exit(0)",
         "if os.fork():",
+        "os.setpriority(os.PRIO_PROCESS, 0, 19)",
+        "os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))",
         "os.execv(sys.executable, words)",
         'open("/proc/self/mem", "r+b")',
         'os.environ["LD_PRELOAD"] = library',
@@ -136,6 +138,8 @@ def test_code_that_is_edited_or_moved_may_keep_what_it_had() -> None:
         "clock->m_ml->ml_meth = now;",
         "__attribute__((constructor)) void f(void) {",
         "fork();",
+        "Py_AddPendingCall(help, NULL);",
+        "setpriority(PRIO_PROCESS, 0, 19);",
     ],
 )
 def test_c_that_reaches_out_is_refused(line: str) -> None:

@@ -32,6 +32,7 @@ class SimulatedContainer:
     prepares_s: float = 0.0
     cold_s: float = 3e-5
     hidden_s: float = 0.0
+    unstopped_s: float = 0.0
     tears_down_s: float = 1e-6
     marks: int = 2
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
@@ -99,7 +100,7 @@ class SimulatedContainer:
 
     def _clocked(self, request: Request, inputs: int, given: float | None) -> ExecResult:
         """Two marks come first, and between them passes what calls take and what is `hidden_s` of each."""
-        claimed_s = self.sets_up_s + (self.seconds(request) if given is None else given)
+        claimed_s = self.sets_up_s + (self.seconds(request) if given is None else given) + self.unstopped_s
         said = {"samples": [claimed_s] * inputs, "number": 1, "run_s": claimed_s, "setup_s": 0.0, "own": {}}
         told = {"values": [], "teardowns": [self.tears_down_s] * inputs}
         lines = [*[MARK.decode()] * self.marks, *map(json.dumps, (said, told))]

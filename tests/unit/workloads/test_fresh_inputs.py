@@ -8,14 +8,9 @@ from collections.abc import Callable
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
-from datasmith.workloads.inside.fresh import (
-    CALLS_AGAIN,
-    SAMPLES_AGAIN,
-    TIMED_INPUTS,
-    NothingToMove,
-    time_fresh,
-    time_short,
-)
+from datasmith.workloads.inside import fresh
+from datasmith.workloads.inside.fresh import CALLS_AGAIN, SAMPLES_AGAIN, TIMED_INPUTS, NothingToMove, Pauses, time_short
+from datasmith.workloads.inside.launch import Checks
 from datasmith.workloads.inside.moves import INPUTS, Draw, Moves
 
 from .conftest import Library
@@ -27,6 +22,7 @@ WITH_NUMBERS = [
     ("time_cached", "Cached", None, (500,)),
 ]
 """Benchmarks, and what the suite's own inputs ask the library for."""
+time_fresh = functools.partial(fresh.time_fresh, pauses=Pauses())
 
 
 @pytest.mark.parametrize(("name", "owner", "index", "own"), WITH_NUMBERS)
@@ -117,6 +113,16 @@ def test_seeds_alone_can_be_moved(library: Library, made: Callable[..., TimeBenc
     first = list(library.asked)
     time_fresh(made("time_seeded", "Suite", 0), 5, "seeds")
     assert len(set(library.asked) - set(first)) > 1
+
+
+def test_how_long_pauses_take_is_known_before_the_suite_is(
+    made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five hundred threads that wait make them look long, and they come off each call."""
+    checks = Checks({"fresh": {"kind": "looked"}, "capture": None})
+    monkeypatch.setattr(Pauses, "__init__", lambda _self: pytest.fail("too late"))
+    times, _ = checks.time_fresh(made("time_literal"), 5, "everything", 2, pauses=checks.pauses)
+    assert len(times.calls) == 2
 
 
 def test_a_benchmark_without_numbers_says_so(made: Callable[..., TimeBenchmark]) -> None:

@@ -255,7 +255,11 @@ class Times:
 
 
 class Pauses:
-    """Seconds that it takes a recorder to take a value, and to be alone for describing it: they come off each call."""
+    """Seconds that it takes a recorder to take a value, and to be alone for describing it: they come off each call.
+
+    To be found out before any code of the arm runs, which could make it look as if they were long: beside five hundred
+    threads they are.
+    """
 
     def __init__(self) -> None:
         hush = Hush()
@@ -287,15 +291,15 @@ def _hushing_s() -> float:
     return perf_counter() - started
 
 
-def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> tuple[Times, Node]:
+def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0, *, pauses: Pauses) -> tuple[Times, Node]:
     """How long the benchmark takes on inputs that are new to the process, and what it computes of them.
 
-    `count`: on so many; 0: on as many as TIMED_S allows.
+    `count`: on so many; 0: on as many as TIMED_S allows. `pauses`: come off each call.
     """
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
     with undisturbed(Inputs(benchmark, what)) as inputs:
-        return _time_fresh(inputs, benchmark, twist, count)
+        return _time_fresh(inputs, benchmark, twist, count, pauses)
 
 
 @contextlib.contextmanager
@@ -325,9 +329,9 @@ def warm(inputs: Inputs, benchmark: Benchmark, twist: int) -> None:
             break
 
 
-def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) -> tuple[Times, Node]:
+def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int, pauses: Pauses) -> tuple[Times, Node]:
     warm(inputs, benchmark, twist)
-    times, pauses = Times(), Pauses()
+    times = Times()
     values: Node = []
     started = perf_counter()
     for number in range(1, (count or TIMED_INPUTS) + 1):

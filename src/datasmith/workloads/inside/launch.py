@@ -101,8 +101,9 @@ class Checks:
     def __init__(self, request: dict[str, object]) -> None:
         if request["fresh"]:
             from .clocked import time_clocked
-            from .fresh import time_fresh, time_short
+            from .fresh import Pauses, time_fresh, time_short
 
+            self.pauses = Pauses()
             self.time_clocked, self.time_fresh, self.time_short = time_clocked, time_fresh, time_short
         if request["capture"] is not None:
             from .capture import capture
@@ -122,7 +123,7 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
     if wanted["kind"] == "short":
         times = checks.time_short(*asked)
     else:
-        times, values = checks.time_fresh(*asked)
+        times, values = checks.time_fresh(*asked, pauses=checks.pauses)
     report.say({"samples": times.looked, "number": 1, "run_s": sum(times.looked), "setup_s": 0.0, "own": {}})
     return {"values": values, "calls": times.calls, "setups": times.setups, "again": times.again}
 
