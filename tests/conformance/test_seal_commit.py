@@ -220,6 +220,24 @@ def test_an_interpreter_where_everybody_may_write_is_looked_into(built: Built, t
     assert any(problem.startswith(f"{leak.path} holds") for problem in found.problems) is kept, found.problems
 
 
+def test_what_a_sandbox_mounts_over_is_searched(built: Built, tmp_path: Path) -> None:
+    """What a build leaves in /tmp and HOME is in an image of docker's, though no sandbox of ours shows it."""
+    tree = committed(tmp_path / "tree", FILES)
+    bare(tree)
+    leaks = [
+        Leak("", path=f"{place}/pkg-2.0/a.py", content="\n".join(NEW).encode()) for place in ("/tmp", "/home/agent")
+    ]
+    made = left_by(built, tree, "mounted", b"".join(leak.script for leak in leaks), sealed=True)
+    with built.engine.start(made) as container:
+        report = seal.check(
+            container, fix=fix_of(ADDS, {"b" * 40}), import_names=["pkg"], below=built.engine.below(made)
+        )
+    own = [problem for problem in report.problems if problem.startswith("where a sandbox has its own: ")]
+    found = {problem.partition(" holds ")[0].rpartition(": ")[2] for problem in own}
+    expected = {leak.path for leak in leaks} if built.engine.name != "bubblewrap" else set()
+    assert found == expected, report.problems
+
+
 SHARED = b"from pkgutil import extend_path\n__path__ = extend_path(__path__, __name__)\n"
 
 

@@ -1,10 +1,10 @@
-"""What whoever pulls an image can read, and no sandbox of it shows: its configuration, and what upper layers hide."""
+"""What who pulls an image can read, and no sandbox of it shows: its configuration, what layers and mounts hide."""
 
 import hashlib
 import json
 import tarfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,21 +19,24 @@ MOST_BYTES = 2**29
 """Of all that is hidden in one image; of what is beyond only the path is known."""
 PART = 2**24
 """Bytes of a file that are in memory at once."""
+COVERED = "covered"
+"""Stands for the number of a layer with what no layer hides, but what a sandbox mounts."""
 _GONE = ".wh."
 _ALL_GONE = ".wh..wh..opq"
 
 Hidden = tuple[str, bytes | None]
-"""The number of a layer with a path ("3/etc/motd"), and the content; None where there is too much of it.
+"""The number of a layer, or COVERED, with a path ("3/etc/motd"), and the content; None where there is too much of it.
 
 A large file comes in parts, one right after the other, each with the same path.
 Where a layer has a path more than once, the last one counts, and the others have higher numbers than all layers.
 """
 
 
-def hidden_in(archive: Path) -> Iterator[Hidden]:
-    """The texts of the configuration, then the files that upper layers replace or take away: what `docker save` wrote.
+def hidden_in(archive: Path, mounted: Collection[str] = ()) -> Iterator[Hidden]:
+    """The texts of the configuration, then the files that no sandbox shows: what `docker save` wrote.
 
-    A file that looks as it does further up is not hidden; one that only stands for another's absence is.
+    Upper layers replace them or take them away, or they lie where a sandbox has something of its own, at the paths
+    `mounted`. A file that looks as it does further up is not hidden; one that only stands for another's absence is.
 
     Raises:
         ContainerError: the archive is damaged, or holds not exactly one image.
@@ -43,7 +46,7 @@ def hidden_in(archive: Path) -> Iterator[Hidden]:
             (said,) = json.loads(_member(tar, "manifest.json").read())
             yield CONFIGURATION, texts_of(_member(tar, said["Config"]).read())
             layers = [opened.enter_context(open_tar(_member(tar, name))) for name in said["Layers"]]
-            yield from bounded(_hidden(layers))
+            yield from bounded(_hidden(layers, mounted))
     except (*DAMAGE, KeyError, TypeError) as error:
         raise ContainerError(f"the saved image cannot be read: {type(error).__name__}: {error}") from error
 
@@ -101,20 +104,27 @@ class _Above:
             self.shown.setdefault(path, (tar, member))
 
 
-def _hidden(layers: list[tarfile.TarFile]) -> Iterator[tuple[str, int, IO[bytes]]]:
+def _hidden(layers: list[tarfile.TarFile], mounted: Collection[str]) -> Iterator[tuple[str, int, IO[bytes]]]:
     above = _Above()
     for number, tar in reversed([*enumerate(layers)]):
         own = [("/".join(part for part in one.name.split("/") if part not in {"", "."}), one) for one in tar]
         copies, found = Counter[str](), list[tuple[str, tarfile.TarInfo]]()
         for path, member in reversed(own):
             is_seen = not (copies[path] or above.hides(path) or path.rpartition("/")[2].startswith(_GONE))
-            if member.isreg() and member.size and not is_seen and not _is_same(tar, member, above.shown.get(path)):
-                found.append((f"{number + len(layers) * copies[path]}/{path}", member))
+            place = COVERED if is_seen and _is_covered(path, mounted) else str(number + len(layers) * copies[path])
+            told = place == COVERED or not (is_seen or _is_same(tar, member, above.shown.get(path)))
+            if member.isreg() and member.size and told:
+                found.append((f"{place}/{path}", member))
             copies[path] += 1
         for shown, member in reversed(found):
             yield shown, member.size, _content(tar, member)
         for path, member in own:
             above.add(tar, member, path)
+
+
+def _is_covered(path: str, mounted: Collection[str]) -> bool:
+    parts = path.split("/")
+    return any("/".join(parts[:count]) in mounted for count in range(1, len(parts) + 1))
 
 
 def _is_same(

@@ -45,6 +45,8 @@ _LONG_S = 3600.0
 _PYTHONS = r"for p in /usr/bin/python3.* /usr/local/bin/python3.*; do echo ${p##*/python}; done; cat /etc/os-release"
 _RELEASES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13", "jammy": "3.10", "noble": "3.12"}
 """The Python that python3 of a distribution's release is, where the base tier has yet to install it."""
+_MOUNTED = frozenset({"tmp", HOME.lstrip("/"), "dev", "proc", "sys", "etc/hosts", "etc/hostname", "etc/resolv.conf"})
+"""Where a container shows something else than its image has: what `_run` mounts, and what the program itself does."""
 
 
 class CliEngine:
@@ -301,7 +303,7 @@ class CliEngine:
         with tempfile.TemporaryDirectory(prefix="fc-save-") as place:
             archive = Path(place, "image.tar")
             save_archive(self._cli, image, archive)
-            yield from hidden_in(archive)
+            yield from hidden_in(archive, _MOUNTED)
 
     def export(self, image: ImageRef, path: str, target: Path) -> None:
         """See ContainerEngine."""

@@ -41,7 +41,7 @@ _SETTINGS = {
 }  # fmt: skip
 """What our own sealing and `git init` write into .git/config."""
 _NO_LINES = "lines and names of the fix, in files, machine code and archives: the fix is not known"
-_NOT_BELOW = "the image's configuration, and what upper layers hide"
+_NOT_BELOW = "the image's configuration, and what upper layers and mounts hide"
 _NO_NAMES = "copies and other distributions of the package: its modules are not known"
 _ASKING = {"PATH": SYSTEM_PATH, **GIT_ENV}
 """The environment's own programs come first elsewhere; here a build could answer through one that it left there."""
@@ -121,7 +121,10 @@ def check(
             laid.take_away()
     if below is None:
         return replace(report, unknown=(*report.unknown, _NOT_BELOW))
-    looked_at = (*report.looked_at, f"what the image says of itself, and {laid.files} files that upper layers hide")
+    looked_at = (
+        *report.looked_at,
+        f"what the image says of itself, and {laid.files} files that upper layers or mounts hide",
+    )
     problems = (*map(shown, report.problems), *laid.problems((fix or Fix()).objects))
     return replace(report, looked_at=looked_at, problems=tuple(dict.fromkeys(problems)))
 

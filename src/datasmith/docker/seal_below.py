@@ -5,7 +5,7 @@ import re
 import tarfile
 from collections.abc import Collection, Iterable, Iterator
 
-from datasmith.docker.below import CONFIGURATION, PART, Hidden
+from datasmith.docker.below import CONFIGURATION, COVERED, PART, Hidden
 from datasmith.docker.engine import CACHE_DIR, Container
 from datasmith.docker.environment import SYSTEM_PATH
 from datasmith.errors import ContainerError
@@ -14,6 +14,7 @@ PLACE = f"{CACHE_DIR}/.fc-below"
 """Where it lies meanwhile: a directory for each layer, in which a file has its whole path."""
 _TIMEOUT_S = 300.0
 _FILE = re.compile(rf"{re.escape(PLACE)}/\d+/")
+_COVERED = re.compile(rf"{re.escape(PLACE)}/{COVERED}/")
 _ID = re.compile(r"(?<![0-9a-f])[0-9a-f]{7,64}(?![0-9a-f])", re.IGNORECASE)
 """Also behind a letter, as versions that are made of git's state have it: `1.2.dev3+gdeadbee`."""
 _UNPACK = 'mkdir -p "$1" && tar -xf - -C "$1"'
@@ -49,7 +50,7 @@ class Below:
 
     def problems(self, objects: Collection[str]) -> Iterator[str]:
         """What could not be read, and ids of the fix in the configuration, which may be shortened there or here."""
-        yield from (f"cannot be read to its end: {path}, in a lower layer" for path in self.unread)
+        yield from (shown(f"cannot be read to its end: {PLACE}/{path}") for path in self.unread)
         for name in named_in(self.configuration, objects):
             yield f"the image's configuration names {name}, an object of the fix"
 
@@ -97,7 +98,8 @@ def is_below(path: str) -> bool:
 
 def shown(problem: str) -> str:
     """A problem as it concerns the image."""
-    return _FILE.sub("in a lower layer: /", problem.replace(f"{PLACE}/{CONFIGURATION}", "the image's configuration"))
+    text = _COVERED.sub("where a sandbox has its own: /", problem)
+    return _FILE.sub("in a lower layer: /", text.replace(f"{PLACE}/{CONFIGURATION}", "the image's configuration"))
 
 
 def _safe(path: str) -> str:

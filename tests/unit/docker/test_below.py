@@ -55,6 +55,16 @@ def test_what_is_replaced_or_taken_away_is_hidden(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_what_a_sandbox_mounts_over_is_hidden(tmp_path: Path) -> None:
+    """Who runs the image without us sees its own /tmp and home; of each path the topmost is the one that is covered."""
+    lower = layer(
+        ("tmp/a", b"1"), ("home/agent/.x/b", b"2"), ("home/other/c", b"3"), ("tmpfile", b"4"), ("etc/hosts", b"5")
+    )
+    found = dict(hidden_in(saved(tmp_path, lower, layer(("tmp/a", b"6"))), {"tmp", "home/agent", "etc/hosts"}))
+    del found[CONFIGURATION]
+    assert found == {"covered/tmp/a": b"6", "0/tmp/a": b"1", "covered/home/agent/.x/b": b"2", "covered/etc/hosts": b"5"}
+
+
 def test_what_no_sandbox_would_show_is_hidden(tmp_path: Path) -> None:
     """A path that one layer has again, as often as it does, and what stands in a file that says another is gone."""
     odd = layer(("a", b"1"), ("a", b"2"), ("a", b"3"), ("d/.wh.b", b"4"), ("d/b", b"5"))

@@ -287,6 +287,7 @@ def test_a_file_with_too_many_beginnings_is_told(tmp_path: Path, monkeypatch: py
 CLOSED = (
     *(b"Salted__", b"age-encryption.org/v1\n", b"-----BEGIN PGP MESSAGE-----\n", b"hsqs", b"MSCF\0\0\0\0"),
     *(b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07\1", b"\x04\x22\x4d\x18", b"LZIP\1", b"\x28\xb5\x2f\xfd"),
+    *(b"\x1f\x9d\x90", b"\xff\x06\0\0sNaPpY", b"\xed\xab\xee\xdb\3\0", b"xar!\0\x1c", b"MSWIM\0\0\0"),
 )
 
 
@@ -393,7 +394,10 @@ def test_what_json_writes_otherwise_is_read(tmp_path: Path) -> None:
     (tmp_path / "texts").write_text(WORDS)
     (tmp_path / "files").touch()
     wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
-    notebook = json.dumps({"cells": [{"source": ["x\n", WORDS]}]}).encode()
-    for name, data in (("a.ipynb", notebook), ("a.json", notebook), ("b", zipped({"a.ipynb": notebook}))):
+    notebook = b"{}\n" + json.dumps({"cells": [{"source": ["x\n", WORDS]}]}).encode()
+    for name, data in {
+        **dict.fromkeys(("a.ipynb", "a.json", "a.jsonl"), notebook),
+        "b": zipped({"a.ipynb": notebook}),
+    }.items():
         (tmp_path / name).write_bytes(data)
         assert look(wanted, str(tmp_path / name), foreign=False).lines == {WORDS.strip().encode()}

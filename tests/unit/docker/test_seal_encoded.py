@@ -1,4 +1,4 @@
-"""The seal reads what is written in letters: base64, base85 and hexadecimal digits."""
+"""The seal reads what is written in letters: base64, base32, base85 and hexadecimal digits."""
 
 import base64
 import binascii
@@ -15,7 +15,14 @@ from datasmith.docker.templates.seal_archives import Wanted, look, looked_into
 from tests.unit.docker.packed import FIX, FRONT, Packer, tar, told, zipped
 
 LETTERS = (
-    *(base64.b64encode, base64.encodebytes, base64.urlsafe_b64encode, base64.b85encode, binascii.hexlify),
+    *(
+        base64.b64encode,
+        base64.encodebytes,
+        base64.urlsafe_b64encode,
+        base64.b32encode,
+        base64.b85encode,
+        binascii.hexlify,
+    ),
     *(lambda data: b'"' + base64.encodebytes(data).strip().replace(b"\n", b'"\n    b"') + b'"',),
     *(lambda data: json.dumps({"a": base64.encodebytes(data).decode()}).encode(),),
     *(lambda data: base64.b64encode(base64.b64encode(data)),),
@@ -27,7 +34,7 @@ LETTERS = (
 @pytest.mark.parametrize("write", LETTERS)
 @pytest.mark.parametrize("first", [FRONT, b"A page of text.\ndata = ", b"x" * (seal_streams.CHUNK - 60) + b"\n"])
 def test_what_is_written_in_letters_is_read(write: Packer, first: bytes, tmp_path: Path) -> None:
-    """A text or an archive in base64, base85 or hex: in one line, in many, as strings of a program, in JSON."""
+    """A text or an archive in base64, base32, base85 or hex: in one line, in many, as strings of a program, in JSON."""
     noise = random.Random(1).randbytes(9000)
     for data in (
         FIX * 3,

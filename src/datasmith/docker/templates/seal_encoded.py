@@ -1,4 +1,4 @@
-"""Inside a sandbox: what a file holds that is written in letters: base64, base85 or hexadecimal digits."""
+"""Inside a sandbox: what a file holds that is written in letters: base64, base32, base85 or hexadecimal digits."""
 
 from __future__ import annotations
 
@@ -59,6 +59,12 @@ def of_base64(text: bytes) -> bytes:
     return binascii.a2b_base64(text[: len(text) - (len(text) % 4 == 1)] + b"=" * (-len(text) % 4))
 
 
+def of_base32(text: bytes) -> bytes:
+    """Whether its end is filled or not; there, one, three and six letters say no more than one less."""
+    text = text[: len(text) - (len(text) % 8 in {1, 3, 6})]
+    return base64.b32decode(text + b"=" * (-len(text) % 8))
+
+
 def of_base85(text: bytes) -> bytes:
     """Python reads this slowly: only what begins like something."""
     return base64.b85decode(text) if is_something(base64.b85decode(text[:1000])) else b""
@@ -76,6 +82,12 @@ KINDS = (
         2,
         lambda found: len(found) > DIFFERENT,
         lambda text: binascii.unhexlify(text[: len(text) // 2 * 2]),
+    ),
+    Kind(
+        rb"A-Z2-7",
+        8,
+        lambda found: len(found & CAPITALS) > 2 * DIFFERENT and bool(found & DIGITS),
+        of_base32,
     ),
     Kind(rb"0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-", 5, lambda found: len(found & SIGNS) > DIFFERENT, of_base85),
 )

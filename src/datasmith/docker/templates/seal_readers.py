@@ -27,10 +27,11 @@ BLOCK = 512
 CLOSED = (
     *(b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07", b"\x04\x22\x4d\x18", b"LZIP\1"),
     *(b"\x02\x21\x4c\x18", b"\x89LZO\0\r\n", b"LRZI\0", b"MSCF\0\0\0\0", b"hsqs"),
+    *(b"\x1f\x9d\x90", b"\xff\x06\0\0sNaPpY", b"\xed\xab\xee\xdb", b"xar!\0", b"MSWIM\0\0\0"),
     *(b"Salted__", b"age-encryption.org/", b"-----BEGIN PGP MESSAGE-----"),
 )
-"""What zstd, 7z, rar, lz4, lzip, lz4 of old, lzop, lrzip, cab and squashfs begin with, which Python does not open; and
-what openssl, age and gpg have encrypted."""
+"""What zstd, 7z, rar, lz4, lzip, lz4 of old, lzop, lrzip, cab, squashfs, compress, snappy, rpm, xar and wim begin with,
+which Python does not open; and what openssl, age and gpg have encrypted."""
 
 
 def is_archive(head: bytes) -> bool:

@@ -14,9 +14,9 @@ FEWEST = 16
 """Characters by which UTF-16 is known that does not begin with its mark."""
 WIDE = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """What text begins with whose characters are more than a byte."""
-MARKED = re.compile(r"\.x?html?$", re.IGNORECASE)
+MARKED = re.compile(r"\.(x?html?|xml|svg)$", re.IGNORECASE)
 MARK = re.compile(r"<[^<>]*>")
-QUOTED = re.compile(r"\.(ipynb|json)$", re.IGNORECASE)
+QUOTED = re.compile(r"\.(ipynb|jsonl?|ndjson|geojson|har|map)$", re.IGNORECASE)
 QUOTE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 CONTROL = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
