@@ -5,6 +5,7 @@ import errno
 import json
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -34,6 +35,18 @@ class Failure:
     exit_code: int
 
 
+class _Document(StringIO):
+    """What a command prints under --json. Only its own thread does: agents of somebody else's work in others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._thread = threading.get_ident()
+
+    def write(self, text: str, /) -> int:
+        """Keep the text; what another thread prints goes to standard error."""
+        return super().write(text) if threading.get_ident() == self._thread else sys.stderr.write(text)
+
+
 def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; whatever goes wrong is told in one line on standard error.
 
@@ -47,7 +60,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 
 
 def _run(app: typer.Typer, words: Sequence[str]) -> int:
-    held = StringIO() if "--json" in words else None
+    held = _Document() if "--json" in words else None
     try:
         ctrl_c_raises()
         with contextlib.redirect_stdout(held or sys.stdout):

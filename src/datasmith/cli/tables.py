@@ -9,7 +9,7 @@ from rich.text import Text
 from datasmith.cli.common import brief
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
 from datasmith.evaluation.board import AgentReport, Board
-from datasmith.evaluation.html import interval, percent, ratio, seconds, signed
+from datasmith.evaluation.html import half_width, interval, percent, ratio, seconds, signed
 from datasmith.evaluation.reference import ReferenceReport
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
@@ -35,7 +35,7 @@ def print_report(report: Report, page: Path | None, console: Console | None = No
         *warnings(report.board),
         *(f"warning: {text}" for text in (report.left_out, report.unmeasured) if text),
         *([report.scope] if report.scope else []),
-        f"A/A false positives: {control.said}; median interval half-width ±{percent(control.half_width, 2)}",
+        f"A/A false positives: {control.said}; median interval half-width {half_width(control.half_width)}",
         f"measuring: {cost.launches} launches, {seconds(cost.wall_s)} wall, {seconds(cost.cpu_s)} cpu, "
         f"{percent(cost.overhead_share)} outside timed calls",
     ):

@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from jinja2 import BaseLoader, Environment, StrictUndefined
 
+from datasmith.counted import counted
 from datasmith.evaluation.forest import Dot, Forest, Group, layout
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
@@ -46,7 +47,15 @@ def render(report: Report, now: datetime) -> str:
     """The page as text; `now` is printed on it."""
     environment = Environment(loader=BaseLoader(), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters.update(
-        signed=signed, ratio=ratio, interval=interval, percent=percent, seconds=seconds, plain=plain, outcome=outcome
+        signed=signed,
+        ratio=ratio,
+        interval=interval,
+        percent=percent,
+        half_width=half_width,
+        seconds=seconds,
+        plain=plain,
+        outcome=outcome,
+        counted=counted,
     )
     source = files("datasmith.evaluation").joinpath("templates", "report.html.j2").read_text(encoding="utf-8")
     series = series_of(report)
@@ -167,6 +176,11 @@ def interval(value: Interval | None, digits: int = 3, *, sign: bool = False) -> 
 def percent(value: float | None, digits: int = 1) -> str:
     """A share as per cent."""
     return "–" if value is None else f"{100 * value:.{digits}f} %"
+
+
+def half_width(value: float | None) -> str:
+    """How far an interval reaches to each side, as per cent."""
+    return "–" if value is None else f"±{percent(value, 2)}"
 
 
 def seconds(value: float | None) -> str:

@@ -2,10 +2,11 @@
 
 from datetime import UTC, datetime
 
+from datasmith.errors import IndexUnavailable
 from datasmith.github.clones import without_password
 from datasmith.github.forges import local_names, open_forge
 from datasmith.preflight.base import Answer, Facts
-from datasmith.resolution.index import SimpleIndex
+from datasmith.resolution import index
 
 ANY_PROJECT = "pip"
 """A project that every mirror of the package index has."""
@@ -24,17 +25,19 @@ def sources(facts: Facts) -> Answer:
 
 
 def package_index(facts: Facts) -> Answer:
-    """The index of the settings answers as the resolver asks it."""
+    """The index of the settings, or PyPI, answers as the resolver asks it."""
     settings = facts.settings
-    if not settings.index_url:
-        return Answer("SKIP", "not set; https://pypi.org/simple")
-    shown = without_password(settings.index_url)
-    index = SimpleIndex(settings.index_url, ca_bundle=settings.certificates)
-    if index.files(ANY_PROJECT, before=datetime.now(UTC)):
+    address = settings.index_url or index.PYPI
+    shown = without_password(address)
+    asked = index.SimpleIndex(address, ca_bundle=settings.certificates)
+    try:
+        found = asked.files(ANY_PROJECT, before=datetime.now(UTC))
+    except IndexUnavailable as error:
+        return Answer("FAIL", f"{shown}: {error}", "reach it, or set FC_INDEX_URL to a mirror that can be reached")
+    if found:
         return Answer("OK", shown)
     return Answer(
         "FAIL",
         f"{shown} lists no files of {ANY_PROJECT}",
-        "give the address of a simple index that tells when files were uploaded"
-        " (example: FC_INDEX_URL=https://pypi.org/simple)",
+        f"give the address of a simple index that tells when files were uploaded (example: FC_INDEX_URL={index.PYPI})",
     )

@@ -4,7 +4,9 @@ import errno
 import json
 import logging
 import sys
+import threading
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 import typer
@@ -62,6 +64,21 @@ def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--nonsense"], ["--count", "many"]):
         assert run_app(app_raising(ConfigError("x")), words) == 2
         assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_document_holds_what_the_commands_own_thread_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json what agents of somebody else's print, in threads of their own, is none of it."""
+    app = typer.Typer()
+
+    @app.command()
+    def talk(as_json: Annotated[bool, typer.Option("--json")] = False) -> None:
+        work = threading.Thread(target=print, args=("hello",))
+        work.start()
+        work.join()
+        print(json.dumps({"json": as_json}))
+
+    assert run_app(app, ["--json"]) == 0
+    assert capsys.readouterr() == ('{"json": true}\n', "hello\n")
 
 
 def test_a_defect_keeps_its_traceback(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -84,8 +84,16 @@ def test_a_plot_stays_readable_on_a_telephone(tmp_path: Path) -> None:
 
 
 def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
-    """It says so."""
-    assert "No trial is complete yet" in page_of(SampleRun(tmp_path / "r", ["t"], ["good"]))
+    """It says so; of what was not measured there is no figure."""
+    page = page_of(SampleRun(tmp_path / "r", ["t"], ["good"]))
+    assert "No trial is complete yet" in page and "half-width</dt><dd>–</dd>" in page and "±" not in page
+
+
+def test_a_long_path_stays_on_a_telephone(tmp_path: Path) -> None:
+    """That of the dataset is broken where it has to be: the page itself is never scrolled to the side."""
+    page = page_of(sample_run(tmp_path / "r"))
+    (rule,) = [line for line in page.splitlines() if line.startswith("p{")]
+    assert "overflow-wrap:anywhere" in rule
 
 
 @pytest.mark.parametrize(

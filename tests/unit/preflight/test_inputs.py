@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.errors import ConfigError, DatasmithError, IndexUnavailable
+from datasmith.errors import ConfigError
 from datasmith.github.forges import Sources
 from datasmith.preflight import inputs
-from datasmith.preflight.base import Facts
+from datasmith.preflight.base import Answer, Facts
+from datasmith.resolution import index
 from datasmith.settings import Settings
 from tests.clones import Clone
 from tests.unit.preflight.loopback import serving
@@ -50,15 +51,20 @@ def test_a_file_of_pull_requests_must_be_there(tmp_path: Path) -> None:
         inputs.sources(facts(Sources("offline", files=(tmp_path / "gone.parquet",))))
 
 
-def test_the_index_is_asked_as_the_resolver_asks() -> None:
-    """It lists a project; an empty page, and one that nobody answers, are no index. No password is shown."""
-    assert inputs.package_index(facts(index_url="")).state == "SKIP"
+def test_the_index_is_asked_as_the_resolver_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lists a project; an empty page, and one that nobody answers, are no index. No password is shown.
+
+    Where none is set, PyPI is asked: builds need it, and a run without it ends as an outage.
+    """
     with serving(lambda path, _token: (200, PAGE if path == "/simple/pip/" else {})) as server:
         with_password = server.url.replace("http://", "http://someone:planted-word@")
         found = inputs.package_index(facts(index_url=f"{with_password}/simple", ca_bundle=None))
         assert (found.state, "planted-word" in found.detail) == ("OK", False)
         empty = inputs.package_index(facts(index_url=f"{server.url}/other", ca_bundle=None))
         assert empty.state == "FAIL" and "FC_INDEX_URL=https://" in empty.todo
-    with pytest.raises(DatasmithError) as caught:
-        inputs.package_index(facts(index_url=f"{with_password}/simple", ca_bundle=None))
-    assert isinstance(caught.value, IndexUnavailable) and "planted-word" not in str(caught.value)
+        monkeypatch.setattr(index, "PYPI", f"{server.url}/simple")
+        assert inputs.package_index(facts(index_url="")) == Answer("OK", f"{server.url}/simple")
+    assert inputs.package_index(facts(index_url="")).state == "FAIL"
+    gone = inputs.package_index(facts(index_url=f"{with_password}/simple", ca_bundle=None))
+    assert gone.state == "FAIL" and "/simple: package index unavailable" in gone.detail
+    assert "planted-word" not in gone.detail

@@ -1,7 +1,9 @@
 """Which coding agents there are: short names, and any `module:Class` beside them."""
 
 import importlib
+import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from traceback import extract_tb
 from typing import cast
 
@@ -21,7 +23,7 @@ AGENTS = {
     "mini_swe": "datasmith.agents.coding.cli_agents:MiniSweAgent",
 }
 """Short name -> address of a class that is constructed with one AgentOptions."""
-_EXAMPLE = "(example: my_agents.fast:FastAgent)"
+_EXAMPLE = "(example: my_agents.fast:FastAgent, of a package that is installed or lies on PYTHONPATH)"
 
 
 def agent_address(name: str) -> str:
@@ -43,7 +45,7 @@ def load_agent(address: str, options: AgentOptions) -> Agent:
         ConfigError: the address leads nowhere, its module or its class breaks down, or the agent refuses its options.
     """
     made: list[Agent] = []
-    with Caught() as caught:
+    with Caught() as caught, redirect_stdout(sys.stderr):  # what it prints is none of the command's results
         made.append(_made(address, options))
     error = caught.error
     if error is None:

@@ -51,6 +51,24 @@ def test_an_own_class_that_breaks_down_is_a_configuration_error(
         load_agent(f"{module}:Own", AgentOptions("own"))
 
 
+def test_what_an_own_class_prints_is_no_result_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On import and on construction: it goes to standard error."""
+    module = f"own_agent_{tmp_path.name}"
+    text = "print('imported')\nclass Own:\n    name = 'own'\n    def __init__(self, options): print('made')\n"
+    (tmp_path / f"{module}.py").write_text(f"{text}    def solve(self): pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert load_agent(f"{module}:Own", AgentOptions("own")).name == "own"
+    assert capsys.readouterr() == ("", "imported\nmade\n")
+
+
+def test_a_module_that_is_nowhere_is_told_where_it_is_looked_for() -> None:
+    """The directory that one is in is not looked into: PYTHONPATH is."""
+    with pytest.raises(ConfigError, match=r"No module named 'no_such_module' .*PYTHONPATH\)"):
+        load_agent("no_such_module:X", AgentOptions("x"))
+
+
 def test_an_unknown_name_lists_the_known_ones() -> None:
     """All of them."""
     with pytest.raises(ConfigError, match="claude, codex, command, gemini, mini_swe, nop, oracle"):
