@@ -389,15 +389,12 @@ def test_text_in_wide_characters_is_read(encoding: str, tmp_path: Path) -> None:
     assert told(tmp_path, (FIX * 3).decode().encode(encoding)) == (True, True)
 
 
-def test_what_json_writes_otherwise_is_read(tmp_path: Path) -> None:
-    """Quotes, backslashes and letters of notebooks, in an archive as well."""
-    (tmp_path / "texts").write_text(WORDS)
-    (tmp_path / "files").touch()
+@pytest.mark.parametrize("name", ["a.ipynb", "a.json", "a.jsonl", "b"])
+def test_what_json_writes_otherwise_is_read(name: str, tmp_path: Path) -> None:
+    """Quotes, backslashes and letters of notebooks, line by line, and in an archive as well."""
+    for file, text in (("texts", WORDS), ("files", "")):
+        (tmp_path / file).write_text(text)
+    notebook = json.dumps({"cells": [{"source": ["x\n", WORDS]}]}).encode()
+    (tmp_path / name).write_bytes(zipped({"a.ipynb": notebook}) if name == "b" else notebook)
     wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
-    notebook = b"{}\n" + json.dumps({"cells": [{"source": ["x\n", WORDS]}]}).encode()
-    for name, data in {
-        **dict.fromkeys(("a.ipynb", "a.json", "a.jsonl"), notebook),
-        "b": zipped({"a.ipynb": notebook}),
-    }.items():
-        (tmp_path / name).write_bytes(data)
-        assert look(wanted, str(tmp_path / name), foreign=False).lines == {WORDS.strip().encode()}
+    assert look(wanted, str(tmp_path / name), foreign=False).lines == {WORDS.strip().encode()}
