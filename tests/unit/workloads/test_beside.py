@@ -14,7 +14,7 @@ def times(firsts: list[float], call_s: float = CALL_S) -> FreshTimes:
 
 
 def test_one_disturbed_look_of_base_makes_no_room() -> None:
-    """By a tick of 4 ms on a core that others share: of work that is put off, all counts as if it had not been there."""
+    """By a tick of 4 ms on a core that others share: of work that is put off, all counts."""
     base = times([3e-5, 4e-3, 2e-5, 4e-5, 3e-5]).beside(short=False)
     put_off = times([CALL_S + 3e-5] * 5, call_s=1e-6)
     assert put_off.samples(base) == pytest.approx([CALL_S] * 5, rel=0.01)
