@@ -254,8 +254,8 @@ class Beside:
     """Seconds that base spends beside a call on fresh inputs.
 
     On setting it up, on first looks at what came of it beyond later ones, and on these; `leeway`: so many times as much
-    may an arm spend. Of short calls, in the place of
-    looks: what the first call on an input takes beyond a later one. How long setting up takes scatters by more than all
+    may an arm spend; `luck_s`: and so much more on first looks, which scatter by themselves.
+    Of short calls, in the place of looks: what the first call on an input takes beyond a later one. How long setting up takes scatters by more than all
     of such a call, and is not held against anyone. `teardown_s`: on tearing down, between marks.
     """
 
@@ -263,12 +263,13 @@ class Beside:
     first_s: float = math.inf
     again_s: float = math.inf
     leeway: float = SLOWER_BESIDE
+    luck_s: float = 0.0
     teardown_s: float = math.inf
 
     def beyond(self, setup_s: float, first_s: float, again_s: float) -> float:
         """What an arm spends beyond base, on each of the three, where it is more than it may."""
-        pairs = ((setup_s, self.setup_s), (first_s, self.first_s), (again_s, self.again_s))
-        return sum(spent - usual for spent, usual in pairs if spent > max(0.0, self.leeway * usual))
+        parts = ((setup_s, self.setup_s, 0.0), (first_s, self.first_s, self.luck_s), (again_s, self.again_s, 0.0))
+        return sum(spent - usual for spent, usual, luck_s in parts if spent > max(0.0, self.leeway * usual + luck_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +298,9 @@ class FreshTimes:
         """What is spent beside calls where this is a launch of base."""
         if short:
             return Beside(first_s=max(0.0, median(self._first)), leeway=1.0)
-        # The longest: that a first look takes longer than a later one is mostly luck, by which nobody is to lose.
-        return Beside(median(self.setups), max(0.0, *self._first), median(self.again))
+        again_s = median(self.again)
+        luck_s = (SLOWER_BESIDE - 1.0) * again_s
+        return Beside(median(self.setups), max(0.0, median(self._first)), again_s, luck_s=luck_s)
 
     def samples(self, base: Beside | None) -> tuple[float, ...]:
         """Seconds per call: the call, and what looking and setting up take beyond base, where that is too much.
