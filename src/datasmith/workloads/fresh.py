@@ -255,8 +255,10 @@ class Beside:
 
     On setting it up, on first looks at what came of it beyond later ones, and on these; `leeway`: so many times as much
     may an arm spend; `luck_s`: and so much more on first looks, which scatter by themselves.
-    Of short calls, in the place of looks: what the first call on an input takes beyond a later one. How long setting up takes scatters by more than all
-    of such a call, and is not held against anyone. `teardown_s`: on tearing down, between marks.
+
+    Of short calls, in the place of looks: what the first call on an input takes beyond a later one. How long setting up
+    takes scatters by more than all of such a call, and is not held against anyone. `teardown_s`: on tearing down,
+    between marks.
     """
 
     setup_s: float = math.inf
