@@ -229,10 +229,11 @@ def _saved_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
 def proven_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
     """What counts instead of the ln ratios of the rounds where the claim that was made there was refuted.
 
-    Where launches of several kinds were made, that is the least.
+    Where launches of several kinds were made, that is the least; between marks, where it was refuted there.
     """
     kinds = [(fresh_ratios(measurements, arm, short=short), short) for short in (False, True)]
-    kinds.append((_saved_ratios(measurements, arm), False))
+    if is_unsaved(measurements, arm):
+        kinds.append((_saved_ratios(measurements, arm), False))
     told = [proven(ratios, is_short=short) for ratios, short in kinds if len(ratios) >= FRESH_LAUNCHES - 1]
     return min(told, key=median)
 
