@@ -38,7 +38,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """How long to wait before another try: doubling from `first_s`, at most `longest_s`; if asked to, up to `asked_s`."""
+    """How long to wait before another try: doubling from `first_s` up to `longest_s`; if asked, up to `asked_s`."""
 
     first_s: float = 0.5
     longest_s: float = 30.0
