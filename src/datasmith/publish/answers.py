@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
@@ -16,8 +17,44 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 _RANGE = re.compile(r"(?:bytes=)?0-(-?[0-9]{1,18})")
 
 
+_WORD = re.compile(r'([A-Za-z][\w-]*)(?:\s*=\s*(?:"([^"]*)"|([^\s,"]+)))?')
+"""The name of a scheme; or of one of its words, with what that is."""
+
+
 class Unanswered(Exception):
-    """No whole answer came: the connection broke, or the server says that it is busy."""
+    """No whole answer came: the connection broke, or the server says that it is busy, and for how long."""
+
+    wait_s = 0.0
+
+
+def busy(answer: "httpx2.Response", what: str = "") -> Unanswered:
+    """What an answer of BUSY is: to be asked again, no sooner than it says."""
+    error = Unanswered(f"{what}HTTP {answer.status_code}")
+    error.wait_s = wait_asked(answer.headers.get("Retry-After", ""), answer.headers.get("Date", ""))
+    return error
+
+
+def wait_asked(after: str, today: str) -> float:
+    """Seconds of a Retry-After, which may be a moment, by the server's own clock; 0 where it cannot be read."""
+    if after.isascii() and after.isdigit():
+        return float(after[:9])
+    try:
+        return max(0.0, (parsedate_to_datetime(after) - parsedate_to_datetime(today)).total_seconds())
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+
+
+def challenges(text: str) -> dict[str, dict[str, str]]:
+    """What a WWW-Authenticate asks for: the words of each scheme, all names in small letters; a first one counts."""
+    found: dict[str, dict[str, str]] = {}
+    words: dict[str, str] = {}
+    for name, quoted, plain in _WORD.findall(text):
+        if quoted or plain:
+            words.setdefault(name.lower(), quoted or plain)
+        else:
+            words = {}
+            found.setdefault(name.lower(), words)
+    return found
 
 
 def ask(

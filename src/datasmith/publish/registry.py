@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from datasmith.docker.oci import INDEX, MANIFEST, Descriptor
 from datasmith.errors import PublishError
 from datasmith.github.connection import goes_in_the_clear
-from datasmith.publish.answers import BUSY, Unanswered, arrived, ask, errors_in, place_in, token_in
+from datasmith.publish.answers import BUSY, Unanswered, arrived, ask, busy, challenges, errors_in, place_in, token_in
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,7 +24,6 @@ _RESTARTS = 8
 """Begins of one upload. docker-registry 2.8 forgets an upload that a broken connection left in the middle of a part."""
 _ACCEPT = ", ".join((MANIFEST, INDEX, "application/vnd.docker.distribution.manifest.v2+json"))
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_CHALLENGE = re.compile(r'(\w+)="([^"]*)"')
 _ELSEWHERE = frozenset({301, 302, 303, 307, 308})
 """Where a blob lies in another place, such as an object store; it is not asked: our login is not for it."""
 
@@ -39,15 +38,17 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Pauses:
-    """How long to wait before another try: doubling from `first_s`, at most `longest_s`."""
+    """How long to wait before another try: doubling from `first_s` up to `longest_s`; if asked, up to `asked_s`."""
 
     first_s: float = 0.5
     longest_s: float = 30.0
+    asked_s: float = 300.0
     sleep: Callable[[float], None] = time.sleep
 
-    def before(self, attempt: int) -> None:
-        """Wait before the try with this number, from 1 on."""
-        self.sleep(min(self.longest_s, self.first_s * 2.0 ** (attempt - 1)))
+    def before(self, attempt: int, wait_s: float = 0.0) -> None:
+        """Wait before the try with this number, from 1 on, and as long as a registry asked for."""
+        own = min(self.longest_s, self.first_s * 2.0 ** (attempt - 1))
+        self.sleep(max(own, min(self.asked_s, wait_s)))
 
 
 class Registry:
@@ -168,7 +169,7 @@ class Registry:
         if answer.status_code in {202, 204}:
             return self._location(answer), arrived(answer, sent + len(part))
         if answer.status_code in BUSY | {404, 416, 499}:
-            raise Unanswered(f"HTTP {answer.status_code}")
+            raise busy(answer)
         raise self._unexpected(answer, "an upload")
 
     def _location(self, answer: "httpx2.Response") -> str:
@@ -190,15 +191,15 @@ class Registry:
                 answer = self._once(method, path, headers=headers, content=content)
                 if answer.status_code not in BUSY:
                     return answer
-                raise Unanswered(f"HTTP {answer.status_code}")
+                raise busy(answer)
             except Unanswered as error:
                 failed += 1
                 self._give_up_after(failed, error)
 
-    def _give_up_after(self, failed: int, error: Exception) -> None:
+    def _give_up_after(self, failed: int, error: Unanswered) -> None:
         if failed >= ATTEMPTS:
             raise PublishError(f"{self._name}: no answer after {failed} tries: {error}") from error
-        self._pauses.before(failed)
+        self._pauses.before(failed, error.wait_s)
 
     def _once(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, content: bytes = b""
@@ -219,21 +220,20 @@ class Registry:
 
     def _authorized(self, refused: "httpx2.Response") -> str:
         """What the registry wants to be told: our credentials, or a token that they buy."""
-        challenge = refused.headers.get("WWW-Authenticate", "")
-        scheme = challenge.partition(" ")[0].lower()
-        if scheme == "basic" and self._login.user:
+        asked = challenges(refused.headers.get("WWW-Authenticate", ""))
+        if "bearer" not in asked and "basic" in asked and self._login.user:
             return _basic(self._login)
-        told = dict(_CHALLENGE.findall(challenge))
-        realm = told.pop("realm", "")
-        if scheme != "bearer" or not realm.startswith(("https://", "http://")):
+        told = asked.get("bearer", {})
+        realm = told.get("realm", "")
+        if not realm.startswith(("https://", "http://")):
             raise self._unexpected(refused, "log in")
         if goes_in_the_clear(place_in(realm, realm, self._name)):
             raise self._unexpected(refused, "log in")
         headers = {"Authorization": _basic(self._login)} if self._login.user else {}
-        wanted = {name: told[name] for name in ("service", "scope") if name in told}
+        wanted = {name: word for name, word in told.items() if name in {"service", "scope"}}
         answer = ask(self._http, self._name, "GET", realm, params=wanted, headers=headers)
         if answer.status_code in BUSY:
-            raise Unanswered(f"log in: HTTP {answer.status_code}")
+            raise busy(answer, "log in: ")
         token = token_in(answer.content) if answer.status_code == 200 else ""
         if not token:
             raise PublishError(f"{self._name}: log in: {urlsplit(realm).hostname} gave no token ({answer.status_code})")

@@ -16,6 +16,8 @@ Origin = Literal["runtime", "build", "runner", "tests", "benchmarks", "asv", "im
 """Why a requirement is wanted, the dearest first: "runner" is pytest, "imports" is what files import without saying."""
 
 MAX_CHARACTERS = 1_000_000
+LONGEST_LINE = 2000
+"""Characters of one requirement, without its hashes."""
 
 _FILE_NAME = re.compile(r"(?:[\w.]+[-_])?(?:requirements|constraints)(?:[-_.][\w.-]+)?\.txt", re.IGNORECASE)
 _WORDS = r"(?:req(?:uire(?:ment)?)?s?|dep(?:endenc(?:y|ie))?s?)"
@@ -36,7 +38,7 @@ _CONDA_VALUE = r"""(?:'[^']*'|"[^"]*"|[^'",\]]*)"""
 _CONDA_BRACKETS = re.compile(rf"([A-Za-z0-9][\w.:/-]*)\s*\[\s*(\w+\s*={_CONDA_VALUE}(?:,\s*\w+\s*={_CONDA_VALUE})*)]")
 _CONDA_VERSION = re.compile(rf"(?:^|,\s*)version\s*=\s*({_CONDA_VALUE})")
 _QUOTES = "'\" "
-_CONDA_CHOICE = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)\s*[<>=!~0-9][^;@]*\|[^;@]*")
+_CONDA_CHOICE = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)(?![\w.-])\s*[<>=!~0-9][^;@]*\|[^;@]*")
 _NAME_BEFORE_BOUNDS = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(\[[\w,\s.-]*])?\s*(?:[<>=!~^(;|*]|$)")
 _URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
 _OPTION_REASONS = {
@@ -118,9 +120,12 @@ def read_line(line: str, *, keep_name: bool = False) -> Reading:
     Options are never taken for names. A URL cannot be capped at a date, so its name alone stays where it has one; with
     `keep_name` also that of a requirement whose bounds cannot be read.
     """
-    text = _LINE_OPTION.sub("", _COMMENT.sub("", line.lstrip(_MARK))).strip().removeprefix("pip+").strip()
+    # One blank where there are many: two patterns that may both take them try every way to share them.
+    text = " ".join(_LINE_OPTION.sub("", _COMMENT.sub("", line.lstrip(_MARK))).split()).removeprefix("pip+").strip()
     if not text:
         return Reading()
+    if len(text) > LONGEST_LINE:
+        return _drop(text, f"longer than {LONGEST_LINE} characters")
     if text.startswith("-"):
         return _drop(text, _OPTION_REASONS.get(re.split(r"[= ]", text)[0], "an option of pip, not a requirement"))
     if "://" in text or text.startswith((".", "/", "git+")):

@@ -10,6 +10,7 @@ import pytest
 
 from datasmith.docker.oci import LAYER, Descriptor
 from datasmith.errors import PublishError
+from datasmith.publish.answers import challenges, wait_asked
 from datasmith.publish.images import ImagePublisher, Reference, read_index
 from datasmith.publish.registry import ATTEMPTS, Login, Pauses, Registry
 from datasmith.settings import Settings
@@ -155,3 +156,32 @@ def test_an_upload_does_not_leave_https(tmp_path: Path, location: str) -> None:
 def blob(place: Path) -> tuple[Descriptor, Path]:
     (place / "blob").write_bytes(b"hello")
     return Descriptor(LAYER, f"sha256:{hashlib.sha256(b'hello').hexdigest()}", 5), place / "blob"
+
+
+DAY = "Wed, 21 Oct 2026 07:28:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("after", "seconds"),
+    [("90", 90.0), ("Wed, 21 Oct 2026 07:29:30 GMT", 90.0), (DAY, 0.0), ("", 0.0), ("-5", 0.0), ("soon", 0.0)],
+)
+def test_a_registry_says_how_long_it_is_busy(after: str, seconds: float) -> None:
+    """In seconds, or until a moment by its own clock; what cannot be read asks for nothing."""
+    assert wait_asked(after, DAY) == seconds
+    assert wait_asked("Wed, 21 Oct 2026 07:29:30 GMT", "") == 0.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Bearer realm="https://a.org/t?x=1,2",service="s"',
+        "Bearer realm=https://a.org/t?x=1, service=s",
+        'Basic realm="x, y", Bearer realm="https://a.org/t?x=1,2", service="s"',
+        'bearer  REALM = "https://a.org/t?x=1,2" , Service="s", Basic realm="x"',
+    ],
+)
+def test_every_challenge_is_read(text: str) -> None:
+    """In quotes or without, one or several in a header, in letters of any size."""
+    found = challenges(text)["bearer"]
+    assert found["realm"].startswith("https://a.org/t?x=1") and found["service"] == "s"
+    assert challenges("") == {} and challenges('"=,') == {}

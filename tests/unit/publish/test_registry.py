@@ -233,3 +233,34 @@ def test_one_byte_arrives(tmp_path: Path) -> None:
         "a/b", blob, path
     )
     assert asked == ["HEAD", "POST", "PATCH", "PUT"]
+
+
+def test_a_busy_registry_is_asked_when_it_says() -> None:
+    """No sooner than its Retry-After, and not next year either; without one as soon as after any failure."""
+    waited: list[float] = []
+    asked = iter([{"Retry-After": "90"}, {"Retry-After": "99999999"}, {}])
+
+    def answer(_request: httpx2.Request) -> httpx2.Response:
+        headers = next(asked, None)
+        return httpx2.Response(404) if headers is None else httpx2.Response(429, headers=headers)
+
+    http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    pauses = Pauses(first_s=1.0, asked_s=200.0, sleep=waited.append)
+    assert Registry("https://r.example.org", Login(), http, pauses).digest("a/b", "one") is None
+    assert waited == [90.0, 200.0, 4.0]
+
+
+def test_a_token_is_bought_where_a_registry_takes_both() -> None:
+    """Its challenge for a password comes first, in a header of its own, and is no reason to give up."""
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        if request.url.host == "auth.example.org":
+            return httpx2.Response(200, json={"token": "bought"})
+        if request.headers.get("Authorization") == "Bearer bought":
+            return httpx2.Response(404)
+        asked = ['Basic realm="r"', "Bearer realm=https://auth.example.org/t, service=r"]
+        return httpx2.Response(401, headers=[("WWW-Authenticate", one) for one in asked])
+
+    http = httpx2.Client(transport=httpx2.MockTransport(answer))
+    for login in (Login(), Login("user", "word")):
+        assert Registry("https://r.example.org", login, http, NO_PAUSES).digest("a/b", "one") is None

@@ -158,3 +158,12 @@ def test_every_pin_of_the_published_environments_is_read() -> None:
     assert len(read) > 3000
     assert not [pin for pin, found in read.items() if len(found) != 1]
     assert all(Requirement(found[0]).name for found in read.values())
+
+
+@pytest.mark.parametrize(
+    "line", ["a" + " " * 900_000 + "x", "a" + "1" * 900_000, "a-" * 400_000, "a; " + "(" * 900_000]
+)
+def test_a_line_without_an_end_is_read_to_its_end(line: str) -> None:
+    """Of a hostile repository: no pattern tries it in every way there is, and nothing of it is asked for."""
+    found = read_line(line, keep_name=True)
+    assert found.requirements in ((), ("a",)) and len(found.dropped) == 1
