@@ -23,6 +23,8 @@ ATTACKS = Path(__file__).with_name("attacks")
 """Attacks on the product of matrices, written against the base of pull request 4."""
 CONTROLS = Path(__file__).with_name("controls")
 """Patches like attacks whose work is faster than base's: they may score, and no more than it deserves."""
+HONEST = Path(__file__).with_name("honest")
+"""What makes the same task faster in earnest: a grading that takes any of it for an attack is of no use."""
 NEEDS = "pytest>=9,<10\nsetuptools>=80,<83\nwheel\n"
 ARGS = {"FC_IMPORT_NAMES": "samplelib", "FC_INSTALL_DIR": "."}
 WORKLOADS = (

@@ -11,7 +11,7 @@ from datasmith.evaluation.redteam.session import Ended, Siege, Terms, besiege
 from datasmith.evaluation.redteam.tree import Tree
 from datasmith.executors.cores import usable_cores
 from datasmith.tasks.task import Task
-from tests.redteam.samplelib_task import ATTACKS, CONTROLS, samplelib
+from tests.redteam.samplelib_task import ATTACKS, CONTROLS, HONEST, samplelib
 from tests.sandboxes import embedded_engine
 
 
@@ -26,7 +26,8 @@ def besieged(place: Path, workloads: tuple[str, ...], names: Collection[str], *,
     """The attacks of these names, in pull request 4's task with these workloads."""
     engine = embedded_engine(place / "cache")
     task, image, folder = samplelib(place, engine).task(4)
-    known = [*read_patches(ATTACKS), *read_patches(CONTROLS), *generic_attacks(Tree.of_task(task, folder))]
+    own = [attack for where in (ATTACKS, CONTROLS, HONEST) for attack in read_patches(where)]
+    known = [*own, *generic_attacks(Tree.of_task(task, folder))]
     return besiege(
         engine,
         image,

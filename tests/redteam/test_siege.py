@@ -18,13 +18,15 @@ ELSEWHERE = ("import-at-start", "lazy-package", "number-on-demand")
 """Refused unseen, or on another benchmark: run by hand, with `fc-eval redteam --workload '*' --past-policy`."""
 QUICK = "product-in-a-slot-quick"
 """What an honest solution does, and puts off: its products are faster, and it may score as much as that."""
+QUICKER = ("barycentric", "columns")
+"""Of tests/redteam/honest; the others were measured by hand."""
 NAMES = (*(attack.name for attack in read_patches(ATTACKS) if attack.name not in ELSEWHERE), *HIDDEN)
 
 
 @pytest.fixture(scope="module")
 def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
     """All that the policy lets through, in one session."""
-    return besieged(tmp_path_factory.mktemp("siege"), WORKLOADS, (*NAMES, QUICK))
+    return besieged(tmp_path_factory.mktemp("siege"), WORKLOADS, (*NAMES, QUICK, *QUICKER))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -40,6 +42,13 @@ def test_an_honest_solution_raises_no_alarm(siege: Siege) -> None:
     found = ended(siege, "honest")
     assert found.outcome == "measured", found
     assert found.got_through, (found, siege.nop)
+
+
+@pytest.mark.parametrize("name", QUICKER)
+def test_what_is_faster_in_earnest_counts_as_much_as_it_shows(siege: Siege, name: str) -> None:
+    """Not even where a benchmark makes forty calls of a few microseconds, and each of their values is looked at."""
+    found = ended(siege, name)
+    assert (found.outcome, found.reason) == ("measured", "")
 
 
 def test_work_that_is_put_off_adds_nothing_to_an_honest_solution(siege: Siege) -> None:

@@ -173,6 +173,35 @@ def test_a_line_that_is_passed_again_has_a_value_of_its_own(suite: ModuleType) -
         assert difference(whole(1, 2, 3), whole(*other)) is not None  # type: ignore[arg-type]
 
 
+def test_what_nothing_can_change_is_described_later_and_in_its_place(suite: ModuleType) -> None:
+    """Numbers cost a call no look each; a list is described before it is changed, and after the numbers before it."""
+    grows = [1.5]
+    recorder = Recorder(Describer(1), again=True)
+    for line, value in enumerate((1, 2.5, grows, None, "text")):
+        recorder.keep(line, value)
+    assert (recorder.seen, recorder.told) == (5, 1)
+    grows.append(2.5)
+    at_once = Describer(1)
+    expected = [
+        [f"line {line}", at_once.tell(at_once.look(value))] for line, value in enumerate((1, 2.5, [1.5], None, "text"))
+    ]
+    assert recorder.finish() == [*expected, ["values", ["int", "5"]]]
+    recorder.look_anew()
+    assert recorder.finish() == [["values", ["int", "0"]]]
+
+
+def test_a_number_of_a_kind_of_its_own_is_looked_at_at_once(suite: ModuleType) -> None:
+    """Its code may do work that was put off."""
+
+    class Late(int):
+        def __repr__(self) -> str:
+            return "late"
+
+    recorder = Recorder(Describer(1))
+    recorder.keep(1, Late(3))
+    assert recorder.told == 1
+
+
 def test_functions_inside_a_benchmark_stay_as_they_are(suite: ModuleType) -> None:
     """What they return is seen where they are called."""
     found = values(capture(benchmark(suite, "time_argument", "Suite", 0), 1))

@@ -16,7 +16,7 @@ import types
 import warnings
 from time import perf_counter
 
-from .describe import Describer, attributes, public
+from .describe import PLAIN, Describer, attributes, public
 from .foreign import Looked, Node
 from .hush import Hush
 from .report import TYPE_CHECKING, failure
@@ -41,6 +41,9 @@ class Recorder:
     what was put off until somebody looks is done by then, what was put off longer is not. `telling_s`: these, and the
     seconds of describing, unless code that is not ours could run in them. Where it does not tell, values are looked at,
     and none is described.
+
+    What nothing can change, such as a number, is described with the next value that something can, or at the end: else
+    forty calls that give a number each would take as long again for being looked at one by one.
     """
 
     def __init__(self, describer: Describer, *, again: bool = False, tells: bool = True) -> None:
@@ -48,6 +51,7 @@ class Recorder:
         self._again = again
         self._tells = tells
         self._hush = Hush()
+        self._waiting: list[tuple[Node, object]] = []
         self.seen = 0
         self.records: Node = []
         self.looking_s = 0.0
@@ -58,6 +62,7 @@ class Recorder:
     def look_anew(self) -> None:
         """As if nothing had been seen so far."""
         self._describer = self._describer.anew()
+        self._waiting = []
         self.seen = 0
         self.records = []
 
@@ -67,7 +72,7 @@ class Recorder:
             plant(function, {KEEP: self.keep})
 
     def keep(self, line: int, value: object) -> object:
-        """Describe a value now, before anything can change it, and give it back."""
+        """Describe a value before anything can change it, and give it back."""
         self.seen += 1
         if self.seen <= MOST_RECORDS or not self.seen & (self.seen - 1):
             self.add(f"line {line}", value)
@@ -75,7 +80,12 @@ class Recorder:
 
     def add(self, label: str, value: object) -> None:
         """Describe a value under a name."""
-        self.records.append([label, self._described(self._describer, value)])
+        record: Node = [label, []]
+        self.records.append(record)
+        if type(value) in PLAIN:
+            self._waiting.append((record, value))
+        else:
+            record[1] = self._described(self._describer, value)
 
     def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
@@ -99,12 +109,18 @@ class Recorder:
         again_s = _looking_s(twin, value) if twin else 0.0
         self._hush.begin()
         started = perf_counter()
+        self._tell_waiting()
         told = describer.tell(looked)
         self.looking_s += looking_s
         self.again_s += again_s
         self.telling_s += again_s + perf_counter() - started - self._hush.end()
         self.told += 1
         return told
+
+    def _tell_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for record, value in waiting if self._tells else ():
+            record[1] = self._describer.tell(self._describer.look(value))
 
     def whole(self) -> Node:
         """Everything that was seen, as one value; a line that was passed several times has a part for each."""
@@ -119,6 +135,7 @@ class Recorder:
 
     def finish(self) -> Node:
         """Everything that was seen."""
+        self._tell_waiting()
         self.records.append(["values", ["int", str(self.seen)]])
         return self.records
 

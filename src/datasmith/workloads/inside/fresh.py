@@ -34,7 +34,7 @@ TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
 CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""
-KEPT_VALUES, KEPT_SAMPLES, HUSHED = 300, 7, 10
+KEPT_VALUES, KEPT_SAMPLES, TOLD_SAMPLES = 300, 7, 15
 """So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
 NEW_PLACES = "/tmp/fresh-"
 """How the directories begin that files of setup_cache are written to, each once."""
@@ -255,40 +255,47 @@ class Times:
 
 
 class Pauses:
-    """Seconds that it takes a recorder to take a value, and to be alone for describing it: they come off each call.
+    """Seconds that it takes a recorder to take a value, and to prepare for describing it: they come off each call.
 
-    To be found out before any code of the arm runs, which could make it look as if they were long: beside five hundred
-    threads they are.
+    Describing itself is done while the clock stands still. They are found out before any code of the arm runs, which
+    could make it look as if they were long: beside five hundred threads they are. A core is not always as fast, so once
+    more beside each call: what is less counts.
     """
 
     def __init__(self) -> None:
         hush = Hush()
         hush.begin()
-        recorder = Recorder(Describer(0))
-        for _ in range(MOST_RECORDS):
-            recorder.keep(0, None)
+        recorder = _recorder()
+        self._told_s = _recording_s(recorder, MOST_RECORDS)
         self._keep_s = min(_keeping_s(recorder) for _ in range(KEPT_SAMPLES))
-        self._hush_s = min(_hushing_s() for _ in range(KEPT_SAMPLES * HUSHED))
         hush.end()
 
     def of(self, recorder: Recorder) -> float:
-        """What they took of all that a recorder has seen."""
-        return recorder.seen * self._keep_s + recorder.told * self._hush_s
+        """What they took of all that a recorder has seen just now."""
+        told_s = min(self._told_s, _recording_s(_recorder(), TOLD_SAMPLES))
+        return recorder.seen * self._keep_s + recorder.told * told_s
+
+
+def _recorder() -> Recorder:
+    return Recorder(Describer(0, thorough=True), again=True)
+
+
+def _recording_s(recorder: Recorder, times: int) -> float:
+    """Of a value that is described, beside looking at it and telling: the middle of some times."""
+    found: list[float] = []
+    for _ in range(times):
+        started, before_s = perf_counter(), recorder.telling_s + recorder.looking_s
+        recorder.keep(0, [0.5])
+        found.append(perf_counter() - started - (recorder.telling_s + recorder.looking_s - before_s))
+    return sorted(found)[times // 2]
 
 
 def _keeping_s(recorder: Recorder) -> float:
+    """Of one that is only counted, on the average: the recorder has all that it describes."""
     started, told_s = perf_counter(), recorder.telling_s
     for _ in range(KEPT_VALUES):
         recorder.keep(0, None)
     return (perf_counter() - started - (recorder.telling_s - told_s)) / KEPT_VALUES
-
-
-def _hushing_s() -> float:
-    hush = Hush()
-    started = perf_counter()
-    hush.begin()
-    hush.end()
-    return perf_counter() - started
 
 
 def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0, *, pauses: Pauses) -> tuple[Times, Node]:
