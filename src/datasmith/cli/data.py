@@ -100,7 +100,7 @@ _MostWorkloads = Annotated[
     int | None,
     typer.Option(
         "--most-workloads",
-        help="At most this many workloads a task: those in which a screening of two rounds sees most (default: any).",
+        help="At most this many workloads a task: those in which a short look at each sees most (default: any).",
     ),
 ]
 _Executor = Annotated[str, typer.Option("--executor", help=f"Where stages 4 and 5 run: {EXECUTORS}.")]

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TypeVar
 
 from datasmith.errors import MeasurementFailed
 from datasmith.runners.order import Refusal
@@ -10,29 +9,28 @@ from datasmith.workloads.base import EXPERT
 from datasmith.workloads.measure import Measured
 from datasmith.workloads.undecided import undecided
 
-Found = TypeVar("Found")
 ATTEMPTS = 3
 """How often a pull request is measured, where the machine is too busy each time."""
 
 
 def until_decided(
-    measure: Callable[[Callable[[str], None]], Found], progress: Callable[[str], None], what: str = "measure"
-) -> Found:
+    measure: Callable[[Callable[[str], None]], Measured | Refusal], progress: Callable[[str], None]
+) -> Measured | Refusal:
     """What `measure` gives; it is called again where the machine was too busy, and `progress` says that it is.
 
     Raises:
         MeasurementFailed: the machine was too busy each time.
     """
-    shown = what
+    what = "measure"
 
     def say(step: str) -> None:
-        progress(f"{shown} {step}")
+        progress(f"{what} {step}")
 
     for _ in range(ATTEMPTS - 1):
         try:
             return measure(say)
         except MeasurementFailed:
-            shown = f"{what} again"
+            what = "measure again"
     return measure(say)
 
 

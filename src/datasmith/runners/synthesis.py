@@ -23,7 +23,7 @@ from datasmith.runners.build_args import build_args
 from datasmith.runners.decided import decided, until_decided
 from datasmith.runners.impacted import only_impacted
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
-from datasmith.runners.screening import ARMS, screened, screening_plan
+from datasmith.runners.screening import screened, write_glances
 from datasmith.runners.solution import fix_of_order, solution
 from datasmith.runners.suite_fit import Fitted, fitted
 from datasmith.runners.testing import TEST_COMMAND, TestRuns, compared, last_line, narrowed, no_tests
@@ -280,25 +280,26 @@ class Synthesis:
         """The same with no more workloads than a task may have."""
         if self._most is None or len(verified.workloads) <= self._most:
             return verified
-        timing, plan, kept_in = self._timing(order, sealed, verified, core)
-        take = partial(timing.run, ARMS, screening_plan(plan), kept_in.with_suffix(".screening.jsonl"))
-        most = self._most
-        return until_decided(lambda say: screened(verified, take(say), most), progress, "measure: screening")
+        timing, kept_in = self._timing(order, sealed, verified, core)
+        seen = timing.glance(BASE, EXPERT, core, lambda done: progress(f"measure: screening {done}"))
+        write_glances(kept_in.with_suffix(".screening.jsonl"), seen)
+        return screened(verified, seen, self._most)
 
     def _measure(
         self, order: Order, sealed: Sealed, verified: Verified, core: int, progress: Callable[[str], None]
     ) -> Measured | Refusal:
-        timing, plan, kept_in = self._timing(order, sealed, verified, core)
-        return decided(timing.run((BASE, CONTROL, EXPERT), plan, kept_in, progress))
+        timing, kept_in = self._timing(order, sealed, verified, core)
+        plan = replace(self._plan, cpu=core)
+        return decided(timing.measure((BASE, CONTROL, EXPERT), plan, kept_in, progress))
 
-    def _timing(self, order: Order, sealed: Sealed, verified: Verified, core: int) -> tuple[Timing, MeasurePlan, Path]:
-        """What is timed, how, and the file that keeps it."""
+    def _timing(self, order: Order, sealed: Sealed, verified: Verified, core: int) -> tuple[Timing, Path]:
+        """What is timed, and the file that keeps it."""
 
         def start(arm: str) -> Container:
             return self._arm(sealed, sealed.expert_patch if arm == EXPERT else "", order, core, verified.suite_patch)
 
         kept_in = self._data_dir / "measurements" / f"{order.task_id}.jsonl"
-        return Timing(start, verified.workloads, order.benchmark_dir), replace(self._plan, cpu=core), kept_in
+        return Timing(start, verified.workloads, order.benchmark_dir), kept_in
 
     def _certify(self, order: Order, sealed: Sealed, verified: Verified, measured: Measured) -> Certificate:
         return certify(

@@ -1,8 +1,8 @@
-"""Time what stage 5 has built and verified: base beside other arms, every launch kept in a file."""
+"""Time what stage 5 has built and verified: arms beside each other on one core, every launch kept in a file."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -10,6 +10,7 @@ from typing import IO
 from datasmith.docker.engine import Container
 from datasmith.workloads.arms import prepare, suite_print
 from datasmith.workloads.base import Measurement, Workload
+from datasmith.workloads.glance import Glance, glances
 from datasmith.workloads.measure import Measured, MeasurePlan, measure
 
 
@@ -21,13 +22,44 @@ class Timing:
     workloads: Sequence[Workload]
     benchmark_dir: str
 
-    def run(self, arms: Sequence[str], plan: MeasurePlan, kept_in: Path, progress: Callable[[str], None]) -> Measured:
-        """Start and freeze each arm, and measure.
+    def measure(
+        self, arms: Sequence[str], plan: MeasurePlan, kept_in: Path, progress: Callable[[str], None]
+    ) -> Measured:
+        """Launch the arms in rounds.
 
         Raises:
             EngineUnavailable: the engine is gone; what is in the file stays valid.
         """
         kept_in.parent.mkdir(parents=True, exist_ok=True)
+        with self._prepared(arms) as prepared, kept_in.open("w", encoding="utf-8") as file:
+            return measure(
+                prepared,
+                self.workloads,
+                plan,
+                benchmark_dir=self.benchmark_dir,
+                sink=lambda row: _write_row(file, row),
+                progress=lambda told: progress(f"{told.done}/{told.expected}, {told.step}"),
+            )
+
+    def glance(self, base: str, other: str, cpu: int | None, progress: Callable[[str], None]) -> list[Glance]:
+        """Rank the workloads by what these two arms make of them.
+
+        Raises:
+            EngineUnavailable: the engine is gone.
+        """
+        with self._prepared((base, other)) as prepared:
+            return glances(
+                prepared[base],
+                prepared[other],
+                self.workloads,
+                self.benchmark_dir,
+                cpu=cpu,
+                say=lambda done, expected: progress(f"{done}/{expected}"),
+            )
+
+    @contextmanager
+    def _prepared(self, arms: Sequence[str]) -> Iterator[Mapping[str, Container]]:
+        """Each arm, started and frozen; the suite is the first one's in all."""
         with ExitStack() as stack:
             frozen: dict[str, Container] = {}
             suite: str | None = None
@@ -35,17 +67,9 @@ class Timing:
                 writable = stack.enter_context(self.start(arm))
                 suite = suite or suite_print(writable, self.benchmark_dir)
                 frozen[arm] = stack.enter_context(prepare(writable, self.workloads, self.benchmark_dir, suite=suite))
-            with kept_in.open("w", encoding="utf-8") as file:
-                return measure(
-                    frozen,
-                    self.workloads,
-                    plan,
-                    benchmark_dir=self.benchmark_dir,
-                    sink=lambda row: _print_row(file, row),
-                    progress=lambda told: progress(f"{told.done}/{told.expected}, {told.step}"),
-                )
+            yield frozen
 
 
-def _print_row(file: IO[str], row: Measurement) -> None:
+def _write_row(file: IO[str], row: Measurement) -> None:
     """One launch as a line of JSON."""
     file.write(json.dumps(asdict(row)) + "\n")

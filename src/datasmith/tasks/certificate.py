@@ -154,7 +154,7 @@ class Certificate(_Frozen):
     not_impacted: int = 0
     """Workloads of the suite that are no part of the task, and were not measured."""
     screened_out: int = 0
-    """... and those that were launched in a screening alone."""
+    """... and those that a screening alone looked at."""
     rebuilt_from: str | None = None
     """The digest of the task's image, where it was built again for this and came out with another one."""
     host: HostFacts | None = None

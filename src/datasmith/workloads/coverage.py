@@ -12,11 +12,10 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from datasmith.docker.engine import WORKDIR, Container, ExecResult
+from datasmith.docker.engine import Container
 from datasmith.workloads.base import Workload
+from datasmith.workloads.forks import NO_REPLY, entry, in_forks
 from datasmith.workloads.impact import Coverage, Place
-from datasmith.workloads.launch import START_ALLOWANCE_S, cache_path, suite_path
-from datasmith.workloads.mounts import COMPILED_ENV, COMPILED_HOME, script
 
 VERSION: Final = 2
 """Raise it when the tracing sees more, or other things, than before."""
@@ -24,8 +23,6 @@ SLOWER = 3.0
 """A workload may take so many times its time limit while it is watched."""
 AT_ONCE = 32
 """Workloads that are watched by one process, which imports each module of theirs once; progress is told in between."""
-LONGEST_REPLY = 200_000_000
-NO_REPLY = "the reply is not what was asked for"
 _SUITE = TypeAdapter(dict[str, Coverage])
 
 
@@ -77,40 +74,8 @@ def suite_coverage(
 
 def _watch(base: Container, entries: Sequence[tuple[Workload, bool]], benchmark_dir: str) -> list[Coverage]:
     """What workloads run, or (True) their setup_cache, in one process that imports each module of theirs once."""
-    asked = [_entry(workload, prepare=prepare) for workload, prepare in entries]
-    words = script("cover", json.dumps({"tree": WORKDIR, "suite": suite_path(benchmark_dir), "entries": asked}))
-    limit_s = START_ALLOWANCE_S + 2.0 * sum(map(_limit_s, (workload for workload, _ in entries)))
-    return read_replies(base.exec(words, timeout=limit_s, env=COMPILED_ENV, cwd=COMPILED_HOME), limit_s, len(asked))
-
-
-def _entry(workload: Workload, *, prepare: bool) -> dict[str, object]:
-    key = workload.setup_cache_key
-    return {
-        "name": workload.benchmark,
-        "index": None if prepare else workload.index,
-        "cache": None if key is None else cache_path(key),
-        "limit_s": _limit_s(workload),
-        "prepare": prepare,
-    }
-
-
-def _limit_s(workload: Workload) -> float:
-    return SLOWER * workload.timeout_s + START_ALLOWANCE_S
-
-
-def read_replies(result: ExecResult, limit_s: float, expected: int) -> list[Coverage]:
-    """What the script in the sandbox said of each entry, believed where it has the right form."""
-    if result.timed_out:
-        return [Coverage(failed=f"not done after {limit_s:g} s")] * expected
-    if not result.ok or len(result.stdout) > LONGEST_REPLY:
-        return [Coverage(failed=f"the process ended with exit code {result.rc}")] * expected
-    try:
-        replies = json.loads(result.stdout)["replies"]
-        if len(replies) == expected:
-            return [_coverage(reply) for reply in replies]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        pass
-    return [Coverage(failed=NO_REPLY)] * expected
+    asked = [entry(workload, slower=SLOWER, prepare=prepare) for workload, prepare in entries]
+    return [_coverage(reply) for reply in in_forks(base, "cover", asked, benchmark_dir)]
 
 
 def _coverage(said: Mapping[str, Any]) -> Coverage:

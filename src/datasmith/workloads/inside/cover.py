@@ -3,27 +3,21 @@
 Request: tree, suite, and entries: each name, index (or null), cache (directory or null), limit_s, and prepare (true:
 run its setup_cache instead). Reply: replies, one for each entry: imported and called: lists of [path in the tree, first
 line, name]; names: what the code looks up; opened, compiled, spawned, jit; or failed: a reason. A workload runs with
-its setup, a few calls, and its teardown.
-
-Each module of the suite is imported once, in a process of its own; each workload runs in a fork of that, so that
-nothing of one, such as a cache that it fills, is there for the next. A module that starts threads is imported anew for
-each of its workloads: a fork would be without them.
+its setup, a few calls, and its teardown, in a fork of its own (`forks.py`).
 """
 
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import os
 import sys
-import threading
 from functools import partial
 
-from .apart import apart
+from .forks import cached, each_in_a_fork, loaded, read
 from .launch import attributes, set_up
 from .report import TYPE_CHECKING, Report, leave_script_path
-from .suite import enter_directory, give_cache, import_module, load
+from .suite import enter_directory, import_module
 from .trace import Places, Recorder, described, facts, names
 
 if TYPE_CHECKING:
@@ -106,91 +100,36 @@ def merged(own: dict[str, object]) -> dict[str, object]:
     return own
 
 
-def module_of(suite: str, name: str) -> str | None:
-    """The module that asv_runner imports for a benchmark; None where its name does not tell."""
-    parts = name.split(".")
-    for inner in (1, 2):
-        if os.path.isfile(os.path.join(suite, *parts[:-inner]) + ".py"):
-            return ".".join([os.path.basename(suite), *parts[:-inner]])
-    return None
-
-
-def limit(entry: dict[str, object]) -> float:
-    """Seconds that an entry may take."""
-    return float(str(entry["limit_s"]))
-
-
 def cover_all(request: dict[str, object]) -> dict[str, object]:
     """Watch all entries, module by module."""
-    suite = str(request["suite"])
+    tree, suite = str(request["tree"]), str(request["suite"])
     entries: list[dict[str, object]] = request["entries"]  # type: ignore[assignment]
-    enter_directory(None)
-    by_module: dict[str, list[int]] = {}
-    for number, entry in enumerate(entries):
-        name = str(entry["name"])
-        by_module.setdefault(module_of(suite, name) or name, []).append(number)
-    paths = [os.path.abspath(f"{number}.json") for number in range(len(entries))]
-    for at, numbers in enumerate(by_module.values()):
-        chosen = [(entries[number], paths[number]) for number in numbers]
-        limits = [limit(entry) for entry, _ in chosen]
-        whole = os.path.abspath(f"module-{at}.json")
-        apart(partial(cover_module, request, chosen), whole, sum(limits) + max(limits))
-        if "threads" in read(whole):
-            for entry, path in chosen:
-                apart(partial(cover_alone, request, entry), path, limit(entry))
-        for _, path in chosen:
-            with contextlib.suppress(FileExistsError):
-                os.link(whole, path)
-    return {"replies": [read(path) for path in paths]}
+    watched, watch = partial(watched_import, tree, suite), partial(cover, tree, suite)
+    return {"replies": each_in_a_fork(suite, entries, watched, watch)}
 
 
-def read(path: str) -> dict[str, object]:
-    """What a fork left."""
-    with open(path) as stream:
-        said: dict[str, object] = json.load(stream)
-    return said
-
-
-def cover_module(request: dict[str, object], chosen: list[tuple[dict[str, object], str]]) -> dict[str, object]:
-    """Import the module that these entries share, and run each of them in a fork."""
-    recorder = watched_import(request, chosen[0][0])
-    if threading.active_count() > 1:  # they would not be there after a fork, and a pool of them waits for ever
-        return {"threads": True}
-    recorder.watching_spawns = False
-    for entry, path in chosen:
-        apart(partial(cover, recorder, request, entry), path, limit(entry))
-    return {"failed": "it was not reached"}
-
-
-def cover_alone(request: dict[str, object], entry: dict[str, object]) -> dict[str, object]:
-    """Import what one entry needs, and run it in the same process."""
-    return cover(watched_import(request, entry), request, entry)
-
-
-def watched_import(request: dict[str, object], entry: dict[str, object]) -> Recorder:
-    """Import an entry's module, watched from the start; returns who goes on watching."""
-    suite = str(request["suite"])
-    recorder = Recorder(str(request["tree"]))
+def watched_import(tree: str, suite: str, module: str | None) -> Recorder:
+    """Import a module of the suite, watched from the start; returns who goes on watching."""
+    recorder = Recorder(tree)
     enter_directory(None)
     recorder.start()
-    import_module(suite, module_of(suite, str(entry["name"])))
+    import_module(suite, module)
+    recorder.watching_spawns = False
     return recorder
 
 
-def cover(recorder: Recorder, request: dict[str, object], entry: dict[str, object]) -> dict[str, object]:
+def cover(tree: str, suite: str, recorder: Recorder, entry: dict[str, object]) -> dict[str, object]:
     """Load and run one workload, or its setup_cache; what the import of its module ran is noted already."""
-    tree, suite = str(request["tree"]), str(request["suite"])
-    cache, index = entry["cache"], entry["index"]
-    prepares = bool(entry["prepare"])
+    cache, prepares = entry["cache"], bool(entry["prepare"])
     enter_directory(None if prepares or not cache else str(cache))
     recorder.watching_spawns = True
-    benchmark = load(suite, str(entry["name"]), None if index is None else int(str(index)))
+    benchmark = loaded(suite, entry)
     imported = recorder.taken()
     processes = 0
     if prepares:
         benchmark.do_setup_cache()
     else:
-        give_cache(benchmark, str(cache) if cache else None)
+        cached(benchmark, entry)
         recorder.watching_spawns = type(benchmark).__name__ != "TimerawBenchmark"
         processes = run(benchmark, tree)
     return _reply(recorder, imported, processes, tree)

@@ -1,0 +1,112 @@
+"""Work on many workloads of a suite, each in a fork of a process that has imported its module.
+
+Each module is imported once, in a process of its own, so that nothing of one workload, such as a cache that it fills,
+is there for the next. A module that starts threads is imported anew for each of its workloads: a fork would be without
+them. An entry has name, index (or null), cache (directory or null) and limit_s; what is left of it is what the work
+returned, or failed: a reason.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import threading
+from functools import partial
+
+from .apart import apart
+from .report import TYPE_CHECKING
+from .suite import enter_directory, give_cache, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    from .suite import Benchmark
+
+    State = TypeVar("State")
+
+
+def each_in_a_fork(
+    suite: str,
+    entries: Sequence[dict[str, object]],
+    enter: Callable[[str | None], State],
+    work: Callable[[State, dict[str, object]], dict[str, object]],
+) -> list[dict[str, object]]:
+    """What is left of each entry: `enter` imports its module (None: only asv_runner), `work` gets what that returns."""
+    enter_directory(None)
+    by_module: dict[str | None, list[int]] = {}
+    for number, entry in enumerate(entries):
+        by_module.setdefault(module_of(suite, str(entry["name"])), []).append(number)
+    paths = [os.path.abspath(f"{number}.json") for number in range(len(entries))]
+    for at, (module, numbers) in enumerate(by_module.items()):
+        chosen = [(entries[number], paths[number]) for number in numbers]
+        limits = [_limit(entry) for entry, _ in chosen]
+        whole = os.path.abspath(f"module-{at}.json")
+        apart(partial(_all_of, module, chosen, enter, work), whole, sum(limits) + max(limits))
+        if "threads" in read(whole):
+            for entry, path in chosen:
+                apart(partial(_alone, module, entry, enter, work), path, _limit(entry))
+        for _, path in chosen:
+            with contextlib.suppress(FileExistsError):
+                os.link(whole, path)
+    return [read(path) for path in paths]
+
+
+def loaded(suite: str, entry: dict[str, object]) -> Benchmark:
+    """The benchmark of an entry, without what setup_cache left."""
+    index = entry["index"]
+    return load(suite, str(entry["name"]), None if index is None else int(str(index)))
+
+
+def cached(benchmark: Benchmark, entry: dict[str, object]) -> Benchmark:
+    """The same with what setup_cache left."""
+    cache = entry["cache"]
+    give_cache(benchmark, str(cache) if cache else None)
+    return benchmark
+
+
+def module_of(suite: str, name: str) -> str | None:
+    """The module that asv_runner imports for a benchmark; None where its name does not tell."""
+    parts = name.split(".")
+    for inner in (1, 2):
+        if os.path.isfile(os.path.join(suite, *parts[:-inner]) + ".py"):
+            return ".".join([os.path.basename(suite), *parts[:-inner]])
+    return None
+
+
+def _all_of(
+    module: str | None,
+    chosen: Sequence[tuple[dict[str, object], str]],
+    enter: Callable[[str | None], State],
+    work: Callable[[State, dict[str, object]], dict[str, object]],
+) -> dict[str, object]:
+    """Import the module that these entries share, and run each of them in a fork."""
+    state = enter(module)
+    if threading.active_count() > 1:  # they would not be there after a fork, and a pool of them waits for ever
+        return {"threads": True}
+    for entry, path in chosen:
+        apart(partial(work, state, entry), path, _limit(entry))
+    return {"failed": "it was not reached"}
+
+
+def _alone(
+    module: str | None,
+    entry: dict[str, object],
+    enter: Callable[[str | None], State],
+    work: Callable[[State, dict[str, object]], dict[str, object]],
+) -> dict[str, object]:
+    """Import what one entry needs, and run it in the same process."""
+    return work(enter(module), entry)
+
+
+def _limit(entry: dict[str, object]) -> float:
+    """Seconds that an entry may take."""
+    return float(str(entry["limit_s"]))
+
+
+def read(path: str) -> dict[str, object]:
+    """What a fork left."""
+    with open(path) as stream:
+        said: dict[str, object] = json.load(stream)
+    return said

@@ -1,0 +1,45 @@
+"""How long workloads take, roughly: `python -m inside.glance '{…}'` prints one line of JSON.
+
+Request: suite, and entries, each in a fork of its own (`forks.py`). Reply: replies, one for each entry: seconds, the
+shortest of a few samples, setup before each; or failed: a reason. What a module's import has warmed is warm in all of
+its workloads, and pages are shared with other forks, so these are no launches: they rank, and are not kept.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+
+from .forks import cached, each_in_a_fork, loaded
+from .launch import run, set_up
+from .report import Report, leave_script_path
+from .suite import enter_directory, import_module
+
+CALIBRATING: dict[str, object] = {"number": 0, "repeat": 0, "warmup": 0.0, "call": True}
+"""What a launch is asked that has to find out for itself how many calls it makes."""
+
+
+def glance(suite: str, _: None, entry: dict[str, object]) -> dict[str, object]:
+    """Set up and time one workload."""
+    cache = entry["cache"]
+    enter_directory(str(cache) if cache else None)
+    benchmark = cached(loaded(suite, entry), entry)
+    skipped = set_up(benchmark)
+    try:
+        if skipped is not None:
+            return {"failed": skipped}
+        samples: list[float] = run(benchmark, CALIBRATING)["samples"]  # type: ignore[assignment]
+        return {"seconds": min(samples)}
+    finally:
+        benchmark.do_teardown()
+
+
+if __name__ == "__main__":
+    report = Report()
+    leave_script_path()
+    asked = json.loads(sys.argv[1])
+    found = each_in_a_fork(
+        asked["suite"], asked["entries"], partial(import_module, asked["suite"]), partial(glance, asked["suite"])
+    )
+    report.send({"replies": found})

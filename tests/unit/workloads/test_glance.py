@@ -1,0 +1,81 @@
+"""What a glance at many workloads makes of what two arms say."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+import pytest
+
+from datasmith.docker.engine import Container, ExecResult
+from datasmith.workloads.base import BASE, EXPERT, Workload
+from datasmith.workloads.glance import AT_ONCE, Glance, glances
+
+Said = Mapping[str, object]
+
+
+class Arm:
+    """Says the next of `replies` for all workloads of a question; `asked` is shared, in the order of questions."""
+
+    def __init__(self, name: str, replies: Sequence[Said], asked: list[tuple[str, int]]) -> None:
+        self.name, self.replies, self.asked = name, list(replies), asked
+        self.cpus: Sequence[int] = ()
+
+    def exec(self, argv: Sequence[str], *, cpus: Sequence[int] = (), **_: object) -> ExecResult:
+        """One process that looks at some workloads."""
+        entries = json.loads(argv[-1])["entries"]
+        self.asked.append((self.name, len(entries)))
+        self.cpus = cpus
+        said = {"replies": [self.replies[0 if len(self.replies) == 1 else len(self.asked) % 2]] * len(entries)}
+        return ExecResult(0, json.dumps(said).encode(), b"", 1.0, None, timed_out=False)
+
+
+def look(base: Sequence[Said], other: Sequence[Said], workloads: int = 1) -> tuple[list[Glance], list[tuple[str, int]]]:
+    asked: list[tuple[str, int]] = []
+    one, two = cast(Container, Arm(BASE, base, asked)), cast(Container, Arm(EXPERT, other, asked))
+    many = [Workload(f"m.time_{number}", "time") for number in range(workloads)]
+    return glances(one, two, many, "benchmarks", cpu=1, say=lambda *_: None), asked
+
+
+def test_the_fastest_of_two_looks_counts() -> None:
+    """Drift of the machine does not make one arm the later one: base is first and last."""
+    seen, asked = look([{"seconds": 2.0}, {"seconds": 3.0}], [{"seconds": 9.0}, {"seconds": 1.0}])
+    assert seen == [Glance("m.time_0", 2.0, 1.0)]
+    assert seen[0].effect == pytest.approx(math.log(2))
+    assert [arm for arm, _ in asked] == [BASE, EXPERT, EXPERT, BASE]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"failed": "MemoryError"}, {}, {"seconds": None}, {"seconds": "1"}, {"seconds": 0.0}, {"seconds": -1.0},
+        {"seconds": math.inf}, {"seconds": math.nan}, {"seconds": True},
+    ],
+)  # fmt: skip
+def test_what_is_no_time_is_none(said: Said) -> None:
+    """Missing is not zero: the ranking puts it where it belongs."""
+    (only_other,), _ = look([{"seconds": 1.0}], [said])
+    assert (only_other.other, only_other.effect) == (None, math.inf)
+    (only_base,), _ = look([said], [{"seconds": 1.0}])
+    assert (only_base.base, only_base.effect) == (None, -1.0)
+
+
+def test_one_failure_of_two_is_none() -> None:
+    """The second look may have been the one in peace."""
+    (seen,), _ = look([{"seconds": 1.0}], [{"failed": "timed out"}, {"seconds": 4.0}])
+    assert seen.other == 4.0
+
+
+def test_many_workloads_are_looked_at_in_several_processes() -> None:
+    """Each of them in both arms, and all come back in the suite's order."""
+    seen, asked = look([{"seconds": 1.0}], [{"seconds": 1.0}], workloads=AT_ONCE + 3)
+    assert [glance.workload for glance in seen] == [f"m.time_{number}" for number in range(AT_ONCE + 3)]
+    assert [number for _, number in asked] == [AT_ONCE] * 4 + [3] * 4
+
+
+def test_it_keeps_to_the_core_that_is_measured_on() -> None:
+    """The other cores may be someone else's."""
+    arm = Arm(BASE, [{"seconds": 1.0}], [])
+    both = cast(Container, arm)
+    glances(both, both, [Workload("m.time_x", "time")], "benchmarks", cpu=1, say=lambda *_: None)
+    assert tuple(arm.cpus) == (1,)
