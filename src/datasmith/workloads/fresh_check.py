@@ -82,19 +82,17 @@ class FreshCheck:
             doubted = standing if disturbed and not short else ()
             suspects = [arm for arm in standing if arm in doubted or looks_stored(seen, arm, claimed[arm], short=short)]
             unlike |= self._more(suspects, what, "short" if short else "looked", launches=FRESH_LAUNCHES - 1)
-        believed = [arm for arm in left if arm not in unlike and not self._looks_stored(arm, claimed[arm])]
-        return {**unlike, **self._clocked(believed, what)}
+        return {**unlike, **self._clocked([arm for arm in left if arm not in unlike], what)}
 
-    def _looks_stored(self, arm: str, claimed: float) -> bool:
-        return any(looks_stored(self._seen(), arm, claimed, short=short) for short in (False, True))
+    def _clocked(self, standing: Collection[str], what: Moved) -> Mapping[str, Difference]:
+        """Ask our own clock of each arm that computes what base does; one that gives nothing to ask of is refuted.
 
-    def _clocked(self, believed: Collection[str], what: Moved) -> Mapping[str, Difference]:
-        """Ask our own clock what is believed so far; an arm that gives nothing to ask of is refuted.
+        Also where a claim was not kept so far: what is left of it is what a clock said that nobody checked.
 
         Where single calls save more than what passes there, both are asked again. Of short calls nothing is asked: they
         are as long as what is done between them.
         """
-        left = [] if are_short(self._seen()) else list(believed)
+        left = [] if are_short(self._seen()) else list(standing)
         said: dict[str, str] = {}
         unlike: dict[str, Difference] = {}
         for _ in range(MOST_CLOCKED):

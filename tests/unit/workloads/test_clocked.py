@@ -56,9 +56,19 @@ def test_tearing_down_is_nobodys_claim() -> None:
     assert (elsewhere.summaries[AGENT].workloads[0].reason or "").startswith("tampered_or_unreliable")
 
 
-def test_what_was_stored_needs_no_clock() -> None:
-    """It counts as what it is on other inputs already."""
-    assert clocked_launches(run(stored()), AGENT) == 0
+def test_what_was_stored_is_asked_too() -> None:
+    """It counts as what it is on other inputs, by a clock of its own: nobody is accused where that is right."""
+    measured = run(stored())
+    assert clocked_launches(measured, AGENT) == 1
+    assert measured.summaries[AGENT].workloads[0].ratio == pytest.approx(1, rel=0.05)
+
+
+def test_a_clock_that_claims_a_part_of_what_it_hides_is_seen() -> None:
+    """Forty times as fast in the rounds, and four times on other inputs, where it takes as long as base by our clock."""
+    half = SimulatedContainer(about(2.5e-5, 4), fresh=lambda _request: 2.5e-4, hidden_s=7.5e-4)
+    (row,) = run(half).summaries[AGENT].workloads
+    assert row.ratio is None
+    assert (row.reason or "").startswith("tampered_or_unreliable: 0.070 s are claimed of 0.220 s")
 
 
 def test_short_calls_are_not_asked() -> None:
