@@ -11,7 +11,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.docker.engine import Container
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
-from datasmith.workloads import coverage, launch
+from datasmith.workloads import forks, launch
 from datasmith.workloads.arms import prepare, start_arm
 from datasmith.workloads.base import Workload
 from datasmith.workloads.coverage import Watched, suite_coverage
@@ -165,7 +165,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     started = start_arm(engine, image, patch="", rebuild_script=None, build_args={}, limits=None, timeout=60)
     with prepare(started, workloads, "benchmarks") as base:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(coverage, "START_ALLOWANCE_S", 1.0)
+            patch.setattr(forks, "START_ALLOWANCE_S", 1.0)
             seen = suite_coverage(base, workloads, "benchmarks", kept=root / "seen.gz", say=lambda *_: None)
         calc_task(image, root / "tasks", root / "repo.tar.gz", workloads=("bench.time_total", "more.Small.time_thread"))
         yield Place(root, base, workloads, seen)

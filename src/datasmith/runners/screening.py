@@ -1,17 +1,33 @@
 """A task of the few workloads that the expert's patch seems to change: for suites that nobody can measure as a whole.
 
 A screening takes a glance at every workload in base and with the expert's patch, and ranks them by what it sees, faster
-or slower alike. Those that come first are measured anew: nothing of a screening counts in a certificate, so what it
-happened to overrate is not overrated there.
+or slower alike; at those that come first it looks again, as among hundreds chance puts some there. What is left is
+measured anew: nothing of a screening counts in a certificate, so what it happened to overrate is not overrated there.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from datasmith.runners.order import Verified
-from datasmith.workloads.glance import Glance
+from datasmith.workloads.base import Workload
+from datasmith.workloads.glance import Glance, closer
+
+AGAIN = 4
+"""So many times as many as a task may have are looked at again."""
+TIMES_AGAIN = 2
+
+
+def screen(
+    look: Callable[[Sequence[Workload]], list[Glance]], workloads: Sequence[Workload], most: int
+) -> list[Glance]:
+    """What `look` sees of all workloads, and what it sees of those that come first when it looks again."""
+    seen = look(workloads)
+    for _ in range(TIMES_AGAIN):
+        chosen = _first(seen, AGAIN * most)
+        seen = closer(seen, look([workload for workload in workloads if workload.id in chosen]))
+    return seen
 
 
 def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:
@@ -19,10 +35,15 @@ def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:
 
     A workload that only the expert's patch fails comes first, one that base fails last.
     """
-    ranked = sorted(seen, key=lambda glance: (-glance.effect, glance.workload))
-    chosen = {glance.workload for glance in ranked[:most]}
+    chosen = _first(seen, most)
     kept = tuple(workload for workload in verified.workloads if workload.id in chosen)
     return replace(verified, workloads=kept, screened_out=len(verified.workloads) - len(kept))
+
+
+def _first(seen: Iterable[Glance], most: int) -> frozenset[str]:
+    """The names of those that come first."""
+    ranked = sorted(seen, key=lambda glance: (-glance.effect, glance.workload))
+    return frozenset(glance.workload for glance in ranked[:most])
 
 
 def write_glances(path: Path, seen: Iterable[Glance]) -> None:

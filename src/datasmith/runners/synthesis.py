@@ -281,7 +281,7 @@ class Synthesis:
         if self._most is None or len(verified.workloads) <= self._most:
             return verified
         timing, kept_in = self._timing(order, sealed, verified, core)
-        seen = timing.glance(BASE, EXPERT, core, lambda done: progress(f"measure: screening {done}"))
+        seen = timing.screen(BASE, EXPERT, self._most, core, lambda done: progress(f"measure: screening {done}"))
         write_glances(kept_in.with_suffix(".screening.jsonl"), seen)
         return screened(verified, seen, self._most)
 

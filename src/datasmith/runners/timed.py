@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from datasmith.docker.engine import Container
+from datasmith.runners.screening import screen
 from datasmith.workloads.arms import prepare, suite_print
 from datasmith.workloads.base import Measurement, Workload
 from datasmith.workloads.glance import Glance, glances
@@ -41,21 +42,27 @@ class Timing:
                 progress=lambda told: progress(f"{told.done}/{told.expected}, {told.step}"),
             )
 
-    def glance(self, base: str, other: str, cpu: int | None, progress: Callable[[str], None]) -> list[Glance]:
-        """Rank the workloads by what these two arms make of them.
+    def screen(
+        self, base: str, other: str, most: int, cpu: int | None, progress: Callable[[str], None]
+    ) -> list[Glance]:
+        """See `screening.screen`: what glances on a core show of the workloads in these two arms.
 
         Raises:
             EngineUnavailable: the engine is gone.
         """
         with self._prepared((base, other)) as prepared:
-            return glances(
-                prepared[base],
-                prepared[other],
-                self.workloads,
-                self.benchmark_dir,
-                cpu=cpu,
-                say=lambda done, expected: progress(f"{done}/{expected}"),
-            )
+
+            def look(workloads: Sequence[Workload]) -> list[Glance]:
+                return glances(
+                    prepared[base],
+                    prepared[other],
+                    workloads,
+                    self.benchmark_dir,
+                    cpu=cpu,
+                    say=lambda done, expected: progress(f"{done}/{expected}"),
+                )
+
+            return screen(look, self.workloads, most)
 
     @contextmanager
     def _prepared(self, arms: Sequence[str]) -> Iterator[Mapping[str, Container]]:

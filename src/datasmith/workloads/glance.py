@@ -53,6 +53,13 @@ def glances(
     return found
 
 
+def closer(seen: Sequence[Glance], again: Sequence[Glance]) -> list[Glance]:
+    """The same with what was seen when some were looked at again."""
+    known = {glance.workload: glance for glance in again}
+    both = [(glance, known.get(glance.workload, glance)) for glance in seen]
+    return [Glance(a.workload, _fastest(a.base, b.base), _fastest(a.other, b.other)) for a, b in both]
+
+
 def _seconds(arm: Container, entries: Sequence[Entry], benchmark_dir: str, cpu: int | None) -> list[float | None]:
     return [_read(reply.get("seconds")) for reply in in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu)]
 

@@ -1,13 +1,15 @@
 """Which workloads a screening leaves, by glances whose truth is known."""
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from datasmith.docker.verifiers import TestReport
 from datasmith.runners.order import Verified
-from datasmith.runners.screening import screened, write_glances
+from datasmith.runners.screening import AGAIN, screen, screened, write_glances
 from datasmith.workloads.base import Workload
 from datasmith.workloads.glance import Glance
 
@@ -45,6 +47,27 @@ def test_what_only_the_patch_fails_comes_first_and_what_base_fails_last() -> Non
     assert names(left(seen, 1)) == ["broken"]
     assert names(left(seen, 2)) == ["faster", "broken"]
     assert names(left(seen, 3)) == ["same", "faster", "broken"]
+
+
+def test_what_comes_first_is_looked_at_again() -> None:
+    """What only seemed slow once is not measured for that; what never came first is not looked at again."""
+    names = [f"m.time_{number:02}" for number in range(10)]
+    luck = {"m.time_07": 3.0, "m.time_03": 1.2}
+    looked: list[list[str]] = []
+
+    def look(workloads: Sequence[Workload]) -> list[Glance]:
+        looked.append([workload.id for workload in workloads])
+        first = len(looked) == 1
+        return [
+            Glance(one.id, luck.get(one.id, 1.0) if first or one.id == "m.time_03" else 1.0, 1.0) for one in workloads
+        ]
+
+    seen = screen(look, [Workload(name, "time") for name in names], 1)
+    assert [glance.workload for glance in seen] == names
+    assert [len(each) for each in looked] == [10, AGAIN, AGAIN]
+    assert {"m.time_03", "m.time_07"} <= set(looked[1])
+    assert seen[7].effect == 0.0
+    assert seen[3].effect == pytest.approx(math.log(1.2))
 
 
 def test_what_was_seen_is_kept(tmp_path: Path) -> None:

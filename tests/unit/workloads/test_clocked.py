@@ -64,7 +64,7 @@ def test_what_was_stored_is_asked_too() -> None:
 
 
 def test_a_clock_that_claims_a_part_of_what_it_hides_is_seen() -> None:
-    """Forty times as fast in the rounds, and four times on other inputs, where it takes as long as base by our clock."""
+    """Forty times as fast in the rounds, four times on other inputs; by our clock it takes as long as base there."""
     half = SimulatedContainer(about(2.5e-5, 4), fresh=lambda _request: 2.5e-4, hidden_s=7.5e-4)
     (row,) = run(half).summaries[AGENT].workloads
     assert row.ratio is None
