@@ -9,9 +9,10 @@ import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
 from datasmith.workloads.inside import fresh
-from datasmith.workloads.inside.fresh import CALLS_AGAIN, SAMPLES_AGAIN, TIMED_INPUTS, NothingToMove, Pauses, time_short
+from datasmith.workloads.inside.fresh import CALLS_AGAIN, SAMPLES_AGAIN, TIMED_INPUTS, NothingToMove, time_short
 from datasmith.workloads.inside.launch import Checks
 from datasmith.workloads.inside.moves import INPUTS, Draw, Moves
+from datasmith.workloads.inside.pauses import Pauses
 
 from .conftest import Library
 

@@ -14,7 +14,7 @@ import sys
 from random import getstate
 from time import perf_counter
 
-from .capture import MOST_RECORDS, Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
+from .capture import Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
 from .describe import Describer
 from .hush import Hush
 from .moves import INPUTS, Draw, Move, Moves
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from types import FunctionType
 
     from .foreign import Node
+    from .pauses import Pauses
     from .suite import Benchmark
 
 WARM_CALLS = 10
@@ -34,8 +35,6 @@ TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
 CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""
-KEPT_VALUES, KEPT_SAMPLES, TOLD_SAMPLES = 300, 7, 15
-"""So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
 NEW_PLACES = "/tmp/fresh-"
 """How the directories begin that files of setup_cache are written to, each once."""
 _OF_ASV = frozenset(
@@ -252,50 +251,6 @@ class Times:
         self.looked.append(looked_s)
         self.calls.append(max(looked_s - looking_s, 1e-9))
         self.again.append(max(again_s, 1e-9))
-
-
-class Pauses:
-    """Seconds that it takes a recorder to take a value, and to prepare for describing it: they come off each call.
-
-    Describing itself is done while the clock stands still. They are found out before any code of the arm runs, which
-    could make it look as if they were long: beside five hundred threads they are. A core is not always as fast, so once
-    more beside each call: what is less counts.
-    """
-
-    def __init__(self) -> None:
-        hush = Hush()
-        hush.begin()
-        recorder = _recorder()
-        self._told_s = _recording_s(recorder, MOST_RECORDS)
-        self._keep_s = min(_keeping_s(recorder) for _ in range(KEPT_SAMPLES))
-        hush.end()
-
-    def of(self, recorder: Recorder) -> float:
-        """What they took of all that a recorder has seen just now."""
-        told_s = min(self._told_s, _recording_s(_recorder(), TOLD_SAMPLES))
-        return recorder.seen * self._keep_s + recorder.told * told_s
-
-
-def _recorder() -> Recorder:
-    return Recorder(Describer(0, thorough=True), again=True)
-
-
-def _recording_s(recorder: Recorder, times: int) -> float:
-    """Of a value that is described, beside looking at it and telling: the middle of some times."""
-    found: list[float] = []
-    for _ in range(times):
-        started, before_s = perf_counter(), recorder.telling_s + recorder.looking_s
-        recorder.keep(0, [0.5])
-        found.append(perf_counter() - started - (recorder.telling_s + recorder.looking_s - before_s))
-    return sorted(found)[times // 2]
-
-
-def _keeping_s(recorder: Recorder) -> float:
-    """Of one that is only counted, on the average: the recorder has all that it describes."""
-    started, told_s = perf_counter(), recorder.telling_s
-    for _ in range(KEPT_VALUES):
-        recorder.keep(0, None)
-    return (perf_counter() - started - (recorder.telling_s - told_s)) / KEPT_VALUES
 
 
 def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0, *, pauses: Pauses) -> tuple[Times, Node]:

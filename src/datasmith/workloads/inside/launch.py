@@ -101,7 +101,8 @@ class Checks:
     def __init__(self, request: dict[str, object]) -> None:
         if request["fresh"]:
             from .clocked import time_clocked
-            from .fresh import Pauses, time_fresh, time_short
+            from .fresh import time_fresh, time_short
+            from .pauses import Pauses
 
             self.pauses = Pauses()
             self.time_clocked, self.time_fresh, self.time_short = time_clocked, time_fresh, time_short
