@@ -51,7 +51,7 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"\bmeta_path\b|\bpath_hooks\b|\bMetaPathFinder\b|\bpath_importer_cache\b",
     ),
     "its callers": (
-        r"_getframe|_current_frames|\bf_(back|locals|globals|builtins)\b|\btb_frame\b",
+        r"_getframe|_current_frames|\bco_(consts|code)\b|\bf_(back|locals|globals|builtins)\b|\btb_frame\b",
         r"\btraceback\.((walk|extract|format|print)_stack|walk_tb|StackSummary)\b|\bfaulthandler\b",
         r"\b(gi|cr|ag)_frame\b|\bcell_contents\b",
         r"\bcurrentframe\b|\bgetouterframes\b|\binspect\.(stack|trace)\b",

@@ -1,5 +1,6 @@
 """What a benchmark computes is seen although it throws it away."""
 
+import ctypes
 import json
 import random
 import sys
@@ -173,21 +174,38 @@ def test_a_line_that_is_passed_again_has_a_value_of_its_own(suite: ModuleType) -
         assert difference(whole(1, 2, 3), whole(*other)) is not None  # type: ignore[arg-type]
 
 
-def test_what_nothing_can_change_is_described_later_and_in_its_place(suite: ModuleType) -> None:
-    """Numbers cost a call no look each; a list is described before it is changed, and after the numbers before it."""
+def test_numbers_are_described_later_and_in_their_place(suite: ModuleType) -> None:
+    """They hold no call up; a list is described before it is changed, and after the numbers before it."""
     grows = [1.5]
     recorder = Recorder(Describer(1), again=True)
-    for line, value in enumerate((1, 2.5, grows, None, "text")):
+    seen = (1, -0.0, True, 2j, grows, None, "text", 10**40)
+    for line, value in enumerate(seen):
         recorder.keep(line, value)
-    assert (recorder.seen, recorder.told) == (5, 1)
+    assert (recorder.seen, recorder.paused) == (8, 2)
     grows.append(2.5)
     at_once = Describer(1)
-    expected = [
-        [f"line {line}", at_once.tell(at_once.look(value))] for line, value in enumerate((1, 2.5, [1.5], None, "text"))
-    ]
-    assert recorder.finish() == [*expected, ["values", ["int", "5"]]]
+    values = [[1.5] if value is grows else value for value in seen]
+    expected = [[f"line {line}", at_once.tell(at_once.look(value))] for line, value in enumerate(values)]
+    assert recorder.finish() == [*expected, ["values", ["int", "8"]]]
     recorder.look_anew()
     assert recorder.finish() == [["values", ["int", "0"]]]
+
+
+def test_a_number_that_is_written_to_afterwards_is_told_as_it_was(suite: ModuleType) -> None:
+    """Whoever gave it away may still fill it in through memory, when the clock has stopped."""
+    given = float("1.1021")
+    recorder = Recorder(Describer(1))
+    recorder.keep(1, given)
+    ctypes.c_double.from_address(id(given) + 16).value = 7.5
+    assert given == 7.5
+    assert recorder.finish()[0] == ["line 1", ["float", "1.1021"]]
+
+
+def test_what_only_counts_is_not_kept(suite: ModuleType) -> None:
+    """Where nothing is told nothing waits to be."""
+    recorder = Recorder(Describer(1), tells=False)
+    recorder.keep(1, 2.5)
+    assert recorder.finish()[0] == ["line 1", []]
 
 
 def test_a_number_of_a_kind_of_its_own_is_looked_at_at_once(suite: ModuleType) -> None:
@@ -199,7 +217,7 @@ def test_a_number_of_a_kind_of_its_own_is_looked_at_at_once(suite: ModuleType) -
 
     recorder = Recorder(Describer(1))
     recorder.keep(1, Late(3))
-    assert recorder.told == 1
+    assert recorder.paused == 1
 
 
 def test_functions_inside_a_benchmark_stay_as_they_are(suite: ModuleType) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import operator
 import random
 import sys
 import tokenize
@@ -16,7 +17,7 @@ import types
 import warnings
 from time import perf_counter
 
-from .describe import PLAIN, Describer, attributes, public
+from .describe import Describer, attributes, public
 from .foreign import Looked, Node
 from .hush import Hush
 from .report import TYPE_CHECKING, failure
@@ -29,6 +30,9 @@ KEEP = "\0keep"
 """Stands in rewritten code where the recorder's `keep` is to be called."""
 INSIDE = " (inside)"
 """Ends the label of something that changed, and looks the same to whoever uses it."""
+_COPIED = frozenset((int, float, complex))
+_NUMBERS = _COPIED | {bool, type(None)}
+"""Of these types a copy is at hand at once, or there is one value of each kind anyway."""
 MOST_RECORDS = 100
 """All values up to this many, then every 2^k-th: a loop of a million calls is not described a million times."""
 
@@ -36,14 +40,14 @@ MOST_RECORDS = 100
 class Recorder:
     """Takes the values that a call makes.
 
-    `seen`: how many there were; `told`: how often one was described. `looking_s`: seconds that looking at them took, in
-    which work may be done that was put off. `again_s`: the same of looking at each once more, where that is asked for;
-    what was put off until somebody looks is done by then, what was put off longer is not. `telling_s`: these, and the
-    seconds of describing, unless code that is not ours could run in them. Where it does not tell, values are looked at,
-    and none is described.
+    `seen`: how many there were; `paused`: how often the call was held up to describe one. `looking_s`: seconds that
+    looking at them took, in which work may be done that was put off. `again_s`: the same of looking at each once more,
+    where that is asked for; what was put off until somebody looks is done by then, what was put off longer is not.
+    `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them. Where it does not
+    tell, values are looked at, and none is described.
 
-    What nothing can change, such as a number, is described with the next value that something can, or at the end: else
-    forty calls that give a number each would take as long again for being looked at one by one.
+    A number is copied, and described with the next value that is none, or at the end: else forty calls that give a
+    number each would take as long again for being held up one by one. Copied, as what keeps it may write to memory.
     """
 
     def __init__(self, describer: Describer, *, again: bool = False, tells: bool = True) -> None:
@@ -57,7 +61,7 @@ class Recorder:
         self.looking_s = 0.0
         self.again_s = 0.0
         self.telling_s = 0.0
-        self.told = 0
+        self.paused = 0
 
     def look_anew(self) -> None:
         """As if nothing had been seen so far."""
@@ -82,10 +86,11 @@ class Recorder:
         """Describe a value under a name."""
         record: Node = [label, []]
         self.records.append(record)
-        if type(value) in PLAIN:
-            self._waiting.append((record, value))
-        else:
+        kind = type(value)
+        if kind not in _NUMBERS:
             record[1] = self._described(self._describer, value)
+        elif self._tells:
+            self._waiting.append((record, operator.neg(operator.neg(value)) if kind in _COPIED else value))  # type: ignore[arg-type]
 
     def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
@@ -114,12 +119,12 @@ class Recorder:
         self.looking_s += looking_s
         self.again_s += again_s
         self.telling_s += again_s + perf_counter() - started - self._hush.end()
-        self.told += 1
+        self.paused += 1
         return told
 
     def _tell_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for record, value in waiting if self._tells else ():
+        for record, value in waiting:
             record[1] = self._describer.tell(self._describer.look(value))
 
     def whole(self) -> Node:
@@ -273,7 +278,16 @@ def _planted(code: types.CodeType, constants: dict[str, object]) -> types.CodeTy
             return _planted(constant, constants)
         return constants.get(constant, constant) if isinstance(constant, str) else constant
 
-    return code.replace(co_consts=tuple(map(put, code.co_consts)))
+    return _with_constants(code, tuple(map(put, code.co_consts)))
+
+
+def _with_constants(code: types.CodeType, constants: tuple[object, ...]) -> types.CodeType:
+    if hasattr(code, "replace"):
+        return code.replace(co_consts=constants)
+    parts = ("argcount", "kwonlyargcount", "nlocals", "stacksize", "flags", "code")
+    more = ("names", "varnames", "filename", "name", "firstlineno", "lnotab", "freevars", "cellvars")
+    first, last = ([getattr(code, "co_" + name) for name in names] for names in (parts, more))
+    return types.CodeType(*first, constants, *last)  # type: ignore[call-arg]  # that of Python 3.7
 
 
 def plant_seed(seed: int, turn: int = 0) -> None:

@@ -14,10 +14,10 @@ import os
 import sys
 from functools import partial
 
-from .forks import cached, each_in_a_fork, loaded, read
+from .forks import cached, each_in_a_fork, enter_own, loaded, read
 from .launch import attributes, set_up
 from .report import TYPE_CHECKING, Report, leave_script_path
-from .suite import enter_directory, import_module
+from .suite import import_module
 from .trace import Places, Recorder, described, facts, names
 
 if TYPE_CHECKING:
@@ -111,7 +111,6 @@ def cover_all(request: dict[str, object]) -> dict[str, object]:
 def watched_import(tree: str, suite: str, module: str | None) -> Recorder:
     """Import a module of the suite, watched from the start; returns who goes on watching."""
     recorder = Recorder(tree)
-    enter_directory(None)
     recorder.start()
     import_module(suite, module)
     recorder.watching_spawns = False
@@ -120,8 +119,8 @@ def watched_import(tree: str, suite: str, module: str | None) -> Recorder:
 
 def cover(tree: str, suite: str, recorder: Recorder, entry: dict[str, object]) -> dict[str, object]:
     """Load and run one workload, or its setup_cache; what the import of its module ran is noted already."""
-    cache, prepares = entry["cache"], bool(entry["prepare"])
-    enter_directory(None if prepares or not cache else str(cache))
+    prepares = bool(entry["prepare"])
+    enter_own(None if prepares else entry["cache"])
     recorder.watching_spawns = True
     benchmark = loaded(suite, entry)
     imported = recorder.taken()

@@ -31,7 +31,7 @@ MOST_LOOKED = 200_000
 FULL_SEQUENCE = 1000
 """A longer sequence is described by some of its elements, and the sum of its numbers."""
 SHOWN_TEXT = 200
-PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
+_PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 """Looking at values of these types runs no code but Python's own."""
 _ORDERED = frozenset((int, str, bytes, bool))
 """Keys of these types give long mappings an order that does not depend on how they were made."""
@@ -151,7 +151,7 @@ class Describer:
             self._path.pop()
 
     def _node(self, value: object) -> Looked:
-        if type(value) in PLAIN:
+        if type(value) in _PLAIN:
             return self._scalar(value)
         foreign = reader(value)
         if foreign is not None:
@@ -189,7 +189,7 @@ class Describer:
         at = self.positions(len(value), FULL_SEQUENCE)
         whole = len(at) == len(value)
         self._omitted += not whole
-        if PLAIN.issuperset(map(type, value)):
+        if _PLAIN.issuperset(map(type, value)):
             items: object = Later(lambda: [self._plain_node(value[i]) for i in at])
         else:
             items = [self.look(value[i]) for i in at]
@@ -204,7 +204,7 @@ class Describer:
         return self._cut() if self._nodes < 0 or self._bytes < 0 else self._scalar(value)
 
     def _set(self, value: list[object]) -> Node:
-        if PLAIN.issuperset(map(type, value)):
+        if _PLAIN.issuperset(map(type, value)):
             return ["set", len(value), Later(lambda: self._plain_set(value))]
         if len(value) > FULL_SEQUENCE:
             self._omitted += 1
@@ -226,7 +226,7 @@ class Describer:
             items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
             items = [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
         keys, values = [key for key, _ in items], [value for _, value in items]
-        if PLAIN.issuperset(map(type, keys)) and PLAIN.issuperset(map(type, values)):
+        if _PLAIN.issuperset(map(type, keys)) and _PLAIN.issuperset(map(type, values)):
             return ["map", name, size, Later(lambda: self._pairs(items, self._plain_node))]
         return ["map", name, size, self._pairs(items, self.look)]
 
@@ -238,7 +238,7 @@ class Describer:
     def _look_through(self, values: Iterable[object]) -> None:
         """Look at values of which nothing is said."""
         for value in values if self._beyond > 0 else ():
-            if type(value) not in PLAIN:
+            if type(value) not in _PLAIN:
                 nodes, self._nodes = self._nodes, 0
                 self.look(value)
                 self._nodes = nodes

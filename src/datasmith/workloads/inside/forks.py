@@ -1,9 +1,9 @@
 """Work on many workloads of a suite, each in a fork of a process that has imported its module.
 
 Each module is imported once, in a process of its own, so that nothing of one workload, such as a cache that it fills,
-is there for the next. A module that starts threads is imported anew for each of its workloads: a fork would be without
-them. An entry has name, index (or null), cache (directory or null) and limit_s; what is left of it is what the work
-returned, or failed: a reason.
+is there for the next. A module that starts threads of Python's is imported anew for each of its workloads: a fork would
+be without them. An entry has name, index (or null), cache (directory or null) and limit_s; what is left of it is what
+the work returned, or failed: a reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import threading
+import sys
 from functools import partial
 
 from .apart import apart
@@ -66,6 +66,15 @@ def cached(benchmark: Benchmark, entry: dict[str, object]) -> Benchmark:
     return benchmark
 
 
+def enter_own(cache: object) -> None:
+    """A directory for one entry, that shows what its module's import left here, and what is in `cache`, if any."""
+    here = os.getcwd()
+    enter_directory(str(cache) if cache else None)
+    for name in os.listdir(here):
+        if not os.path.lexists(name):
+            os.symlink(os.path.join(here, name), name)
+
+
 def module_of(suite: str, name: str) -> str | None:
     """The module that asv_runner imports for a benchmark; None where its name does not tell."""
     parts = name.split(".")
@@ -82,8 +91,9 @@ def _all_of(
     work: Callable[[State, dict[str, object]], dict[str, object]],
 ) -> dict[str, object]:
     """Import the module that these entries share, and run each of them in a fork."""
+    enter_directory(None)
     state = enter(module)
-    if threading.active_count() > 1:  # they would not be there after a fork, and a pool of them waits for ever
+    if len(sys._current_frames()) > 1:  # they would not be there after a fork, and a pool of them waits for ever
         return {"threads": True}
     for entry, path in chosen:
         apart(partial(work, state, entry), path, _limit(entry))
@@ -97,6 +107,7 @@ def _alone(
     work: Callable[[State, dict[str, object]], dict[str, object]],
 ) -> dict[str, object]:
     """Import what one entry needs, and run it in the same process."""
+    enter_directory(None)
     return work(enter(module), entry)
 
 

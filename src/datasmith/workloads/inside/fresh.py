@@ -335,7 +335,7 @@ def _time_short(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) ->
             break
     known = [_visit(inputs, benchmark, made) for made in others[: len(new)]]
     times = Times()
-    for (setup_s, first_s, later_s), (_, again_s, known_s) in zip(new, known, strict=True):
+    for (setup_s, first_s, later_s), (_, again_s, known_s) in zip(new, known):  # noqa: B905
         stored_s = max(0.0, (first_s - later_s) - max(0.0, again_s - known_s))
         times.add(setup_s, later_s + stored_s, stored_s)
     return times

@@ -11,10 +11,10 @@ import json
 import sys
 from functools import partial
 
-from .forks import cached, each_in_a_fork, loaded
+from .forks import cached, each_in_a_fork, enter_own, loaded
 from .launch import run, set_up
 from .report import Report, leave_script_path
-from .suite import enter_directory, import_module
+from .suite import import_module
 
 CALIBRATING: dict[str, object] = {"number": 0, "repeat": 0, "warmup": 0.0, "call": True}
 """What a launch is asked that has to find out for itself how many calls it makes."""
@@ -22,8 +22,7 @@ CALIBRATING: dict[str, object] = {"number": 0, "repeat": 0, "warmup": 0.0, "call
 
 def glance(suite: str, _: None, entry: dict[str, object]) -> dict[str, object]:
     """Set up and time one workload."""
-    cache = entry["cache"]
-    enter_directory(str(cache) if cache else None)
+    enter_own(entry["cache"])
     benchmark = cached(loaded(suite, entry), entry)
     skipped = set_up(benchmark)
     try:

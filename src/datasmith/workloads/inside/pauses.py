@@ -8,7 +8,7 @@ from .capture import MOST_RECORDS, Recorder
 from .describe import Describer
 from .hush import Hush
 
-KEPT_VALUES, KEPT_SAMPLES, TOLD_SAMPLES = 300, 7, 15
+KEPT_VALUES, KEPT_SAMPLES, PAUSED_SAMPLES = 300, 7, 15
 """So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
 
 
@@ -24,14 +24,14 @@ class Pauses:
         hush = Hush()
         hush.begin()
         recorder = _recorder()
-        self._told_s = _recording_s(recorder, MOST_RECORDS)
+        self._paused_s = _recording_s(recorder, MOST_RECORDS)
         self._keep_s = min(_keeping_s(recorder) for _ in range(KEPT_SAMPLES))
         hush.end()
 
     def of(self, recorder: Recorder) -> float:
         """What they took of all that a recorder has seen just now."""
-        told_s = min(self._told_s, _recording_s(_recorder(), TOLD_SAMPLES))
-        return recorder.seen * self._keep_s + recorder.told * told_s
+        paused_s = min(self._paused_s, _recording_s(_recorder(), PAUSED_SAMPLES))
+        return recorder.seen * self._keep_s + recorder.paused * paused_s
 
 
 def _recorder() -> Recorder:
