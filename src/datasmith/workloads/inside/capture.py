@@ -171,7 +171,7 @@ class Keep(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         """`f(x)` as a statement; texts and `...` stay."""
-        if not isinstance(node.value, ast.Constant) and type(node.value).__name__ not in ("Str", "Num", "Ellipsis"):
+        if not isinstance(node.value, ast.Constant):
             node.value = self._kept(node.value)
         return node
 
@@ -223,6 +223,22 @@ class Keep(ast.NodeTransformer):
         return node
 
 
+class OfPython37(ast.NodeTransformer):
+    """Makes constants of the numbers and texts that Python 3.7 has nodes of their own for."""
+
+    def visit_Num(self, node: ast.AST) -> ast.AST:
+        """`2`."""
+        return ast.copy_location(ast.Constant(value=node.n), node)  # type: ignore[attr-defined]
+
+    def visit_Str(self, node: ast.AST) -> ast.AST:
+        """`"a"`."""
+        return ast.copy_location(ast.Constant(value=node.s), node)  # type: ignore[attr-defined]
+
+    def visit_Ellipsis(self, node: ast.AST) -> ast.AST:
+        """`...`."""
+        return ast.copy_location(ast.Constant(value=...), node)
+
+
 def plain_function(function: object) -> types.FunctionType | None:
     """The function behind methods and decorators that say what they wrap; None where that is no Python code."""
     found = inspect.unwrap(getattr(function, "__func__", function))  # type: ignore[arg-type]
@@ -240,6 +256,8 @@ def rewrite(function: types.FunctionType, *changes: ast.NodeTransformer) -> bool
     try:
         with tokenize.open(code.co_filename) as stream:
             tree = ast.parse(stream.read())
+        if not hasattr(code, "replace"):
+            tree = OfPython37().visit(tree)
     except (OSError, SyntaxError, ValueError):
         return False
     for node in ast.walk(tree):
