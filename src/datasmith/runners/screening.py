@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from datasmith.errors import MeasurementFailed
 from datasmith.runners.order import Verified
 from datasmith.workloads.base import Workload
 from datasmith.workloads.glance import Glance, closer
@@ -34,7 +35,14 @@ def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:
     """The same with at most `most` workloads, in the suite's order: those in which the screening saw most.
 
     A workload that only the expert's patch fails comes first, one that base fails last.
+
+    Raises:
+        MeasurementFailed: base failed them all: then nothing is known of any.
     """
+    if all(glance.base is None for glance in seen):
+        raise MeasurementFailed(
+            f"a screening saw nothing: {next((one.reason for one in seen if one.reason), 'no reply')}"
+        )
     chosen = _first(seen, most)
     kept = tuple(workload for workload in verified.workloads if workload.id in chosen)
     return replace(verified, workloads=kept, screened_out=len(verified.workloads) - len(kept))

@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from datasmith.docker.engine import Container
+from datasmith.printable import printable
 from datasmith.workloads.base import Workload
-from datasmith.workloads.forks import Entry, entry, in_forks
+from datasmith.workloads.forks import entry, in_forks
 
 AT_ONCE = 100
 """Workloads that one process looks at, which imports each module of theirs once; progress is told in between."""
@@ -14,11 +15,15 @@ AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """The fastest seconds per call that were seen of one workload in each arm; None where it failed each time."""
+    """The fastest seconds per call that were seen of one workload in each arm; None where it failed each time.
+
+    `reason`: of its last failure in either.
+    """
 
     workload: str
     base: float | None
     other: float | None
+    reason: str | None = None
 
     @property
     def effect(self) -> float:
@@ -47,9 +52,11 @@ def glances(
         say(first, len(workloads))
         some = workloads[first : first + AT_ONCE]
         entries = [entry(workload) for workload in some]
-        seen = [_seconds(arm, entries, benchmark_dir, cpu) for arm in (base, other, other, base)]
-        for workload, one, two, three, four in zip(some, *seen, strict=True):
-            found.append(Glance(workload.id, _fastest(one, four), _fastest(two, three)))
+        looks = [in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu) for arm in (base, other, other, base)]
+        for workload, *said in zip(some, *looks, strict=True):
+            one, two, three, four = (_read(reply.get("seconds")) for reply in said)
+            failed = [printable(str(reply["failed"])) for reply in said if "failed" in reply]
+            found.append(Glance(workload.id, _fastest(one, four), _fastest(two, three), failed[-1] if failed else None))
     return found
 
 
@@ -57,11 +64,9 @@ def closer(seen: Sequence[Glance], again: Sequence[Glance]) -> list[Glance]:
     """The same with what was seen when some were looked at again."""
     known = {glance.workload: glance for glance in again}
     both = [(glance, known.get(glance.workload, glance)) for glance in seen]
-    return [Glance(a.workload, _fastest(a.base, b.base), _fastest(a.other, b.other)) for a, b in both]
-
-
-def _seconds(arm: Container, entries: Sequence[Entry], benchmark_dir: str, cpu: int | None) -> list[float | None]:
-    return [_read(reply.get("seconds")) for reply in in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu)]
+    return [
+        Glance(a.workload, _fastest(a.base, b.base), _fastest(a.other, b.other), b.reason or a.reason) for a, b in both
+    ]
 
 
 def _read(said: object) -> float | None:

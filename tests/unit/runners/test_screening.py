@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.docker.verifiers import TestReport
+from datasmith.errors import MeasurementFailed
 from datasmith.runners.order import Verified
 from datasmith.runners.screening import AGAIN, screen, screened, write_glances
 from datasmith.workloads.base import Workload
@@ -49,6 +50,12 @@ def test_what_only_the_patch_fails_comes_first_and_what_base_fails_last() -> Non
     assert names(left(seen, 3)) == ["same", "faster", "broken"]
 
 
+def test_a_screening_that_saw_nothing_leaves_nothing() -> None:
+    """Else the first names of the alphabet would make a task."""
+    with pytest.raises(MeasurementFailed, match="a screening saw nothing: not done after 70 s"):
+        left([Glance("a", None, None), Glance("b", None, None, "not done after 70 s")], 1)
+
+
 def test_what_comes_first_is_looked_at_again() -> None:
     """What only seemed slow once is not measured for that; what never came first is not looked at again."""
     names = [f"m.time_{number:02}" for number in range(10)]
@@ -73,9 +80,9 @@ def test_what_comes_first_is_looked_at_again() -> None:
 def test_what_was_seen_is_kept(tmp_path: Path) -> None:
     """Who doubts what was left out finds the times; a failure is no number."""
     kept = tmp_path / "measurements" / "task.screening.jsonl"
-    write_glances(kept, [Glance("m.time_x", 2.0, 1.0), Glance("m.time_y", 1.0, None)])
+    write_glances(kept, [Glance("m.time_x", 2.0, 1.0), Glance("m.time_y", 1.0, None, "raised")])
     rows = [json.loads(line) for line in kept.read_text().splitlines()]
     assert rows == [
-        {"workload": "m.time_x", "base": 2.0, "other": 1.0},
-        {"workload": "m.time_y", "base": 1.0, "other": None},
+        {"workload": "m.time_x", "base": 2.0, "other": 1.0, "reason": None},
+        {"workload": "m.time_y", "base": 1.0, "other": None, "reason": "raised"},
     ]

@@ -63,7 +63,7 @@ def test_what_is_no_time_is_none(said: Said) -> None:
 def test_one_failure_of_two_is_none() -> None:
     """The second look may have been the one in peace."""
     (seen,), _ = look([{"seconds": 1.0}], [{"failed": "timed out"}, {"seconds": 4.0}])
-    assert seen.other == 4.0
+    assert (seen.other, seen.reason) == (4.0, "timed out")
 
 
 def test_many_workloads_are_looked_at_in_several_processes() -> None:
