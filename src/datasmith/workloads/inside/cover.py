@@ -14,10 +14,10 @@ import os
 import sys
 from functools import partial
 
-from .forks import cached, each_in_a_fork, enter_own, loaded, read
+from .forks import each_in_a_fork, enter_own, read
 from .launch import attributes, set_up
 from .report import TYPE_CHECKING, Report, leave_script_path
-from .suite import import_module
+from .suite import cached, import_module, loaded
 from .trace import Places, Recorder, described, facts, names
 
 if TYPE_CHECKING:

@@ -16,13 +16,11 @@ from functools import partial
 
 from .apart import apart
 from .report import TYPE_CHECKING
-from .suite import enter_directory, give_cache, load
+from .suite import enter_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeVar
-
-    from .suite import Benchmark
 
     State = TypeVar("State")
 
@@ -51,19 +49,6 @@ def each_in_a_fork(
             with contextlib.suppress(FileExistsError):
                 os.link(whole, path)
     return [read(path) for path in paths]
-
-
-def loaded(suite: str, entry: dict[str, object]) -> Benchmark:
-    """The benchmark of an entry, without what setup_cache left."""
-    index = entry["index"]
-    return load(suite, str(entry["name"]), None if index is None else int(str(index)))
-
-
-def cached(benchmark: Benchmark, entry: dict[str, object]) -> Benchmark:
-    """The same with what setup_cache left."""
-    cache = entry["cache"]
-    give_cache(benchmark, str(cache) if cache else None)
-    return benchmark
 
 
 def enter_own(cache: object) -> None:

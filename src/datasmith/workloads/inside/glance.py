@@ -11,10 +11,10 @@ import json
 import sys
 from functools import partial
 
-from .forks import cached, each_in_a_fork, enter_own, loaded
+from .forks import each_in_a_fork, enter_own
 from .launch import run, set_up
 from .report import Report, leave_script_path
-from .suite import import_module
+from .suite import cached, import_module, loaded
 
 CALIBRATING: dict[str, object] = {"number": 0, "repeat": 0, "warmup": 0.0, "call": True}
 """What a launch is asked that has to find out for itself how many calls it makes."""

@@ -22,7 +22,7 @@ import sys
 from time import perf_counter
 
 from .report import TYPE_CHECKING, Report, failure, hide, leave_script_path
-from .suite import Benchmark, SetupCacheFailed, enter_directory, give_cache, load
+from .suite import Benchmark, SetupCacheFailed, cached, enter_directory, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -132,11 +132,8 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
 def launch(request: dict[str, object], report: Report, checks: Checks) -> dict[str, object]:
     """Load, set up, run and tear down one workload; where outputs are wanted, the times are told before them."""
     cache = request["cache"]
-    cache_dir = str(cache) if cache else None
-    enter_directory(cache_dir)
-    index = request["index"]
-    benchmark = load(str(request["suite"]), str(request["name"]), None if index is None else int(str(index)))
-    give_cache(benchmark, cache_dir)
+    enter_directory(str(cache) if cache else None)
+    benchmark = cached(loaded(str(request["suite"]), request), request)
     if request["fresh"]:
         return on_fresh_inputs(benchmark, request["fresh"], report, checks)
     started = perf_counter()

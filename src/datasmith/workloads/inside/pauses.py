@@ -9,7 +9,10 @@ from .describe import Describer
 from .hush import Hush
 
 KEPT_VALUES, KEPT_SAMPLES, PAUSED_SAMPLES = 300, 7, 15
-"""So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each."""
+"""So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each.
+
+And so many that hold a call up, beside it.
+"""
 
 
 class Pauses:
@@ -50,7 +53,7 @@ def _recording_s(recorder: Recorder, times: int) -> float:
 
 def _keeping_s(recorder: Recorder) -> float:
     """Of one that is only counted, on the average: the recorder has all that it describes."""
-    started, told_s = perf_counter(), recorder.telling_s
+    started = perf_counter()
     for _ in range(KEPT_VALUES):
         recorder.keep(0, None)
-    return (perf_counter() - started - (recorder.telling_s - told_s)) / KEPT_VALUES
+    return (perf_counter() - started) / KEPT_VALUES

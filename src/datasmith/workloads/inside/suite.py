@@ -89,6 +89,23 @@ def load(root: str, name: str, index: int | None) -> Benchmark:
     return benchmark
 
 
+def loaded(root: str, asked: dict[str, object]) -> Benchmark:
+    """The benchmark with the name and index (or null) of a request, without what setup_cache left."""
+    index = asked["index"]
+    return load(root, str(asked["name"]), None if index is None else int(str(index)))
+
+
+def cached(benchmark: Benchmark, asked: dict[str, object]) -> Benchmark:
+    """The same with what setup_cache left in the cache (or null) of a request.
+
+    Raises:
+        SetupCacheFailed: it left nothing.
+    """
+    cache = asked["cache"]
+    give_cache(benchmark, str(cache) if cache else None)
+    return benchmark
+
+
 def enter_directory(cache_dir: str | None) -> None:
     """Make a fresh working directory that shows, by links, the files that setup_cache left (they are read-only)."""
     place = "/tmp/asv-" + os.urandom(8).hex()  # tempfile is slow to import
