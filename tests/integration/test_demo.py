@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from examples.samplelib.make_history import read_steps
 
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
+from datasmith.errors import ConfigError
 from tests.conftest import Demo
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
@@ -79,3 +82,12 @@ def test_solutions_of_the_demo_raise_no_alarm(demo: Demo) -> None:
     outcomes = {path.parts[-4:-2]: json.loads(path.read_text())["outcome"] for path in paths}
     assert {"oracle", "command"} <= {agent for _, agent in outcomes}
     assert not {key: outcome for key, outcome in outcomes.items() if outcome in alarms}
+
+
+def test_too_few_rounds_are_refused_before_the_tests(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
+    """How many are enough depends on how many workloads there are, which is known at once."""
+    folder = next(iter(task_folders(demo).values()))
+    code = run_app(app, ["certify", str(folder), "--max-rounds", "6"])
+    said = capsys.readouterr().err
+    assert code == ConfigError.exit_code and "--max-rounds 6: no effect could be told" in said
+    assert "tests at base" not in said

@@ -1,6 +1,6 @@
 """fc-eval certify: base, base2 and the expert's patch of a task measured here, from its folder alone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -52,6 +52,10 @@ class Certifier:
         """
         self.say("image", 0, None)
         image = image_of(self.engine, self.settings, task, folder, log=log)
+        self.say("workloads", 0, None)
+        with self._arm(task, image, "", task.suite_patch) as container:
+            workloads = scored_workloads(task, container)
+        self.plan.check(len(workloads))
         self.say("seal and tests at base", 0, None)
         with self.engine.start(image, limits=self._limits, mounts=inside_mounts()) as container:
             names = task.build.build_args.get("FC_IMPORT_NAMES", "").split()
@@ -64,7 +68,7 @@ class Certifier:
         certificate = certify(
             task.task_id,
             image.digest,
-            self._measured(task, image),
+            self._measured(task, image, workloads),
             tests_base=len(at_base),
             tests_expert=len(at_base & with_expert),
             sealed=sealed.ok,
@@ -93,31 +97,28 @@ class Certifier:
     def _arm(self, task: Task, image: ImageRef, patch: str, suite: str = "") -> Container:
         return task_arm(self.engine, image, task, patch=patch, suite=suite, limits=self._limits)
 
-    def _measured(self, task: Task, image: ImageRef) -> Measured:
+    def _measured(self, task: Task, image: ImageRef, workloads: Sequence[Workload]) -> Measured:
         """Measure, and measure again where the machine was too busy to tell anything."""
         for _ in range(TRIES - 1):
-            measured = self._measured_once(task, image)
+            measured = self._measured_once(task, image, workloads)
             if not _lost(measured, task):
                 return measured
             self.say("again: the machine was too busy", 0, None)
-        measured = self._measured_once(task, image)
+        measured = self._measured_once(task, image, workloads)
         lost = _lost(measured, task)
         if lost:
             raise MeasurementFailed(f"{task.task_id}: nothing can be certified on this machine now: {lost}")
         return measured
 
-    def _measured_once(self, task: Task, image: ImageRef) -> Measured:
+    def _measured_once(self, task: Task, image: ImageRef, workloads: Sequence[Workload]) -> Measured:
         directory = task.benchmark_dir
         with ExitStack() as stack:
             arms: dict[str, Container] = {}
-            workloads: list[Workload] = []
             suite: str | None = None
             for name, patch in {BASE: "", CONTROL: "", EXPERT: task.expert_patch}.items():
                 writable = stack.enter_context(self._arm(task, image, patch, task.suite_patch))
-                workloads = workloads or scored_workloads(task, writable)
                 suite = suite or suite_print(writable, directory)
                 arms[name] = stack.enter_context(prepare(writable, workloads, directory, suite=suite))
-            self.plan.check(len(workloads))
             plan = replace(self.plan, cpu=self.core)
             return measure(
                 arms, workloads, plan, benchmark_dir=directory, sink=lambda _launch: None, progress=self._told

@@ -18,7 +18,8 @@ def read_entries(config: Path) -> tuple[AgentEntry, ...]:
     try:
         text = config.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--config {config}: cannot be read: {error} (example: --config agents.json)") from error
+        said = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"--config {config}: cannot be read: {said} (example: --config agents.json)") from error
     return parse_entries(text, str(config))
 
 

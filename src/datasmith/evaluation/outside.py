@@ -77,7 +77,8 @@ def _read(path: Path, option: str, example: str, parse: Callable[[JsonValue], Va
             raise ValueError("no JSON object")
         return {name: parse(value) for name, value in found.items()}
     except (OSError, ValueError) as error:
-        raise ConfigError(f"{option} {path}: cannot be read: {error} (example of its text: {example})") from error
+        said = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{option} {path}: cannot be read: {said} (example of its text: {example})") from error
 
 
 def _date(value: JsonValue) -> datetime:

@@ -38,7 +38,8 @@ def read_url(text: str | URL) -> URL:
 
 def _without_driver(name: str, error: ModuleNotFoundError) -> str:
     if name == "postgresql":
-        return f"DATABASE_URL names a PostgreSQL, and its driver is missing ({error}): pip install '.[postgres]'"
+        missing = f"DATABASE_URL names a PostgreSQL, and its driver is missing ({error})"
+        return f"{missing} (example, in the checkout: pip install '.[postgres]')"
     return f"DATABASE_URL cannot be used: {error} (example: sqlite:///work/fc.sqlite)"
 
 

@@ -139,6 +139,9 @@ def load_dataset(
     named = resolve(reference, where.registries, said)
     if isinstance(named.target, HubAddress):
         return _on_the_hub(reference, named, where, release, said)
+    if not named.target.is_dir():
+        problem = f"the registry names {named.target}, which is no directory"
+        raise ConfigError(f"{said} {reference}: {problem} (example: {example(said, EXAMPLE)})")
     found = _directory(reference, named.target, where, said, named.release if not named.exact else "")
     if not named.release and named.releases:
         note = f"no release is named: its newest state is used (to name one: {reference}@{named.releases[-1]})"

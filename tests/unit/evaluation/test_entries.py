@@ -6,7 +6,7 @@ import pytest
 
 from datasmith.errors import ConfigError
 from datasmith.evaluation.config import labels
-from datasmith.evaluation.entries import asked_entries, paired_entries
+from datasmith.evaluation.entries import asked_entries, paired_entries, read_entries
 
 
 def test_the_nth_model_is_the_nth_agents() -> None:
@@ -49,3 +49,13 @@ def test_paths_of_a_file_begin_at_the_file(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "a.json").write_text('[{"agent": "nop", "model": "none"}]')
     entries, directory = asked_entries(Path("a.json"), [], [])
     assert (len(entries), directory) == (1, tmp_path)
+
+
+def test_a_file_that_is_not_there_is_named_once() -> None:
+    """What the system said of it, without its number and the path again."""
+    with pytest.raises(ConfigError) as caught:
+        read_entries(Path("gone.json"))
+    assert (
+        str(caught.value)
+        == "--config gone.json: cannot be read: No such file or directory (example: --config agents.json)"
+    )

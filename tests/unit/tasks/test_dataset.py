@@ -114,6 +114,9 @@ def test_an_unknown_name_says_what_is_known(root: Path, tmp_path: Path) -> None:
     registry.write_text('{"fc": "tasks"}')
     with pytest.raises(ConfigError, match="known: fc, formulacode"):
         load_dataset("other", Places({"--registry": registry}))
+    registry.write_text('{"fc": "moved"}')
+    with pytest.raises(ConfigError, match=r"--dataset fc: the registry names .*/moved, which is no directory"):
+        load_dataset("fc", Places({"--registry": registry}))
 
 
 @pytest.mark.parametrize(

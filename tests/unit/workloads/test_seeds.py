@@ -4,6 +4,7 @@ import random
 
 from datasmith.workloads.fresh_check import MOST_TWIST
 from datasmith.workloads.inside.capture import plant_seed
+from datasmith.workloads.inside.fresh import describer
 from datasmith.workloads.inside.moves import INPUTS, SEED, Draw, Moves
 from datasmith.workloads.inside.seeds import derived
 from datasmith.workloads.measure import MOST_SEED
@@ -30,6 +31,13 @@ def test_the_inputs_of_a_launch_have_seeds_of_their_own() -> None:
     """In every turn."""
     seeds = {suite_seed(9, number, turn) for number in range(INPUTS) for turn in range(100)}
     assert len(seeds) == INPUTS * 100
+
+
+def test_what_is_kept_of_an_input_tells_no_other_one() -> None:
+    """What moves the code's numbers, and what describes its values, can be found from the code that calls them."""
+    twist = 2**62 + 12345
+    kept = [*vars(Draw(twist, 1, "letters")).values(), *vars(describer(twist)).values()]
+    assert kept and not [value for value in kept if str(twist) in str(value)]
 
 
 def test_what_the_host_draws_cannot_be_tried_out() -> None:

@@ -12,7 +12,7 @@ import time
 from .report import TYPE_CHECKING, failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import NoReturn
 
 SHORTEST_WAIT_S = 0.001
@@ -22,8 +22,9 @@ LONGEST_WAIT_S = 0.05
 def apart(work: Callable[[], dict[str, object]], path: str, limit_s: float) -> None:
     """Write what `work` returns, or {"failed": reason}, as JSON into `path`; the work has a process group of its own.
 
-    Whatever is left of that group when the work is over, or its time is, is killed; groups that it made are left to the
-    end of the sandbox's command.
+    Whatever is left of that group when the work is over, or its time is, is killed; in the second case with what its
+    processes have started in groups of their own, as this function does. Other groups that it made are left to the end
+    of the sandbox's command.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -31,8 +32,10 @@ def apart(work: Callable[[], dict[str, object]], path: str, limit_s: float) -> N
     if not child:
         _do(work, path)
     status = _wait(child, limit_s)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)
+    groups = [child] if status is not None else _stopped(child)
+    for group in groups:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
     if status is None:
         os.waitpid(child, 0)
         _leave({"failed": f"not done after {limit_s:g} s"}, path)
@@ -81,6 +84,27 @@ def _wait(child: int, limit_s: float) -> int | None:
         time.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_WAIT_S)
     return None
+
+
+def _stopped(child: int) -> list[int]:
+    """A group that starts nothing more, and the groups of what its leader's processes have started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGSTOP)
+    found, below = [child], {child}
+    processes = sorted(_processes())  # a parent's number is the lower one, but where numbers began anew
+    for process, parent, group in processes:
+        if parent in below:
+            below.add(process)
+            found.append(group)
+    return list(dict.fromkeys(found))
+
+
+def _processes() -> Iterator[tuple[int, int, int]]:
+    """Number, parent and group of each process that can be seen."""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as stream:
+            _state, parent, group = stream.read().rpartition(b")")[2].split()[:3]
+            yield int(name), int(parent), int(group)
 
 
 def _ended(status: int) -> str:

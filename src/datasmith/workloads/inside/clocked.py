@@ -9,8 +9,7 @@ from __future__ import annotations
 from time import perf_counter, sleep
 
 from .capture import Recorder, watched_call
-from .describe import Describer
-from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, undisturbed, warm
+from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, describer, undisturbed, warm
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def heard(mark: Callable[[], None]) -> None:
 
 def _prepared(inputs: Inputs, twist: int) -> Iterator[tuple[Input, Recorder]]:
     for number in range(1, TIMED_INPUTS + 1):
-        recorder = Recorder(Describer(twist, thorough=True), tells=False)
+        recorder = Recorder(describer(twist), tells=False)
         yield inputs.prepare(twist, number, recorder), recorder
 
 

@@ -19,6 +19,7 @@ from .describe import Describer
 from .hush import Hush
 from .moves import INPUTS, Draw, Move, Moves
 from .report import TYPE_CHECKING
+from .seeds import derived
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -280,9 +281,14 @@ def undisturbed(inputs: Inputs) -> Iterator[Inputs]:
             gc.enable()
 
 
+def describer(twist: int) -> Describer:
+    """The same in every arm; the launch's number, which all its inputs follow from, is not to be found in it."""
+    return Describer(derived(twist, "looks"), thorough=True)
+
+
 def warm(inputs: Inputs, benchmark: Benchmark, twist: int) -> None:
     """Call the benchmark some times on an input that is not timed."""
-    warming = Recorder(Describer(twist, thorough=True))
+    warming = Recorder(describer(twist))
     inputs.make(twist, 0, warming)
     started = perf_counter()
     for _ in range(WARM_CALLS):
@@ -297,7 +303,7 @@ def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int, pa
     values: Node = []
     started = perf_counter()
     for number in range(1, (count or TIMED_INPUTS) + 1):
-        recorder = Recorder(Describer(twist, thorough=True), again=True)
+        recorder = Recorder(describer(twist), again=True)
         setup_s = inputs.make(twist, number, recorder)
         looked_s = watched_call(benchmark, recorder, inputs.hush)
         looking_s = recorder.looking_s

@@ -41,12 +41,14 @@ class Draw:
     twist: the launch's number, which the host draws; number: which of its inputs, 0 being that of the warm-up. The
     same value always becomes the same one in one input. what: with "texts", the numbers that stand in texts are other
     ones, too; with "letters" those of long texts are exchanged as well, in all texts of an input in the same way.
+
+    What is kept here is of this input alone: whoever finds it in the code that it moves knows no other one.
     """
 
     def __init__(self, twist: int, number: int, what: str = "numbers") -> None:
         self.seed = derived(twist, "input", number)
-        self._twist = twist
-        self._number = number % INPUTS
+        self._part = Random(derived(twist, "order")).sample(range(INPUTS), INPUTS)[number % INPUTS]
+        """Which of INPUTS equal parts of a range is this input's: its values are in no other input's part."""
         self._texts = what in ("letters", "texts")
         self._letters = _exchanged(Random(f"{self.seed} letters")) if what == "letters" else {}
 
@@ -64,12 +66,12 @@ class Draw:
 
     def spread(self, value: object) -> float:
         """A number from 0 to 1 for this input, which those of the launch's other inputs are well away from."""
-        within = Random(f"{self.seed} {value!r}").uniform(0.3, 0.7)
-        return (self._nth(value, INPUTS) + within) / INPUTS
+        return (self._part + Random(f"{self.seed} {value!r}").uniform(0.3, 0.7)) / INPUTS
 
     def _nth(self, value: object, size: int) -> int:
-        """Of a drawn order of `size` offsets, that of this input."""
-        return Random(f"{self._twist} {value!r}").sample(range(size), INPUTS)[self._number]
+        """One of `size` offsets, INPUTS of them at least, which is no other input's."""
+        within = size // INPUTS
+        return self._part * within + Random(f"{self.seed} {value!r}").randrange(within)
 
     def _digit(self, found: re.Match[str]) -> str:
         others = [digit for digit in "123456789" if digit != found[0][-1]]
