@@ -279,7 +279,7 @@ def test_uv_sees_no_secret_and_no_configuration(index: Index, tmp_path: Path, mo
     found = resolve(Resolver(PYTHONS, index_url=index.url, cache_dir=tmp_path / "cache", uv=spy), project())
     names = {line.split("=")[0] for line in seen.read_text().splitlines() if "=" in line}
     assert found.pins
-    assert names <= {"PATH", "HOME", "LANG", "UV_CACHE_DIR", "PWD", "SHLVL", "_", "OLDPWD"}
+    assert names <= {"PATH", "HOME", "LANG", "UV_CACHE_DIR", "PYTHONHOME", "PWD", "SHLVL", "_", "OLDPWD"}
     assert "planted" not in seen.read_text()
     assert str(tmp_path) not in seen.read_text().splitlines()[-1]
     assert set(tmp_path.iterdir()) - before == {seen, tmp_path / "cache"}

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from datasmith.errors import IndexUnavailable, Unsatisfiable
-from datasmith.resolution.base import AsvHints, Resolution, SourceTree
+from datasmith.process import find_uv
+from datasmith.resolution.base import AsvHints, Resolution, SourceRelease, SourceTree
 from datasmith.resolution.resolver import Resolver
+from datasmith.resolution.uv import UvCompiler
 from tests.integration.loopback_index import Index, Release, Sdist, serving
 
 DAY = datetime(2024, 3, 1, tzinfo=UTC)
@@ -164,3 +166,47 @@ def test_an_outage_while_sources_are_read_is_no_answer(index: Index, tmp_path: P
     index.failing.add("/files/pure-1.0.tar.gz")
     with pytest.raises(IndexUnavailable, match=r"pure-1\.0\.tar\.gz: status 503"):
         resolve(index, tmp_path, '"pure"')
+
+
+def backend(name: str) -> Sdist:
+    """Sources that need nothing to be built: their own backend would leave a trace."""
+    text = '[build-system]\nrequires = []\nbuild-backend = "trace"\nbackend-path = ["."]\n'
+    trace = f"open({str(TRACE)!r}, 'w').close()\n"
+    egg = {f"{name}.egg-info/PKG-INFO": "", f"{name}.egg-info/requires.txt": ""}
+    told = f'[project]\nname = "{name}"\ndynamic = ["version"]\n'
+    return Sdist(name, "1.0", "2023-01-01", {"pyproject.toml": text + told, "trace.py": trace, **egg})
+
+
+@pytest.mark.usefixtures("index")
+def test_no_address_of_a_repository_is_asked(tmp_path: Path) -> None:
+    """Releases of the same names stand in, of an admitted project too, whose archive uv would build at an address."""
+    with serving([*RELEASES, backend("traced"), Release("evil", "1.0", "2023-01-01", ("traced",))]) as served:
+        files = served.url.replace("/simple", "/files").replace("://", ":/")
+        lines = f'"traced", "evil @ {files}/evil-1.0-py3-none-any.whl", "traced @ {files}/traced-1.0.tar.gz"'
+        found = resolve(served, tmp_path, lines)
+    assert {"evil==1.0", "traced==1.0"} < set(found.pins) and found.sources == ("traced==1.0",)
+    assert sorted(item.requirement.partition(" @ ")[0] for item in found.dropped) == ["evil", "traced"]
+    assert " @ " not in found.lock
+
+
+@pytest.mark.usefixtures("index")
+def test_no_address_of_a_release_is_asked(tmp_path: Path) -> None:
+    """Of an index that lets releases name addresses: uv takes none, be the project admitted from sources or not."""
+    with serving([backend("elsewhere")]) as other:
+        address = other.url.replace("/simple", "/files/elsewhere-1.0.tar.gz")
+        releases = [*RELEASES, backend("elsewhere"), Release("needy", "1.0", "2023-01-01", (f"elsewhere @ {address}",))]
+        with serving(releases) as served, pytest.raises(Unsatisfiable, match="included as a URL dependency"):
+            resolve(served, tmp_path, '"elsewhere", "needy"')
+        assert other.requests == []
+
+
+@pytest.mark.usefixtures("index")
+def test_no_build_gets_to_its_first_line(tmp_path: Path) -> None:
+    """Should uv ever begin one, as it does here for an address of what is admitted, no Python starts for it."""
+    with serving([backend("traced")]) as served:
+        address = served.url.replace("/simple", "/files/traced-1.0.tar.gz")
+        compiler = UvCompiler(find_uv(), index_url=served.url, cache_dir=tmp_path)
+        words = compiler._command("3.11", DAY)
+        admitted = [SourceRelease("traced", "2.0", (), ())]
+        done = compiler._run(words, [f"traced @ {address}"], admitted, "")
+    assert not done.ok and "Failed to build" in done.error_text and "PYTHONHOME" in done.error_text

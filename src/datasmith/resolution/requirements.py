@@ -18,6 +18,8 @@ Origin = Literal["runtime", "build", "runner", "tests", "benchmarks", "asv", "im
 MAX_CHARACTERS = 1_000_000
 LONGEST_LINE = 2000
 """Characters of one requirement, without its hashes."""
+MOST_BRACKETS = 50
+"""Round ones of one requirement: each that is open costs the reader calls within calls."""
 
 _FILE_NAME = re.compile(r"(?:[\w.]+[-_])?(?:requirements|constraints)(?:[-_.][\w.-]+)?\.txt", re.IGNORECASE)
 _WORDS = r"(?:req(?:uire(?:ment)?)?s?|dep(?:endenc(?:y|ie))?s?)"
@@ -39,8 +41,10 @@ _CONDA_BRACKETS = re.compile(rf"([A-Za-z0-9][\w.:/-]*)\s*\[\s*(\w+\s*={_CONDA_VA
 _CONDA_VERSION = re.compile(rf"(?:^|,\s*)version\s*=\s*({_CONDA_VALUE})")
 _QUOTES = "'\" "
 _CONDA_CHOICE = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)(?![\w.-])\s*[<>=!~0-9][^;@]*\|[^;@]*")
-_NAME_BEFORE_BOUNDS = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(\[[\w,\s.-]*])?\s*(?:[<>=!~^(;|*]|$)")
+_NAME_BEFORE_BOUNDS = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(\[[\w,\s.-]*])?\s*(?:[<>=!~^(;|*@]|$)")
 _URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
+_ARCHIVES = (".whl", ".zip", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".egg")
+"""What ends so is a path to uv, where PEP 508 has a name."""
 _OPTION_REASONS = {
     "-e": "an editable path is not a release",
     "--editable": "an editable path is not a release",
@@ -114,6 +118,33 @@ def may_be_named(path: str) -> bool:
     return _NAMED_BY_METADATA.fullmatch(path) is not None
 
 
+def parsed(line: str) -> Requirement:
+    """A line as PEP 508 has it, whatever blanks are in it; it may still say where to download from.
+
+    Raises:
+        InvalidRequirement: it is none, or is beyond LONGEST_LINE or MOST_BRACKETS, or cannot be printed.
+    """
+    text = " ".join(line.split())
+    if len(text) > LONGEST_LINE or text.count("(") > MOST_BRACKETS or not text.isprintable():
+        limits = f"{LONGEST_LINE} characters or {MOST_BRACKETS} brackets"
+        raise InvalidRequirement(f"longer than {limits}, or with characters that cannot be printed")
+    return Requirement(text)
+
+
+def asks_for_releases(line: str) -> bool:
+    """True for one printable line of PEP 508 with a name and bounds: no address, no path, no option."""
+    try:
+        asked = parsed(line)
+    except InvalidRequirement:
+        return False
+    return line.isprintable() and not _is_elsewhere(asked)
+
+
+def _is_elsewhere(asked: Requirement) -> bool:
+    """True for what is not looked up by its name on an index."""
+    return asked.url is not None or asked.name.lower().endswith(_ARCHIVES)
+
+
 def read_line(line: str, *, keep_name: bool = False) -> Reading:
     """Read one line; an empty line and a comment give nothing.
 
@@ -121,7 +152,8 @@ def read_line(line: str, *, keep_name: bool = False) -> Reading:
     `keep_name` also that of a requirement whose bounds cannot be read.
     """
     # One blank where there are many: two patterns that may both take them try every way to share them.
-    text = " ".join(_LINE_OPTION.sub("", _COMMENT.sub("", line.lstrip(_MARK))).split()).removeprefix("pip+").strip()
+    bare = _LINE_OPTION.sub("", _COMMENT.sub("", line.lstrip(_MARK)))
+    text = " ".join(_encodable(bare).split()).removeprefix("pip+").strip()
     if not text:
         return Reading()
     if len(text) > LONGEST_LINE:
@@ -137,14 +169,7 @@ def read_line(line: str, *, keep_name: bool = False) -> Reading:
     conda = _CONDA.fullmatch(text) or _CONDA_COLUMNS.fullmatch(text)
     if conda or "::" in text:
         return _read_conda(text, conda)
-    try:
-        return Reading((str(Requirement(text)),))
-    except InvalidRequirement as error:
-        reason = "not a requirement: " + str(error).splitlines()[0]
-        name = _NAME_BEFORE_BOUNDS.match(text) if keep_name else None
-        if name:
-            return Reading((name[1] + (name[2] or ""),)) + _drop(text, f"{reason}; its name alone stays")
-        return _drop(text, reason)
+    return _read_pep_508(text, keep_name)
 
 
 def read_lines(
@@ -197,6 +222,23 @@ def from_conda(line: str) -> str:
     return _CONDA_NAMES.get(word.lower(), word) + line[len(word) :]
 
 
+def _read_pep_508(text: str, keep_name: bool) -> Reading:
+    try:
+        asked = parsed(text)
+    except InvalidRequirement as error:
+        reason = "not a requirement: " + str(error).splitlines()[0]
+        name = _NAME_BEFORE_BOUNDS.match(text) if keep_name else None
+        if name and asks_for_releases(kept := name[1] + (name[2] or "")):
+            return Reading((kept,)) + _drop(text, f"{reason}; its name alone stays")
+        return _drop(text, reason)
+    return _read_url(text) if _is_elsewhere(asked) else Reading((str(asked),))
+
+
+def _encodable(text: str) -> str:
+    """The text with a question mark for each half of a character: escapes in YAML and Python can write those."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def _read_url(text: str) -> Reading:
     match = _URL.match(text)
     if not match:
@@ -216,7 +258,7 @@ def _plain(text: str) -> str:
 
 def _read_conda(text: str, match: re.Match[str] | None) -> Reading:
     if not match:
-        return read_line(from_conda(text.split("::", 1)[1]))
+        return read_line(from_conda(text.rsplit("::", 1)[1]))
     name, version, _star = match.groups()
     any_patch = ".*" if re.fullmatch(r"[0-9.]+", version) else ""
     return read_line(f"{from_conda(name)}=={version.rstrip('.')}{any_patch}")

@@ -22,7 +22,7 @@ from datasmith.resolution.sdist import read_sdist
 
 MOST_VERSIONS = 8
 """Of one project, the newest so many in the range that a refusal names are read at a time."""
-FORMAT = "3"
+FORMAT = "4"
 """Of what is kept about an archive; another number is read anew."""
 
 _BOUND = r"[<>=!~]+[^\s,<>=!~][^\s,]*"

@@ -14,18 +14,23 @@ import tomli_w
 from packaging.version import Version
 
 from datasmith.errors import IndexUnavailable
-from datasmith.process import run
+from datasmith.process import Completed, run
 from datasmith.resolution import reuploads
 from datasmith.resolution.base import SourceRelease
 from datasmith.resolution.failures import is_outage, locked_out, statement
 from datasmith.resolution.index import PYPI
 from datasmith.resolution.platforms import uv_platform
+from datasmith.resolution.requirements import asks_for_releases
 
 FRESH_S = 600
 """Pages of the index are asked for again after this many seconds: what PyPI itself says where no proxy drops it."""
 
 TIMEOUT_S = 600.0
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s\\;]+)", re.MULTILINE)
+_LOCKED = re.compile(
+    r"--(?:no|only)-binary \S+|[A-Za-z0-9][A-Za-z0-9._-]*==[^\s\\;@]+(?: ; [^\\@]+)?(?: \\)?| +--hash=\S+(?: \\)?|"
+)
+"""A line of a lock of releases: an option of ours, a pin, a hash, or nothing."""
 _LACKING = re.compile(r"The package `([^`]+?)==([^`]+)` does not have an extra named `([^`]+)`")
 """Words of uv's, which locks the release all the same."""
 _EXTRA = re.compile(r"\bextra == [\"']([^\"']+)[\"']")
@@ -88,29 +93,22 @@ class UvCompiler:
     ) -> Compiled | Refused:
         """Lock PEP 508 requirements for one Python with releases uploaded before `cutoff`.
 
-        Of the projects of `sources` just these releases count, and no wheels; of all others wheels only.
+        Of the projects of `sources` just these releases count, and no wheels; of all others wheels only. Refused is
+        what asks for anything but releases: uv would fetch it from where it says, and run what builds it.
 
         Raises:
             IndexUnavailable: the index cannot be reached, or uv did not end in time: no answer either way.
         """
-        with tempfile.TemporaryDirectory(prefix="fc-resolve-") as name:
-            empty = Path(name)
-            config = empty / "uv.toml"
-            config.write_text(self._configuration(sources), encoding="utf-8")
-            (empty / "constraints.txt").write_text(reuploads.constraints(cutoff), encoding="utf-8")
-            allowed = [word for name in sorted({item.name for item in sources}) for word in ("--no-binary", name)]
-            command = [*self._command(python_version, cutoff), *allowed, "--prerelease", prerelease]
-            done = run(
-                [*command, "--config-file", config],
-                cwd=empty,
-                env=self._environment(empty),
-                stdin="".join(f"{line}\n" for line in requirements).encode(),
-                timeout=TIMEOUT_S,
-                kept_bytes=50_000_000,
-            )
+        asked = [*requirements, *(line for item in sources for line in item.requires)]
+        if other := next((line for line in asked if not asks_for_releases(line)), None):
+            return Refused(f"only releases of a name are asked for, not {other[:200]!r}")
+        words = [*self._command(python_version, cutoff), "--prerelease", prerelease]
+        done = self._run(words, requirements, sources, reuploads.constraints(cutoff))
         if done.timed_out:
             raise IndexUnavailable(f"uv did not answer within {TIMEOUT_S:.0f} seconds")
         if done.ok:
+            if other := next((line for line in done.text.splitlines() if not _LOCKED.fullmatch(line)), None):
+                return Refused(f"locked is what is no release: {other[:200]!r}")
             pins = pins_of(done.text)
             chosen = tuple(item for item in sources if f"{item.name}=={item.version}" in pins)
             return Compiled(done.text, pins, chosen, tuple(starmap(Lacking, _LACKING.findall(done.error_text))))
@@ -118,6 +116,24 @@ class UvCompiler:
             said = locked_out(done.error_text) or statement(done.error_text)
             raise IndexUnavailable(f"package index unavailable: {said[:500]}")
         return Refused(done.error_text)
+
+    def _run(
+        self, words: list[str | Path], requirements: Sequence[str], sources: Sequence[SourceRelease], constraints: str
+    ) -> Completed:
+        with tempfile.TemporaryDirectory(prefix="fc-resolve-") as name:
+            empty = Path(name)
+            config = empty / "uv.toml"
+            config.write_text(self._configuration(sources), encoding="utf-8")
+            (empty / "constraints.txt").write_text(constraints, encoding="utf-8")
+            allowed = [word for name in sorted({item.name for item in sources}) for word in ("--no-binary", name)]
+            return run(
+                [*words, *allowed, "--config-file", config],
+                cwd=empty,
+                env=self._environment(empty),
+                stdin="".join(f"{line}\n" for line in requirements).encode(),
+                timeout=TIMEOUT_S,
+                kept_bytes=50_000_000,
+            )
 
     def _command(self, python_version: str, cutoff: datetime) -> list[str | Path]:
         moment = cutoff.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -133,8 +149,13 @@ class UvCompiler:
         ]  # fmt: skip
 
     def _environment(self, empty: Path) -> dict[str, str]:
+        """What uv and its children see; with this PYTHONHOME no Python starts but isolated, as uv asks ours.
+
+        A build, which is not isolated, ends before its first line, if uv should ever begin one.
+        """
         cache = (self._cache_dir or empty / "cache").absolute()
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(empty), "LANG": "C.UTF-8", "UV_CACHE_DIR": str(cache)}
+        environment["PYTHONHOME"] = str(empty / "no-python")
         if self._ca_bundle:
             environment["SSL_CERT_FILE"] = str(self._ca_bundle.absolute())
         return environment

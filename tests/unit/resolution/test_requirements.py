@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from datasmith.resolution.requirements import Need, is_requirements_file, read_file, read_line, read_lines, unique
+from datasmith.resolution.requirements import (
+    Need,
+    asks_for_releases,
+    is_requirements_file,
+    read_file,
+    read_line,
+    read_lines,
+    unique,
+)
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "../shared/data/published_environments.jsonl.gz"
 
@@ -111,6 +119,40 @@ def test_a_url_keeps_its_name_and_says_what_was_lost() -> None:
     reading = read_line('foo[x] @ git+https://example.org/foo.git ; python_version > "3"')
     assert reading.requirements == ('foo[x]; python_version > "3"',)
     assert "cannot be capped" in reading.dropped[0].reason
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("evil @ http:/127.0.0.1:1/evil-1.0-py3-none-any.whl", ("evil",)),
+        ("bar @ git@github.com:foo/bar.git", ("bar",)),
+        ("a @ {root:uri}/a", ("a",)),
+        ("foo[x]@./libs/foo;python_version>'3'", ('foo[x]; python_version > "3"',)),
+        ("evil[version='@ http:/127.0.0.1:1/evil.whl']", ("evil",)),
+        ("channel::evil @ http:/127.0.0.1:1/evil.whl", ("evil",)),
+        ("evil @ some where", ("evil",)),
+        ("evil-1.0-py3-none-any.whl", ()),
+        ("evil.tar.gz", ()),
+    ],
+)
+def test_nothing_says_where_to_download_from(line: str, kept: tuple[str, ...]) -> None:
+    """However it is written: the name alone stays, where there is one, and the rest is told."""
+    reading = read_line(line, keep_name=True)
+    assert reading.requirements == kept and len(reading.dropped) == 1
+    assert not any(Requirement(text).url for text in read_line(line).requirements)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evil @ http:/h/evil.whl", "evil.whl", "-e .", "--index-url=http://h", "./evil", "/evil", "", "not one",
+        "six\n-e ./evil", "six; os_name == '\n-e ./evil'", "six \\", "http://h/evil.whl", "six; " + "(" * 900,
+    ],
+)  # fmt: skip
+def test_what_asks_for_releases_is_told_from_the_rest(line: str) -> None:
+    """One line, a name, bounds and a marker; nothing of it is an option, an address or a path to anybody."""
+    assert not asks_for_releases(line)
+    assert asks_for_releases("six[x]<2,>=1; (os_name == 'a' or python_version > '3')")
 
 
 def test_included_files_are_followed_once_and_cycles_end() -> None:

@@ -6,12 +6,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from datasmith.errors import IndexUnavailable
 from datasmith.process import find_uv
-from datasmith.resolution.uv import Refused, UvCompiler, pins_of
+from datasmith.resolution.base import SourceRelease
+from datasmith.resolution.uv import Compiled, Refused, UvCompiler, pins_of
 
 LOCK = """--only-binary :all:
 
@@ -61,3 +63,38 @@ def test_an_index_that_lets_nobody_in_is_an_outage(status: int) -> None:
     with answering(404) as url:
         found = UvCompiler(find_uv(), index_url=url).compile(["numpy"], python_version="3.11", cutoff=cutoff)
     assert isinstance(found, Refused)
+
+
+CUTOFF = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def never(path: Path) -> Path:
+    """A uv that fails the test if it is run."""
+    path.write_text(f"#!/bin/sh\ntouch {path}.ran\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize("line", ["evil @ http:/127.0.0.1:1/evil.whl", "-e .", "./evil", "six; os_name == '\n-e .'"])
+def test_uv_is_asked_for_releases_only(line: str, tmp_path: Path) -> None:
+    """Of a requirement and of what sources are told to need, whoever let it through: uv does not hear of it."""
+    uv = UvCompiler(never(tmp_path / "uv"), index_url="http://127.0.0.1:1/simple")
+    told = SourceRelease("pure", "1.0", (line,), ())
+    answers = [
+        uv.compile(["six", line], python_version="3.11", cutoff=CUTOFF),
+        uv.compile(["six"], python_version="3.11", cutoff=CUTOFF, sources=[told]),
+    ]
+    assert all(isinstance(answer, Refused) and "only releases" in answer.error for answer in answers)
+    assert not (tmp_path / "uv.ran").exists()
+
+
+@pytest.mark.parametrize("line", ["evil @ http://h/evil.whl", "-e ./evil", "./evil", "evil==1.0 @ x", "--index-url x"])
+def test_a_lock_of_anything_but_releases_is_refused(line: str, tmp_path: Path) -> None:
+    """Whatever uv made of what it was asked."""
+    uv = tmp_path / "uv"
+    uv.write_text(f"#!/bin/sh\ncat <<'END'\n{LOCK}{line}\nEND\n")
+    uv.chmod(0o755)
+    answer = UvCompiler(uv).compile(["six"], python_version="3.11", cutoff=CUTOFF)
+    assert isinstance(answer, Refused) and line in answer.error
+    uv.write_text(f"#!/bin/sh\ncat <<'END'\n{LOCK}END\n")
+    assert isinstance(UvCompiler(uv).compile(["six"], python_version="3.11", cutoff=CUTOFF), Compiled)
