@@ -138,14 +138,16 @@ def _same_tally(one: Node, other: Node) -> bool:
     (sums, amounts), (other_sums, other_amounts) = rows
     scales = [max(pair) for pair in zip(amounts, other_amounts, strict=True)]
     pairs = [*zip(sums, other_sums, scales, strict=True), *zip(amounts, other_amounts, scales, strict=True)]
-    return all(abs(ours - theirs) <= ATOL + RTOL * scale for ours, theirs, scale in pairs)
+    return all(ours == theirs or abs(ours - theirs) <= ATOL + RTOL * scale for ours, theirs, scale in pairs)
 
 
 def _close(one: Node, other: Node) -> bool:
     try:
-        if one[0] in _EXACT:
-            expected, found = int(_text(one[1])), _integer(other)
-            return abs(_complex(other) - expected) <= ATOL if found is None else found == expected
+        if not _EXACT.isdisjoint((str(one[0]), str(other[0]))):
+            expected, found = _integer(one), _integer(other)
+            if expected is not None and found is not None:
+                return expected == found
+            return abs(_complex(one) - _complex(other)) <= ATOL
         return close(_complex(one), _complex(other))
     except _MALFORMED:
         return False
@@ -217,8 +219,9 @@ def _sums(ours: JsonValue, theirs: JsonValue, path: str) -> Difference | None:
         return None
     one, other = [float(_text(part)) for part in _list(ours)], [float(_text(part)) for part in _list(theirs)]
     scale = max(abs(one[1]), abs(other[1]))
-    far = abs(complex(one[0], (one + [0.0] * 4)[3]) - complex(other[0], (other + [0.0] * 4)[3]))
-    same = one[2] == other[2] and (far <= ATOL + RTOL * scale) and close(one[1], other[1])
+    totals = [complex(side[0], (side + [0.0] * 4)[3]) for side in (one, other)]
+    near = totals[0] == totals[1] or abs(totals[0] - totals[1]) <= ATOL + RTOL * scale
+    same = one[2] == other[2] and near and close(one[1], other[1])
     return None if same else Difference(f"sum of {path}", str(one[0]), str(other[0]))
 
 

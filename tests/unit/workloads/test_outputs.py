@@ -3,10 +3,15 @@
 import json
 import sys
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from ipaddress import ip_address
+from pathlib import PurePath
 from types import ModuleType
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array  # type: ignore[import-untyped]
 
 from datasmith.workloads.inside.describe import Describer
 from datasmith.workloads.outputs import difference, has_values
@@ -96,6 +101,21 @@ def differ(expected: object, found: object) -> bool:
 NAN, INF = float("nan"), float("inf")
 ROWS = [[row + column / 7 for column in range(300)] for row in range(100)]
 """More numbers than are described."""
+TUPLES = {(i, i + 1): i for i in range(12_000)}
+FLOATS = {float(i): float(i) for i in range(5000)}
+MOMENT = datetime(2020, 1, 1, 10, 0, 59, 100, tzinfo=UTC)
+
+
+def masked(values: list[float], mask: list[int] | bool) -> object:
+    """An array of numpy with a mask."""
+    return np.ma.array(values, mask=np.array(mask, dtype=bool))
+
+
+def fields(x: float) -> object:
+    """An array whose elements have two fields."""
+    return np.array([(x, 1)], dtype=[("x", "f8"), ("n", "i4")])
+
+
 EQUAL: dict[str, tuple[object, object]] = {
     "40 close": (1.0, 1.00001),
     "41 almost nothing": (0.0, 1e-9),
@@ -127,12 +147,50 @@ EQUAL: dict[str, tuple[object, object]] = {
     "long list": ([0.5] * 5000, [0.5] * 5000),
     "long array": (np.arange(1e5), np.arange(1e5) * (1 + 1e-7)),
     "byte order": (np.arange(3, dtype=">i4"), np.arange(3, dtype="<i4")),
+    "what lies under a mask": (masked([1.0, 2.0, NAN], [0, 0, 1]), masked([1.0, 2.0, 0.0], [0, 0, 1])),
+    "no mask and an empty one": (masked([1.0, 2.0], False), masked([1.0, 2.0], [0, 0])),
+    "fields of an array": (fields(0.3), fields(0.1 + 0.2)),
+    "many floats of a set": ({i / 3 for i in range(2000)}, {i / 3 * (1 + 2e-16) for i in range(2000)}),
+    "many integers of a set": (set(range(2000)), set(np.arange(2000))),
+    "many tuples of a set": (
+        {("k", i, i / 3) for i in range(2000)},
+        {("k", i, i / 3 * (1 + 2e-16)) for i in reversed(range(2000))},
+    ),
+    "many sets of a set": (
+        {frozenset((i, str(i))) for i in range(2000)},
+        {frozenset((str(i), i)) for i in range(2000)},
+    ),
+    "a long mapping of tuples": (TUPLES, dict(reversed(TUPLES.items()))),
+    "a long mapping of floats": (FLOATS, {key: value * (1 + 1e-9) for key, value in reversed(FLOATS.items())}),
+    "sums that are too large": ([1e308] * 5000, [1e308] * 5000),
+    "sums of arrays that are too large": (np.full(5000, 1e308), np.full(5000, 1e308)),
+    "moments": ([MOMENT] * 3000, [MOMENT] * 3000),
+    "next to nothing in a sparse matrix": (csr_array([[1.0, 0.0]]), csr_array([[1.0, 1e-17]])),
     "private parts in another form": (Private([1, 2]), Private("12", more=3)),
     "object array": (np.array([1, "a", None], dtype=object), np.array([1, "a", None], dtype=object)),
 }
 UNLIKE: dict[str, tuple[object, object]] = {
     "40 not close": (1.0, 1.0001),
     "41 something": (0.0, 1e-7),
+    "42 an integer is no float that is near": (124750.0, 124751),
+    "another mask": (masked([1.0, 2.0, 0.0], [0, 0, 1]), masked([1.0, 2.0, 0.0], [0, 1, 1])),
+    "a mask that is gone": (masked([1.0, 2.0, 0.0], [0, 0, 1]), masked([1.0, 2.0, 0.0], False)),
+    "another field of an array": (fields(0.3), fields(0.4)),
+    "another float of many": ({i / 3 for i in range(2000)}, {i / 3 + 600.0 * (i == 777) for i in range(2000)}),
+    "another integer of many": (set(range(2000)), {*range(1999), 3000}),
+    "other floats of many tuples": ({(i / 3, 1.5) for i in range(2000)}, {(i / 3, 1.6) for i in range(2000)}),
+    "floats that changed places": ({(i, i / 3) for i in range(2000)}, {(i, (1999 - i) / 3) for i in range(2000)}),
+    "other sets of many": ({frozenset((i,)) for i in range(2000)}, {frozenset((i + 1,)) for i in range(2000)}),
+    "another value of a long mapping of tuples": (TUPLES, {**TUPLES, (7, 8): -1}),
+    "another value of a long mapping of floats": (FLOATS, {**FLOATS, 7.0: -700.0}),
+    "a moment later": (MOMENT, MOMENT.replace(microsecond=500)),
+    "a moment of many": ([MOMENT] * 3000, [*[MOMENT] * 2999, MOMENT.replace(microsecond=500)]),
+    "a moment of numpy": (np.datetime64("2020-01-01T00:00:59.000100"), np.datetime64("2020-01-01T00:00:59.000500")),
+    "a time that is longer": (timedelta(0, 59, 100), timedelta(0, 59, 500)),
+    "another address": (ip_address("192.168.1.1"), ip_address("192.169.1.1")),
+    "another path": (PurePath("/d/v100.001/x"), PurePath("/d/v100.002/x")),
+    "a last digit": (Decimal("1.0000000000000000001"), Decimal("1.0000000000000000002")),
+    "a decimal of many": ([Decimal(i) for i in range(3000)], [Decimal(i if i != 1500 else -5) for i in range(3000)]),
     "42 integers are exact": (124750, 124751),
     "42 a float is no other integer": (1_000_000, 1_000_009.0),
     "42 almost 1": (True, 1.0 + 1e-7),

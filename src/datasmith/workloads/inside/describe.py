@@ -14,9 +14,9 @@ import sys
 from itertools import islice
 from types import MemberDescriptorType
 
-from .foreign import Later, Looked, Node, as_array, class_name, positions, reader
+from .foreign import Later, Looked, Node, as_array, class_name, exact, is_of, positions, reader
 from .report import TYPE_CHECKING
-from .tally import CONTAINERS, DEEPEST, Left, Tally
+from .tally import CONTAINERS, DEEPEST, OPAQUE, Left, Tally, in_order, opened, plain_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,6 +33,7 @@ FULL_SEQUENCE = 1000
 SHOWN_TEXT = 200
 _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 """Looking at values of these types runs no code but Python's own."""
+_REAL = frozenset((int, float, bool))
 _ORDERED = frozenset((int, str, bytes, bool))
 """Keys of these types give long mappings an order that does not depend on how they were made."""
 _PLAIN_MODULES = frozenset(("datetime", "decimal", "fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
@@ -204,13 +205,17 @@ class Describer:
         return self._cut() if self._nodes < 0 or self._bytes < 0 else self._scalar(value)
 
     def _set(self, value: list[object]) -> Node:
-        if _PLAIN.issuperset(map(type, value)):
-            return ["set", len(value), Later(lambda: self._plain_set(value))]
-        if len(value) > FULL_SEQUENCE:
-            self._omitted += 1
-            self._look_through(value)
-            return ["set", len(value), []]
-        return ["set", len(value), sorted((self.node(item) for item in value), key=repr)]
+        value = [plain_of(item, 0) for item in value]
+        kinds, size = set(map(type, value)), len(value)
+        if kinds <= _PLAIN and (size <= FULL_SEQUENCE or kinds.isdisjoint((float, complex))):
+            return ["set", size, Later(lambda: self._plain_set(value))]
+        if size <= FULL_SEQUENCE:
+            return ["set", size, sorted((self.node(item) for item in value), key=repr)]
+        self._omitted += 1
+        if kinds <= _REAL:
+            return ["set", size, [self._sequence("", sorted(value, key=lambda number: (number != number, number)))]]
+        self._look_through(value)
+        return ["set", size, []]
 
     def _plain_set(self, value: list[object]) -> Node:
         if len(value) <= FULL_SEQUENCE:
@@ -222,18 +227,27 @@ class Describer:
         if size > FULL_SEQUENCE:
             self._omitted += 1
             self._look_through(value for _, value in items)
-        if len(items) > FULL_SEQUENCE and all(type(key) in _ORDERED for key, _ in items):
-            items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
-            items = [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
+            items = self._drawn(items)
         keys, values = [key for key, _ in items], [value for _, value in items]
         if _PLAIN.issuperset(map(type, keys)) and _PLAIN.issuperset(map(type, values)):
             return ["map", name, size, Later(lambda: self._pairs(items, self._plain_node))]
         return ["map", name, size, self._pairs(items, self.look)]
 
+    def _drawn(self, items: list[tuple[object, object]]) -> list[tuple[object, object]]:
+        """Some of many pairs, by the order of their keys, which is the same however the mapping was made."""
+        if all(type(key) in _ORDERED for key, _ in items):
+            items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
+        else:
+            forms = [opened(key) for key, _ in items]
+            if any(OPAQUE in form for form, _ in forms):
+                forms = [(repr(self.node(key)), []) for key, _ in items[: 10 * FULL_SEQUENCE]]
+            pairs = zip(forms, items)  # noqa: B905
+            items = [item for _, item in sorted(pairs, key=lambda pair: in_order(pair[0]))]
+        return [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
+
     def _pairs(self, items: list[tuple[object, object]], look: Callable[[object], Looked]) -> Node:
-        pairs = [(self.node(key), value) for key, value in items[: 10 * FULL_SEQUENCE]]
-        pairs.sort(key=lambda pair: repr(pair[0]))
-        return [[key, look(value)] for key, value in pairs[:FULL_SEQUENCE]]
+        pairs = sorted(((self.node(key), value) for key, value in items), key=lambda pair: repr(pair[0]))
+        return [[key, look(value)] for key, value in pairs]
 
     def _look_through(self, values: Iterable[object]) -> None:
         """Look at values of which nothing is said."""
@@ -252,8 +266,8 @@ class Describer:
             return ["skip", "callable"]
         if hasattr(kind, "__await__") or hasattr(kind, "fileno"):
             return ["skip", "a resource"]
-        if kind.__module__ in _PLAIN_MODULES:
-            return ["text", name, str(value)[:SHOWN_TEXT]]
+        if kind.__module__ in _PLAIN_MODULES or is_of(value, "datetime", "date", "time", "timedelta"):
+            return exact(self, value)
         if hasattr(kind, "__array__") and "numpy" in sys.modules:
             return as_array(self, name, value)
         return self._container(name, value, kind)
@@ -325,7 +339,15 @@ def _sums(value: Sequence[object]) -> Node | None:
     if len(numbers) < len(value):
         return None
     finite = [number for number in numbers if math.isfinite(number)]
-    return [repr(math.fsum(finite)), repr(math.fsum(map(abs, finite))), len(numbers) - len(finite)]
+    return [repr(_total(finite)), repr(_total(map(abs, finite))), len(numbers) - len(finite)]
+
+
+def _total(numbers: Iterable[float]) -> float:
+    """Their sum; infinite where that is too large for a number."""
+    try:
+        return math.fsum(numbers)
+    except OverflowError:
+        return math.inf
 
 
 def _plain(value: object) -> object:

@@ -46,6 +46,12 @@ if TYPE_CHECKING:
         def __abs__(self) -> Foreign:
             """Its amount."""
 
+        def __enter__(self) -> Foreign:
+            """Where it holds for a while."""
+
+        def __exit__(self, *_: object) -> None:
+            """... to the end of that."""
+
     class Describer(Protocol):
         """The part of describe.Describer that is used here."""
 
@@ -66,7 +72,10 @@ FULL_ARRAY = 16_384
 """Bytes of an array that are sent as they are; of a larger one a sample, sums, and for exact kinds a digest."""
 SAMPLED = 512
 MOST_COLUMNS = 200
-SHOWN_TEXT = 200
+_ITEMS = "OT"
+"""Kinds of arrays that hold references: of objects, and of texts of any length."""
+LEAST_AMOUNT = 1e-8
+"""A smaller number that a sparse matrix holds is like none: by so much numbers may differ."""
 _HEAP_TYPE = 1 << 9
 """CPython's flag of classes that are made while a program runs."""
 
@@ -100,14 +109,27 @@ def class_name(value: object) -> str:
 
 def array(describer: Describer, value: Foreign) -> Looked:
     """["array", class, dtype, shape, positions, data as float64 or complex128, sums, digest]."""
-    numpy = module("numpy")
-    plain = numpy.asarray(numpy.ma.getdata(value) if hasattr(value, "mask") else value)
+    if is_of(value, "numpy.ma", "MaskedArray"):
+        return _masked(describer, value)
+    plain = module("numpy").asarray(value)
     name, kind, dtype = class_name(value), str(value.dtype.kind), str(value.dtype.name)
     shape: Node = [int(size) for size in value.shape]
-    if kind == "O":
+    fields = value.dtype.names
+    if isinstance(fields, tuple):
+        parts: Node = [[ascii(field), describer.look(plain[field])] for field in fields]
+        return ["object", name, [["shape", describer.look(shape)], *parts], False]
+    if kind in _ITEMS:
         items = describer.look(list(plain.reshape(-1).tolist()))
         return ["object", name, [["shape", describer.look(shape)], ["items", items]], False]
     return Later(lambda: ["array", name, dtype, shape, *_content(describer, plain, kind)])
+
+
+def _masked(describer: Describer, value: Foreign) -> Looked:
+    """What is masked, and the elements that are not: nobody asks for what lies under a mask."""
+    masks = module("numpy.ma")
+    kept = masks.MaskedArray.filled(value, 0)
+    parts: Node = [["mask", describer.look(masks.getmaskarray(value))], ["data", describer.look(kept)]]
+    return ["object", class_name(value), parts, False]
 
 
 def _content(describer: Describer, plain: Foreign, kind: str) -> Node:
@@ -122,16 +144,17 @@ def _content(describer: Describer, plain: Foreign, kind: str) -> Node:
     picked = flat if whole else flat[numpy.asarray(at)]
     data = bytes(picked.astype(wide).tobytes()) if kind in "biufc" else b""
     describer.spend(len(data))
-    sums = None if exact or whole else array_sums(numpy, flat, kind)
+    sums = None if exact or whole else array_sums(numpy, flat)
     encoded = base64.b64encode(data).decode("ascii")
     return [None if whole else at, encoded, sums, digest(plain, kind) if exact else None]
 
 
-def array_sums(numpy: Foreign, flat: Foreign, kind: str) -> Node:
+def array_sums(numpy: Foreign, flat: Foreign) -> Node:
     """Sum, sum of amounts, number of elements that are not finite, imaginary part of the sum."""
     finite = flat[numpy.isfinite(flat)]
-    total = complex(finite.sum()) if kind == "c" else complex(float(finite.sum()), 0.0)
-    return [repr(total.real), repr(float(abs(finite).sum())), int(flat.size) - int(finite.size), repr(total.imag)]
+    with numpy.errstate(over="ignore"):
+        total, amount = complex(finite.sum()), float(abs(finite).sum())
+    return [repr(total.real), repr(amount), int(flat.size) - int(finite.size), repr(total.imag)]
 
 
 def digest(plain: Foreign, kind: str) -> str:
@@ -144,8 +167,13 @@ def numpy_scalar(describer: Describer, value: Foreign) -> Looked:
     """A scalar is compared as the plain number that it holds."""
     item = value.item()
     if type(item) is type(value) or str(value.dtype.kind) in "mM":
-        return ["text", class_name(value), str(value)[:SHOWN_TEXT]]
+        return exact(describer, value)
     return describer.look(item)
+
+
+def exact(describer: Describer, value: object) -> Looked:
+    """A value that its text tells whole, and in which no number may be another one: a moment, a path, an address."""
+    return ["object", class_name(value), [["text", describer.look(str(value))]], False]
 
 
 def frame(describer: Describer, value: Foreign) -> Looked:
@@ -154,12 +182,15 @@ def frame(describer: Describer, value: Foreign) -> Looked:
     parts: Node = [["columns", describer.look(columns)], ["index", describer.look(value.index)]]
     for number, column in enumerate(columns[:MOST_COLUMNS]):
         parts.append([ascii(column)[:80], data_of(describer, value.iloc[:, number])])
+    if len(columns) > MOST_COLUMNS:
+        parts.append(["other columns", describer.look(value.iloc[:, MOST_COLUMNS:].to_numpy())])
     return ["object", class_name(value), parts, False]
 
 
 def series(describer: Describer, value: Foreign) -> Looked:
     """A pandas Series or Index; all classes of the latter count as one."""
-    parts: Node = [["name", describer.look(value.name)], ["values", data_of(describer, value)]]
+    named = value.names if hasattr(value, "names") else [value.name]
+    parts: Node = [["name", describer.look(list(named))], ["values", data_of(describer, value)]]
     if hasattr(value, "index"):
         parts.append(["index", describer.look(value.index)])
     name = class_name(value)
@@ -167,14 +198,28 @@ def series(describer: Describer, value: Foreign) -> Looked:
 
 
 def data_of(describer: Describer, value: Foreign) -> Looked:
-    """The elements under the name of their dtype."""
-    return ["object", str(value.dtype), [["data", describer.look(value.to_numpy())]], False]
+    """The elements under the name of their dtype, as numbers where each would be an object, and its categories."""
+    dtype = value.dtype
+    if hasattr(dtype, "tz"):
+        data: Node = [["data", describer.look(value.to_numpy(dtype="datetime64[ns]"))]]
+    elif hasattr(dtype, "closed"):
+        data = [["left", describer.look(value.array.left)], ["right", describer.look(value.array.right)]]
+    elif hasattr(dtype, "freq"):
+        data = [["data", describer.look(value.array.asi8)]]
+    else:
+        data = [["data", describer.look(value.to_numpy())]]
+    if hasattr(dtype, "categories"):
+        data.append(["categories", describer.look(list(dtype.categories))])
+        data.append(["ordered", describer.look(bool(dtype.ordered))])
+    return ["object", str(dtype), data, False]
 
 
 def sparse(describer: Describer, value: Foreign) -> Looked:
     """A sparse matrix of scipy, in the one form that any of them has."""
     rows = value.tocsr().copy()
     rows.sum_duplicates()
+    if str(rows.dtype.kind) in "fc":
+        rows.data[abs(rows.data) <= LEAST_AMOUNT] = 0  # type: ignore[operator]
     rows.eliminate_zeros()
     rows.sort_indices()
     parts: Node = [["data", describer.look(rows.data)], ["indices", describer.look(rows.indices.astype("i8"))]]

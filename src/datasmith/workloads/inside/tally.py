@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
+from itertools import repeat
 
 from .foreign import Node, is_numpy, is_static
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Protocol
 
     class Array(Protocol):
@@ -19,12 +22,6 @@ if TYPE_CHECKING:
 
         def tolist(self) -> list[object]:
             """Its elements."""
-
-    class Scalar(Protocol):
-        """A scalar of numpy."""
-
-        def item(self) -> object:
-            """The plain value that it holds."""
 
 
 MOST_SEEN = 1_000_000
@@ -38,6 +35,12 @@ CONTAINERS = frozenset((list, tuple, dict, set, frozenset))
 """Going through these runs no code but Python's own."""
 _TEXTS = frozenset((str, bytes, type(None)))
 _NUMBERS = frozenset((int, bool, float))
+_MOMENTS = (*(("datetime", name) for name in ("date", "datetime", "time", "timedelta")), ("decimal", "Decimal"))
+"""Classes of Python's own whose values are kept by a few plain ones, which are had without running any other code."""
+
+
+OPAQUE = "?"
+"""The form of what is not opened."""
 
 
 class Left:
@@ -86,26 +89,33 @@ class Tally:
         elif kind is dict:
             self._mapping(value, depth)  # type: ignore[arg-type]
         elif kind is set or kind is frozenset:
-            self._set(value)  # type: ignore[arg-type]
+            self._unordered(value, len(value), depth)  # type: ignore[arg-type]
         elif kind is complex:
             self._number(value.real)  # type: ignore[attr-defined]
             self._number(value.imag)  # type: ignore[attr-defined]
-        elif is_static(kind):
-            self._numpy(value, depth)
+        else:
+            plain = plain_of(value, self._left.seen)
+            if plain is not value:
+                self._seen -= 1
+                self.add(plain, depth + 1)
 
     def _number(self, value: float) -> None:
         if type(value) is float:
             self._only_integers = False
         else:
             self._integers.update(b"%d," % value)
+        self._add_up(value, self._seen)
+
+    def _add_up(self, value: float, place: int) -> None:
+        """Add a number to the sums, with the weight of its place."""
         try:
             number = float(value)
         except OverflowError:
             self._text(b"%d" % value)
             return
         if math.isfinite(number):
-            at = self._seen % BUCKETS
-            self._sums[at] += number * (0.5 + self._seen * GOLDEN % 1.0)
+            at = place % BUCKETS
+            self._sums[at] += number * (0.5 + place * GOLDEN % 1.0)
             self._amounts[at] += abs(number)
         else:
             self._odd += 1
@@ -115,34 +125,93 @@ class Tally:
         self._texts.update(data)
 
     def _mapping(self, value: dict[object, object], depth: int) -> None:
-        """By keys in an order that does not depend on how it was made; only the size where they have none."""
+        """By keys in an order that does not depend on how it was made, where they have one; else pair by pair."""
         if not set(map(type, value)) <= {str} and not set(map(type, value)) <= {int}:
-            self._text(b"%d" % len(value))
+            self._unordered(value.items(), len(value), depth)
             return
         for key in sorted(value):  # type: ignore[type-var]
             self.add(key, depth + 1)
             self.add(value[key], depth + 1)
 
-    def _set(self, value: frozenset[object]) -> None:
-        """All elements, where equal ones look the same; else how many there are."""
-        if len(value) < self._left.seen and all(map(_is_exact, value)):
-            self._left.seen -= len(value)
-            self._text("\0".join(sorted(map(repr, value))).encode("utf-8", "surrogatepass"))
+    def _unordered(self, items: Iterable[object], size: int, depth: int) -> None:
+        """What is in items whose order says nothing: what they are without their numbers, and sums of these.
+
+        Of numbers that stand beside each other in an item the products are added up, too, so that it matters which.
+        """
+        self._text(b"%d" % size)
+        if size > self._left.seen:
+            return
+        self._left.seen -= size
+        found = sorted((opened(item, depth) for item in items), key=in_order)
+        self._text("\0".join([form for form, _ in found]).encode("utf-8", "surrogatepass"))
+        if any(type(number) is float for _, numbers in found for number in numbers):
+            self._only_integers = False
         else:
-            self._text(b"%d" % len(value))
-
-    def _numpy(self, value: object, depth: int) -> None:
-        """An array, and a scalar as the plain number that it holds; nothing of any other object."""
-        if is_numpy(value, "ndarray"):
-            array: Array = value  # type: ignore[assignment]
-            if array.size <= self._left.seen and getattr(array.dtype, "kind", "") in "biufc":
-                self.add(array.tolist(), depth + 1)
-        elif is_numpy(value, "generic"):
-            scalar: Scalar = value  # type: ignore[assignment]
-            self._seen -= 1
-            self.add(scalar.item(), depth + 1)
+            self._integers.update(repr([list(map(int, numbers)) for _, numbers in found]).encode())
+        for rank, (_, numbers) in enumerate(found):
+            for place, number in enumerate(numbers):  # others than the first may stand in any order
+                self._add_up(number, place if place else rank)
+                if place:
+                    self._add_up(_product(number, numbers[place - 1]), BUCKETS // 2 + place)
 
 
-def _is_exact(value: object) -> bool:
+def _product(one: float, other: float) -> float:
+    try:
+        return float(one) * float(other)
+    except OverflowError:
+        return math.inf
+
+
+def in_order(found: tuple[str, list[float]]) -> tuple[str, list[float]]:
+    """What sorts by form, and then by numbers; such as are none come last."""
+    form, numbers = found
+    return form, [math.inf if number != number else number for number in numbers]
+
+
+def opened(value: object, depth: int = 0) -> tuple[str, list[float]]:
+    """What a plain value is without its numbers, and these; an object of any other class is a question mark.
+
+    Two containers of the same content have the same form, however they were made.
+    """
+    numbers: list[float] = []
+    return _form(value, numbers, depth), numbers
+
+
+def _form(value: object, numbers: list[float], depth: int) -> str:
     kind = type(value)
-    return kind is str or kind is bytes or kind is int or (kind is tuple and all(map(_is_exact, value)))  # type: ignore[call-overload]
+    if kind in _NUMBERS:
+        numbers.append(value)  # type: ignore[arg-type]
+        return "#"
+    if kind is complex:
+        numbers += (value.real, value.imag)  # type: ignore[attr-defined]
+        return "#j"
+    if kind in _TEXTS:
+        return repr(value)
+    if depth > DEEPEST:
+        return "..."
+    if kind is list or kind is tuple:
+        return "[" + ",".join([_form(item, numbers, depth + 1) for item in value]) + "]"  # type: ignore[attr-defined]
+    if kind in CONTAINERS:
+        inner: Iterable[object] = value.items() if kind is dict else value  # type: ignore[attr-defined, assignment]
+        parts = sorted(map(opened, inner, repeat(depth + 1)), key=in_order)
+        numbers += (number for _, own in parts for number in own)
+        return "{" + ",".join([form for form, _ in parts]) + "}"
+    plain = plain_of(value)
+    return OPAQUE if plain is value else _form(plain, numbers, depth + 1)
+
+
+def plain_of(value: object, most: int = MOST_SEEN) -> object:
+    """What a scalar of numpy, or an array of so many numbers, holds, or the plain values that make a moment.
+
+    Any other value itself.
+    """
+    kind = type(value)
+    if is_static(kind) and is_numpy(value, "generic"):
+        return value.item()  # type: ignore[attr-defined]
+    if is_static(kind) and is_numpy(value, "ndarray"):
+        array: Array = value  # type: ignore[assignment]
+        return array.tolist() if array.size <= most and getattr(array.dtype, "kind", "") in "biufc" else value
+    if any(kind is getattr(sys.modules.get(module), name, None) for module, name in _MOMENTS):
+        made_of = kind.__reduce__(value)[1]
+        return repr([part for part in made_of if type(part) in (int, str, bytes)])
+    return value
