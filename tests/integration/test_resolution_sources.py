@@ -208,5 +208,5 @@ def test_no_build_gets_to_its_first_line(tmp_path: Path) -> None:
         compiler = UvCompiler(find_uv(), index_url=served.url, cache_dir=tmp_path)
         words = compiler._command("3.11", DAY)
         admitted = [SourceRelease("traced", "2.0", (), ())]
-        done = compiler._run(words, [f"traced @ {address}"], admitted, "")
+        done = compiler._run(words, [f"traced @ {address}"], admitted, "", timeout=60)
     assert not done.ok and "Failed to build" in done.error_text and "PYTHONHOME" in done.error_text

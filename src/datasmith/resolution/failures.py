@@ -10,8 +10,14 @@ _DEARNESS: dict[Origin, int] = {
     "imports": 0, "asv": 1, "benchmarks": 2, "tests": 3, "runner": 4, "build": 5, "runtime": 6
 }  # fmt: skip
 _LOCKED_OUT = re.compile(
-    r"(could not be queried due to a lack of valid authentication credentials|returned a 403 Forbidden error)"
+    r"^hint: An index(?: URL)? \(\S+\) (could not be queried due to a lack of valid authentication credentials"
+    r"|returned a 403 Forbidden error)",
+    re.MULTILINE,
 )
+_ANSWERED = re.compile(
+    r"No solution found|included as a URL dependency|^error: (?:Couldn't|Failed to) parse", re.MULTILINE
+)
+"""The index was asked, or not needed to be. Such errors repeat what was asked for, and markers hold any words."""
 _PYTHON_BOUND = re.compile(
     r"no usable wheels|no wheels with a matching|Python ?[<>=!~]|current Python version", re.IGNORECASE
 )
@@ -33,14 +39,15 @@ def statement(error: str) -> str:
 
 def is_outage(error: str) -> bool:
     """True where the index could not be asked: this says nothing about the requirements."""
-    return bool(locked_out(error)) or ("No solution found" not in error and bool(NETWORK.search(error)))
+    return bool(locked_out(error)) or (not _ANSWERED.search(error) and bool(NETWORK.search(statement(error))))
 
 
 def locked_out(error: str) -> str:
     """What uv says of an index that answers 401 or 403; empty where it says nothing of the kind."""
     # uv goes on as if the index had no such package, and only hints at the status. Some indexes do answer 403 for a
     # package that does not exist; that cannot be told from a login that is wrong, so nothing is concluded from it.
-    found = _LOCKED_OUT.search(" ".join(error.split()))
+    # Of words at a line's beginning none are those of a requirement, which has no line's end in it.
+    found = _LOCKED_OUT.search(re.sub(r"\n[ \t]+", " ", error))
     return f"an index {found[1]}" if found else ""
 
 

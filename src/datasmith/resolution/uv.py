@@ -26,6 +26,8 @@ FRESH_S = 600
 """Pages of the index are asked for again after this many seconds: what PyPI itself says where no proxy drops it."""
 
 TIMEOUT_S = 600.0
+PROBE_S = 60.0
+"""Within this time an index that is there answers for one project."""
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==([^\s\\;]+)", re.MULTILINE)
 _LOCKED = re.compile(
     r"--(?:no|only)-binary \S+|[A-Za-z0-9][A-Za-z0-9._-]*==[^\s\\;@]+(?: ; [^\\@]+)?(?: \\)?| +--hash=\S+(?: \\)?|"
@@ -75,9 +77,16 @@ class UvCompiler:
     """
 
     def __init__(
-        self, uv: Path, *, index_url: str = "", ca_bundle: Path | None = None, cache_dir: Path | None = None
+        self,
+        uv: Path,
+        *,
+        index_url: str = "",
+        ca_bundle: Path | None = None,
+        cache_dir: Path | None = None,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         self._uv = uv
+        self._timeout_s = timeout_s
         self._index_url = index_url
         self._ca_bundle = ca_bundle
         self._cache_dir = cache_dir
@@ -97,15 +106,16 @@ class UvCompiler:
         what asks for anything but releases: uv would fetch it from where it says, and run what builds it.
 
         Raises:
-            IndexUnavailable: the index cannot be reached, or uv did not end in time: no answer either way.
+            IndexUnavailable: the index cannot be reached: no answer either way. Where it can, and uv did not end in
+                time, that is a refusal: another day would be as long.
         """
         asked = [*requirements, *(line for item in sources for line in item.requires)]
         if other := next((line for line in asked if not asks_for_releases(line)), None):
             return Refused(f"only releases of a name are asked for, not {other[:200]!r}")
         words = [*self._command(python_version, cutoff), "--prerelease", prerelease]
-        done = self._run(words, requirements, sources, reuploads.constraints(cutoff))
+        done = self._run(words, requirements, sources, reuploads.constraints(cutoff), timeout=self._timeout_s)
         if done.timed_out:
-            raise IndexUnavailable(f"uv did not answer within {TIMEOUT_S:.0f} seconds")
+            return self._late(words)
         if done.ok:
             if other := next((line for line in done.text.splitlines() if not _LOCKED.fullmatch(line)), None):
                 return Refused(f"locked is what is no release: {other[:200]!r}")
@@ -117,8 +127,22 @@ class UvCompiler:
             raise IndexUnavailable(f"package index unavailable: {said[:500]}")
         return Refused(done.error_text)
 
+    def _late(self, words: list[str | Path]) -> Refused:
+        """What a search that took too long comes to: the index is asked, past the cache, for one project alone."""
+        probe = self._run([*words, "--no-deps", "--no-cache"], ["pip"], (), "", timeout=PROBE_S)
+        late = f"uv did not answer within {self._timeout_s:.0f} seconds"
+        if probe.timed_out or is_outage(probe.error_text):
+            raise IndexUnavailable(f"{late}, nor does the package index")
+        return Refused(f"{late}, although the package index does")
+
     def _run(
-        self, words: list[str | Path], requirements: Sequence[str], sources: Sequence[SourceRelease], constraints: str
+        self,
+        words: list[str | Path],
+        requirements: Sequence[str],
+        sources: Sequence[SourceRelease],
+        constraints: str,
+        *,
+        timeout: float,
     ) -> Completed:
         with tempfile.TemporaryDirectory(prefix="fc-resolve-") as name:
             empty = Path(name)
@@ -131,7 +155,7 @@ class UvCompiler:
                 cwd=empty,
                 env=self._environment(empty),
                 stdin="".join(f"{line}\n" for line in requirements).encode(),
-                timeout=TIMEOUT_S,
+                timeout=timeout,
                 kept_bytes=50_000_000,
             )
 

@@ -86,4 +86,30 @@ def test_a_closed_index_is_an_outage(hint: str) -> None:
     """Although uv says in the same breath that there is no such package."""
     absent = "error: No solution found\n  cause: Because numpy was not found in the package registry\n"
     assert not is_outage(absent) and not locked_out(absent)
-    assert is_outage(f"{absent}\nhint: {hint}\n") and "h/simple" not in locked_out(hint)
+    assert is_outage(f"{absent}\nhint: {hint}\n") and locked_out(f"hint: {hint}").startswith("an index ")
+
+
+REFUSAL = "error: No solution found\n  cause: Because six{sys_platform != 'WORDS'} was not found and you require\n"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "error: Couldn't parse requirement in `-` at position 0\n  cause: no URL\n         six===b; 'WORDS'\n",
+        "error: Failed to parse: `uv.toml`\n  cause: TOML parse error at line 1\n    1 | 'six===b; WORDS'\n",
+        "warning: comparing 'WORDS'\nerror: anything else\n",
+        REFUSAL,
+        REFUSAL + "\nhint: Pre-releases of six{'WORDS'} are not asked for\n",
+    ],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "timed out",
+        "connection reset",
+        "hint: An index URL (http://h) could not be queried due to a lack of valid authentication credentials",
+    ],
+)
+def test_what_is_only_repeated_is_no_outage(error: str, words: str) -> None:
+    """A marker of a repository may hold any words; what is said of an index that did not answer is uv's."""
+    assert not is_outage(error.replace("WORDS", words))

@@ -68,6 +68,38 @@ def test_an_index_that_lets_nobody_in_is_an_outage(status: int) -> None:
 CUTOFF = datetime(2024, 1, 1, tzinfo=UTC)
 
 
+@pytest.mark.parametrize(
+    "line", ["six===bar; sys_platform != 'timed out'", "six>1; sys_platform != 'connection reset'"]
+)
+def test_what_uv_repeats_is_no_outage(line: str) -> None:
+    """In its real words: of what it cannot read, and of what the index does not have."""
+    with answering(404) as url:
+        uv = UvCompiler(find_uv(), index_url=url)
+        told = SourceRelease("pure", "1.0", (line,), ())
+        assert isinstance(uv.compile([line], python_version="3.11", cutoff=CUTOFF), Refused)
+        assert isinstance(uv.compile(["pure"], python_version="3.11", cutoff=CUTOFF, sources=[told]), Refused)
+
+
+@pytest.mark.parametrize(("status", "there"), [(404, True), (403, False), (503, False)])
+def test_a_search_without_an_end_is_an_outage_only_where_the_index_is_gone(
+    status: int, there: bool, tmp_path: Path
+) -> None:
+    """Of a commit whose requirements cost uv its whole time: stages do not wait for it for ever."""
+    slow = tmp_path / "uv"
+    slow.write_text(
+        f'#!/bin/sh\nexport UV_HTTP_RETRIES=0\ncase "$*" in *--no-cache*) exec {find_uv()} "$@";; esac\nsleep 60\n'
+    )
+    slow.chmod(0o755)
+    with answering(status) as url:
+        uv = UvCompiler(slow, index_url=url, timeout_s=0.2)
+        if there:
+            answer = uv.compile(["six"], python_version="3.11", cutoff=CUTOFF)
+            assert isinstance(answer, Refused) and "although the package index does" in answer.error
+        else:
+            with pytest.raises(IndexUnavailable, match="nor does the package index"):
+                uv.compile(["six"], python_version="3.11", cutoff=CUTOFF)
+
+
 def never(path: Path) -> Path:
     """A uv that fails the test if it is run."""
     path.write_text(f"#!/bin/sh\ntouch {path}.ran\n")
