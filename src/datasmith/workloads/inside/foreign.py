@@ -114,7 +114,7 @@ def array(describer: Describer, value: Foreign) -> Looked:
     plain = module("numpy").asarray(value)
     name, kind, dtype = class_name(value), str(value.dtype.kind), str(value.dtype.name)
     shape: Node = [int(size) for size in value.shape]
-    fields = value.dtype.names
+    fields: object = value.dtype.names
     if isinstance(fields, tuple):
         parts: Node = [[ascii(field), describer.look(plain[field])] for field in fields]
         return ["object", name, [["shape", describer.look(shape)], *parts], False]
