@@ -10,6 +10,7 @@ _OPERATORS = {"=": "==", "<>": "!="}
 _PATCHLESS = {">": ">=", "<=": "<", "~=": "=="}
 _NEVER = "python_version < '0'"
 _GAP = re.compile(r"([<>=!~^])\s+(?=[\w*])")
+_PLATFORM = re.compile(r"\s*(?:==?|(!=))?\s*(\w+)\s*", re.ASCII)
 _CLAUSE = re.compile(r"([<>=!~^]*)(.+)")
 
 
@@ -42,6 +43,13 @@ def python_marker(clause: str) -> str:
         operator = _PATCHLESS.get(operator, operator)
         version = f"{release[0]}.{release[1]}"
     return f"python_version {operator} '{version}'"
+
+
+def platform_marker(constraint: object) -> str:
+    """Poetry's "win32", "!=win32" and "linux || darwin" as a marker; empty where that cannot be read."""
+    choices = re.split(r"\|\|?", constraint) if isinstance(constraint, str) else ()
+    found = [_PLATFORM.fullmatch(choice) for choice in choices]
+    return " or ".join(f"sys_platform {match[1] or '=='} '{match[2]}'" for match in found if match and all(found))
 
 
 def _conjunction(text: str) -> str:

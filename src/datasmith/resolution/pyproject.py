@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from datasmith.resolution.poetry_versions import poetry_specifier, python_marker
+from datasmith.resolution.poetry_versions import platform_marker, poetry_specifier, python_marker
 
 Toml = Mapping[str, object]
 _EMPTY: Toml = {}
@@ -152,6 +152,8 @@ def _poetry_markers(table: Toml) -> Iterator[str]:
         yield _text(table, "markers")
     if python := poetry_specifier(table.get("python", "")):
         yield from (marker for clause in python.split(",") if (marker := python_marker(clause)))
+    if platform := platform_marker(table.get("platform", "")):
+        yield platform
 
 
 def _groups(document: Toml) -> dict[str, tuple[str, ...]]:

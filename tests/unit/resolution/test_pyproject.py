@@ -73,6 +73,25 @@ def test_poetry_tables_become_pep_508() -> None:
     assert found.groups == {"test": ("pytest>=7",), "dev": ("black==22.1",)}
 
 
+def test_a_dependency_of_one_platform_has_its_marker() -> None:
+    """Poetry's `platform` is `sys.platform`; what is none of its words says nothing."""
+    found = read_pyproject("""
+        [tool.poetry.dependencies]
+        pywin32 = {version = "*", platform = "win32"}
+        uvloop = {version = ">=1", platform = "linux || darwin", python = ">=3.8"}
+        tzdata = {version = "*", platform = "!=win32"}
+        odd = {version = "*", platform = "' or '1' == '1"}
+        six = {version = "*", platform = 3}
+        """)
+    assert found.dependencies == (
+        "pywin32; (sys_platform == 'win32')",
+        "uvloop>=1; (python_version >= '3.8') and (sys_platform == 'linux' or sys_platform == 'darwin')",
+        "tzdata; (sys_platform != 'win32')",
+        "odd",
+        "six",
+    )
+
+
 def test_dynamic_dependencies_point_to_their_files() -> None:
     """Setuptools' `file =` may be one name or a list; extras have their own."""
     found = read_pyproject("""
