@@ -31,8 +31,8 @@ def hierarchical(
     """exp(mean over workloads of the median over rounds), rounds being resampled inside each workload.
 
     `log_ratios` holds one array per workload; their lengths may differ. The workloads themselves are not resampled:
-    they are the task, not a draw from more of its kind. Each workload's scatter is widened by sqrt(n / (n - 1)),
-    for the reason given at `paired.tails`.
+    they are the task, not a draw from more of its kind. A resample of n rounds scatters by sqrt((n - 1) / n)
+    too little: each workload's scatter is widened by as much.
 
     Raises:
         ConfigError: no workload, a workload with fewer than two rounds, or a value that is not finite.

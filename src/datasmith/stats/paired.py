@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,12 +34,11 @@ class PairedEstimate:
 def estimate(log_ratios: Floats, *, confidence: float = 0.95) -> PairedEstimate:
     """Estimate a ratio from one log ratio ln(t_base / t_arm) per round.
 
-    The round is the unit of the bootstrap: samples within a process share its luck (addresses, hash seeds, the
-    core's state), so their scatter says nothing about the next launch. Fewer than two rounds have no interval; the
-    caller must not ask.
+    The round is the unit: samples within a process share its luck (addresses, hash seeds, the core's state), so their
+    scatter says nothing about the next launch. Fewer than two rounds have no interval; the caller must not ask.
 
     Raises:
-        ConfigError: fewer than two rounds, or a value that is not finite.
+        ConfigError: as of `interval`.
     """
     data = checked(log_ratios)
     low, high = interval(data, confidence=confidence)
@@ -51,23 +49,37 @@ def estimate(log_ratios: Floats, *, confidence: float = 0.95) -> PairedEstimate:
 def interval(log_ratios: Floats, *, confidence: float = 0.95) -> tuple[float, float]:
     """The interval of the ratio alone, without the test: what a stopping rule may look at.
 
-    It is that of a bootstrap with endlessly many resamples: how a resampled median is distributed is known exactly.
+    Its ends lie between order statistics of the rounds (Hettmansperger and Sheather 1986, Statistics & Probability
+    Letters 4:75): how often two of these hold the median is known exactly, whatever the noise, and between the pair
+    that holds it often enough and the next narrower one is interpolated. In simulation (normal, Laplace, t3,
+    exponential and lognormal noise, 6 to 96 rounds) a 95 % interval covers in 94 to 96 % of cases. Of fewer than six
+    rounds no two hold the median that often: their range does in 93.75 % of cases for five, 87.5 % for four.
 
     Raises:
-        ConfigError: fewer than two rounds, or a value that is not finite.
+        ConfigError: fewer than two rounds, a value that is not finite, or `confidence` is not between 0 and 1.
     """
     data = np.sort(checked(log_ratios))
-    low, high, chances = _middles(len(data))
-    medians = (data[low] + data[high]) / 2.0
-    tail = tail_share(confidence, len(data))
-    return float(np.exp(_lowest(medians, chances, tail))), float(np.exp(-_lowest(-medians, chances, tail)))
+    at, share = _place(len(data), confidence)
+    low, high = (ends[at] + share * (ends[at + 1] - ends[at]) for ends in (data, data[::-1]))
+    return float(np.exp(low)), float(np.exp(high))
 
 
-def _lowest(values: Floats, chances: Floats, share: float) -> float:
-    """The smallest value for which it and those below it have at least `share` of the chances."""
-    order = np.argsort(values)
-    at = int(np.searchsorted(np.cumsum(chances[order]), share))
-    return float(values[order[min(at, len(values) - 1)]])
+@lru_cache(maxsize=256)
+def _place(rounds: int, confidence: float) -> tuple[int, float]:
+    """The rank (from 0) of the last order statistic that is far enough out, and the share of the way to the next one.
+
+    That the median is below the order statistic of a rank, or above its mirror image, has a binomial chance.
+    """
+    if not 0.0 < confidence < 1.0:
+        raise ConfigError(f"confidence: {confidence} must lie between 0 and 1 (example: 0.95)")
+    tail = (1.0 - confidence) / 2.0
+    outside, left_out = 0, 0.0
+    while left_out + (step := math.comb(rounds, outside) / 2**rounds) <= tail:
+        outside, left_out = outside + 1, left_out + step
+    if not outside:
+        return 0, 0.0
+    short = (tail - left_out) / step
+    return outside - 1, (rounds - outside) * short / (outside + (rounds - 2 * outside) * short)
 
 
 def checked(log_ratios: Floats) -> Floats:
@@ -143,22 +155,6 @@ def sign_flip_p(log_ratios: Floats) -> float:
         chances[rank:] += chances[:-rank].copy()
     as_far = np.abs(2 * np.arange(total + 1) - total) >= seen
     return min(1.0, float(chances[as_far].sum()))
-
-
-def tail_share(confidence: float, rounds: int) -> float:
-    """The share of resampled medians on either side that the interval leaves out: a little less than the nominal one.
-
-    A resample of n values scatters by sqrt((n - 1) / n) too little; cutting at sqrt(n / (n - 1)) times the normal
-    deviate gives that back. In simulation (normal, Laplace and t3 noise, 8 to 24 rounds) the 95 % interval then
-    covers in 93.5 to 96 % of cases.
-
-    Raises:
-        ConfigError: `confidence` does not lie between 0 and 1.
-    """
-    if not 0.0 < confidence < 1.0:
-        raise ConfigError(f"confidence: {confidence} must lie between 0 and 1 (example: 0.95)")
-    normal = NormalDist()
-    return normal.cdf(-normal.inv_cdf((1.0 + confidence) / 2.0) * math.sqrt(rounds / (rounds - 1)))
 
 
 def _ranks(sizes: Floats) -> Floats:
