@@ -209,8 +209,13 @@ def _dependencies(tree: SourceTree, files: _Files) -> tuple[tuple[str, ...], boo
     if files.cfg.dependencies is not None:
         return files.cfg.dependencies, True
     listed = files.py.lines("install_requires")
-    promised = "dependencies" in files.toml.dynamic and not listed
-    return listed, not promised and not files.py.computed & {"install_requires", "**"}
+    promised = not listed and ("dependencies" in files.toml.dynamic or "pbr" in map(_name, _build_requires(files)))
+    return listed, not promised and not _told_by_code(files.py)
+
+
+def _told_by_code(call: SetupCall) -> bool:
+    """True where what runs decides: computed, or read from requirements.txt by pbr."""
+    return bool(call.computed & {"install_requires", "pbr", "**"} or call.keywords.get("pbr"))
 
 
 def _extras(files: _Files) -> dict[str, tuple[str, ...]]:

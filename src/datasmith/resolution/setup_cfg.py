@@ -36,17 +36,17 @@ def read_setup_cfg(text: str) -> SetupCfg:
         parser.read_string(text)
     except configparser.Error as error:
         return SetupCfg(problem=f"setup.cfg cannot be read: {str(error).splitlines()[0]}")
-    options, extras = _section(parser, "options"), _section(parser, "options.extras_require")
+    options, extras = _keywords(parser, "options"), _section(parser, "options.extras_require")
     extras.setdefault("test", options.get("tests_require", ""))
     listed = {name: value for name, value in extras.items() if value and not value.startswith("file:")}
-    metadata = _section(parser, "metadata")
+    metadata = _keywords(parser, "metadata")
     install = options.get("install_requires")
     packages = options.get("packages", "")
     searches = packages.startswith(("find:", "find_namespace:"))
     return SetupCfg(
         name=metadata.get("name", ""),
         version=metadata.get("version", ""),
-        requires_python=options.get("python_requires", metadata.get("requires-python", "")),
+        requires_python=options.get("python_requires", metadata.get("requires_python", "")),
         dependencies=None if install is None or install.startswith("file:") else _requirements(install),
         setup_requires=_requirements(options.get("setup_requires", "")),
         extras={name: _requirements(value) for name, value in listed.items()},
@@ -77,6 +77,11 @@ def _section(parser: configparser.ConfigParser, name: str) -> dict[str, str]:
     if not parser.has_section(name):
         return {}
     return {key: (value or "").strip() for key, value in parser.items(name)}
+
+
+def _keywords(parser: configparser.ConfigParser, name: str) -> dict[str, str]:
+    """A section whose keys are keywords of setup(): setuptools took dashes in them for underscores."""
+    return {key.replace("-", "_"): value for key, value in _section(parser, name).items()}
 
 
 def _lines(value: str) -> tuple[str, ...]:

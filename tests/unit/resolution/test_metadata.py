@@ -3,8 +3,9 @@
 import pytest
 
 from datasmith.errors import ResolutionError
-from datasmith.resolution.base import SourceTree
+from datasmith.resolution.base import AsvHints, SourceTree
 from datasmith.resolution.metadata import LEGACY_BACKEND, pretend_version, read_metadata
+from datasmith.resolution.needs import collect
 
 
 def tree(texts: dict[str, str], *paths: str) -> SourceTree:
@@ -45,6 +46,26 @@ def test_computed_dependencies_are_said_to_be_unknown() -> None:
     found = read_metadata(tree({"setup.py": "setup(name='x', install_requires=read())"}), "o/x")
     assert (found.dependencies, found.dependencies_known) == ((), False)
     assert "computed by the build" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("setup", "known"),
+    [
+        ("setup(setup_requires=['pbr>=2'], pbr=True)", False),
+        ("setup(pbr=True)", False),
+        ("setup(pbr=wanted())", False),
+        ("setup(setup_requires=['pbr'])", False),
+        ("setup(setup_requires=['pbr'], install_requires=['six'])", True),
+        ("setup(setup_requires=['pbr'], install_requires=['six'], pbr=True)", False),
+        ("setup(setup_requires=['wheel'], pbr=False)", True),
+    ],
+)
+def test_what_pbr_reads_is_not_known(setup: str, known: bool) -> None:
+    """It takes requirements.txt, and the files that its own settings name, when it runs."""
+    texts = {"setup.py": setup, "setup.cfg": "[metadata]\nname = x\n", "requirements.txt": "numpy\n"}
+    found = read_metadata(tree(texts), "o/x")
+    assert found.dependencies_known is known
+    assert ("numpy" in [need.requirement for need in collect(tree(texts), found, AsvHints()).needs]) is not known
 
 
 @pytest.mark.parametrize(

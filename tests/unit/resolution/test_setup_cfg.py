@@ -59,3 +59,13 @@ def test_no_install_requires_is_not_an_empty_one() -> None:
 def test_a_broken_file_is_a_remark() -> None:
     """Reading goes on without it."""
     assert "cannot be read" in read_setup_cfg("no section\n").problem
+
+
+def test_dashes_in_keywords_are_underscores() -> None:
+    """As setuptools read them for years; names of extras stay as they are."""
+    found = read_setup_cfg(
+        "[options]\npython-requires = >=3.8\ninstall-requires =\n    numpy\nsetup-requires = cython\n"
+        "package-dir =\n    = src\n[options.extras_require]\nin-memory = six\n"
+    )
+    assert (found.requires_python, found.dependencies, found.setup_requires) == (">=3.8", ("numpy",), ("cython",))
+    assert found.package_roots == ("src",) and found.extras == {"in-memory": ("six",)}
