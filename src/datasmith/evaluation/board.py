@@ -241,11 +241,15 @@ def _times(trial: Scored) -> list[float] | None:
 
 
 def _ratios(trial: Scored) -> list[float] | None:
-    """What was measured of a trial that counts by it."""
+    """What was measured of a trial that counts by it.
+
+    Where a claim was refuted, the ratio of the rounds: what counts instead may be 1 exactly, in any trial.
+    """
     ratios = trial.row.record.ratios
     if not trial.row.measured or ratios is None:
         return None
-    return [row.ratio for row in ratios.valid if row.ratio is not None]
+    told = (row.ratio if row.repeated is None else row.repeated for row in ratios.valid)
+    return [ratio for ratio in told if ratio is not None]
 
 
 def _pass_at(tasks: Sequence[Sequence[Scored]]) -> dict[int, Mean]:

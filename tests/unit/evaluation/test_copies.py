@@ -8,10 +8,12 @@ import pytest
 
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
+from datasmith.evaluation.board import Board, Scored
 from datasmith.evaluation.compare import compare_sides
 from datasmith.evaluation.gather import gather
 from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.records import TrialRecord
+from datasmith.evaluation.rows import TrialRow, trial_rows
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
 from datasmith.metrics.integrity import Duplicate
 from datasmith.workloads.base import agent_arm
@@ -122,3 +124,31 @@ def test_two_agents_that_look_like_copies_both_count(tmp_path: Path, capsys: pyt
     told = "command-gpt-5 and command-honest have equal times on 1 of 1 tasks: one is a copy of the other, both count"
     assert told in capsys.readouterr().out
     assert [agent.n_scored for agent in gather([folder], "floor").board.agents] == [1, 1]
+
+
+def refuted(row: TrialRow, attempt: int, claims: list[float]) -> TrialRow:
+    """The trial as another attempt, all claims of which were refuted: each workload's ratio is 1."""
+    ratios = row.record.ratios
+    assert ratios is not None
+    workloads = [
+        each.model_copy(update={"ratio": 1.0, "repeated": claim})
+        for each, claim in zip(ratios.workloads, claims, strict=True)
+    ]
+    told = ratios.model_copy(update={"workloads": tuple(workloads), "speedup": 1.0})
+    return replace(row, record=row.record.model_copy(update={"ratios": told, "attempt": attempt}))
+
+
+def test_refuted_claims_are_no_copies(tmp_path: Path) -> None:
+    """What counts instead of them is 1 exactly, for everyone; what was measured in the rounds tells trials apart."""
+    folder = run_of(tmp_path / "mine", {"gpt-5": 1.2}, [0])
+    (row,) = trial_rows(folder, folder.read_run().config, "floor")
+    assert row.record.ratios is not None
+    claims = [[3.0 + each / 100 + number for number, _ in enumerate(row.record.ratios.workloads)] for each in range(3)]
+    first, second, other = (
+        Scored(name, refuted(row, attempt, told), ())
+        for (name, attempt), told in zip([("a", 1), ("a", 2), ("b", 1)], claims, strict=True)
+    )
+    found = Board(("a", "b"), [first, second, other], seed=0)
+    assert (found.duplicates, found.agents[0].n_trials) == ((), 2)
+    again = Board(("a", "b"), [first, replace(second, row=refuted(row, 2, claims[0])), other], seed=0)
+    assert (again.duplicates, again.agents[0].n_trials) == ((Duplicate("a", "a", 1, 1),), 1)
