@@ -1,5 +1,6 @@
 """95 % intervals of means over tasks: a bootstrap over tasks, then workloads, then rounds."""
 
+import statistics
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -79,9 +80,10 @@ class TaskDraws:
     A task's workloads are redrawn with replacement, and each drawn workload's rounds with them (the same rounds for
     agent and expert, and for all agents of the task: they were measured together). At a level where workloads stand
     in groups that weigh the same, what is redrawn is groups, and in each drawn group its workloads: a group drawn
-    twice counts twice. Of a workload's rounds, and of a group's workloads, a pool of redraws is made beforehand, from
-    which each that is drawn takes one at random. An interval then comes from resamples that draw tasks with
-    replacement and, for each drawn task, one of its redraws.
+    twice counts twice. For its worst workload a task keeps all of them, and rounds alone are redrawn. Of a workload's
+    rounds, and of a group's workloads, a pool of redraws is made beforehand, from which each that is drawn takes one
+    at random. An interval then comes from resamples that draw tasks with replacement and, for each drawn task, one of
+    its redraws.
     """
 
     def __init__(self, *, n_tasks: int, seed: int, resamples: int = RESAMPLES) -> None:
@@ -165,7 +167,8 @@ class TaskDraws:
             FEWEST_POOLED, min(self._redraws, POOLED_AT_ONCE // size, POOLED // (size * self._n_tasks), self._resamples)
         )
         medians = pooled_medians([cell for side in sides for cell in side], pool, rng)
-        drawn = _Drawn(medians.reshape(len(sides), -1), pool, self._redraws, rng)
+        measured_worst = np.exp([min(map(statistics.median, side)) for side in sides])
+        drawn = _Drawn(medians.reshape(len(sides), -1), measured_worst, pool, self._redraws, rng)
         return _quantities(drawn, layout, agents, experts)
 
 
@@ -189,9 +192,11 @@ class _Drawn:
     """Draws what a task consists of, the same for all sides.
 
     `medians` is (sides, workloads * pool): of each workload's rounds, in the layout's order, `pool` redraws.
+    `measured_worst` is (sides,): the ratio of the worst workload, of the rounds as they are.
     """
 
     medians: Array
+    measured_worst: Array
     pool: int
     redraws: int
     rng: np.random.Generator
@@ -208,6 +213,18 @@ class _Drawn:
         picks += np.repeat(starts, each)[:, None] * self.pool
         sums = np.add.reduceat(np.take(self.medians, picks, axis=1), starts, axis=1)
         return self._of(np.exp(sums / each[:, None]).reshape(len(sums), -1))
+
+    def worst(self) -> Array:
+        """The worst ratios (sides, redraws), of all workloads with their rounds redrawn.
+
+        The least of many values that scatter is below the least of what they scatter about, and redraws are once more
+        below what was measured, in each task. That would not average out: only their scatter is taken.
+        """
+        pooled = self.medians.reshape(len(self.medians), -1, self.pool)
+        turns = self.rng.permuted(np.tile(np.arange(self.pool), (pooled.shape[1], 1)), axis=1)
+        pool = np.exp(np.take_along_axis(pooled, turns[None], axis=2).min(axis=1))
+        found: Array = pool[:, self.rng.integers(0, self.pool, size=self.redraws)]
+        return found * (self.measured_worst / found.mean(axis=1))[:, None]
 
     def _of(self, pooled: Array) -> Array:
         """Of things that have `pool` redraws each (sides, things * pool), as many drawn with replacement."""
@@ -239,13 +256,14 @@ def _sides(
 def _quantities(drawn: _Drawn, layout: _Layout, agents: Sequence[int], experts: Sequence[int]) -> list[Array]:
     """Each attempt's quantities in every redraw."""
     logs = drawn.workloads()
-    mean, worst = logs.mean(axis=2), np.exp(logs.min(axis=2))
+    mean = logs.mean(axis=2)
     speedup = np.exp(mean)
     known = {layout.sizes["param"]: np.exp(logs).mean(axis=2), layout.sizes["overall"]: speedup}
     for sizes in layout.sizes.values():
         if sizes not in known:
             known[sizes] = drawn.groups(sizes).mean(axis=2)
     levels = [known[layout.sizes[level]] for level in LEVELS]
+    worst = drawn.worst()
     return [
         np.stack(
             [

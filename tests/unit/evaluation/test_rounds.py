@@ -169,6 +169,33 @@ def test_a_level_weighs_its_groups_alike() -> None:
     assert overall.high < 0.25
 
 
+@pytest.mark.parametrize(("worst", "names", "tasks"), [(0.5, 10, 20), (1.0, 30, 20), (1.0, 20, 1), (0.5, 8, 400)])
+def test_the_interval_of_the_worst_holds_it(worst: float, names: int, tasks: int) -> None:
+    """One bad workload among good ones, or none: what was measured lies inside, however many workloads there are."""
+    board = {f"t{at}": noisy(at, 0.0, 0.1, names) for at in range(tasks)}
+    for attempt in board.values():
+        attempt[0] = RoundRatios("m.time_0", [value + math.log(worst) for value in attempt[0].agent], attempt[0].expert)
+    found = drawn(board).intervals("a")
+    for ends, side in ((found.worst_speedup, "agent"), (found.expert_worst, "expert")):
+        least = [min(np.median(getattr(row, side)) for row in attempt) for attempt in board.values()]
+        assert ends is not None
+        assert ends.holds(float(np.mean(np.exp(least))))
+        assert 0.0 < ends.high - ends.low < 0.08 / math.sqrt(tasks)
+
+
+def test_the_worst_scatters_as_tasks_do() -> None:
+    """The interval of its mean over tasks that differ is about as wide as their standard error says."""
+    rng = random.Random(3)
+    levels = [rng.gauss(-0.5, 0.2) for _ in range(60)]
+    board = {
+        f"t{at}": [RoundRatios(f"m.time_{n}", (level if n == 0 else 0.0,) * 5, (0.0,) * 5) for n in range(9)]
+        for at, level in enumerate(levels)
+    }
+    ends = drawn(board).intervals("a").worst_speedup
+    assert ends is not None
+    assert ends.high - ends.low == pytest.approx(2 * 1.96 * np.std(np.exp(levels)) / math.sqrt(60), rel=0.1)
+
+
 def test_pools_stand_for_all_rounds() -> None:
     """Medians of few pooled redraws scatter as those of many: what large boards draw from is not narrower."""
     rng = np.random.default_rng(0)
