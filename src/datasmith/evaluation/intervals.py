@@ -27,7 +27,10 @@ fewer of its own, as what is drawn is then averaged over them."""
 
 @dataclass(frozen=True, slots=True)
 class RoundRatios:
-    """One workload's ln(t_base / t_arm) per round, agent and expert in the same rounds."""
+    """One workload's ln(t_base / t_arm) per round, agent and expert in the same rounds.
+
+    Where the agent's are of launches on other inputs, there are fewer or more of them than of the expert's.
+    """
 
     workload: str
     agent: Sequence[float]

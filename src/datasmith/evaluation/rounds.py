@@ -29,7 +29,8 @@ def round_ratios(
     """ln(t_base / t_arm) per round for the agent's arm and the expert's, over the rounds in which all were timed.
 
     `arms`: workload -> the agent's arm there; None stands for code that was left unchanged: its ln ratio is 0 in each
-    round. `instead` holds the agent's ln ratios of workloads in which it is only faster on the suite's own inputs.
+    round. `instead` holds the agent's ln ratios of workloads in which it is only faster on the suite's own inputs: they
+    are of other launches, and not as many.
     """
     found = []
     for workload, arm in arms.items():
@@ -38,7 +39,7 @@ def round_ratios(
         rounds = sorted(base.keys() & expert.keys() & agent.keys())
         ours = [math.log(base[number] / agent[number]) for number in rounds]
         theirs = [math.log(base[number] / expert[number]) for number in rounds]
-        ours = list((instead or {}).get(workload, ours))[: len(rounds)]
-        if ours:
-            found.append(RoundRatios(workload, tuple(ours), tuple(theirs[: len(ours)])))
+        if rounds:
+            counted = (instead or {}).get(workload, ours)
+            found.append(RoundRatios(workload, tuple(counted), tuple(theirs)))
     return tuple(found)

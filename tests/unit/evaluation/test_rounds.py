@@ -9,6 +9,7 @@ import pytest
 
 from datasmith.evaluation.intervals import RoundRatios, TaskDraws
 from datasmith.evaluation.rounds import arm_times, round_ratios
+from datasmith.evaluation.task_difference import task_difference
 from datasmith.metrics.levels import LEVELS, Level
 from datasmith.stats.nested import pooled_medians
 from datasmith.workloads.base import Measurement
@@ -44,6 +45,22 @@ def test_rounds_are_paired() -> None:
     assert found == RoundRatios("m.time_a", (math.log(4),), (math.log(2),))
     (unchanged,) = round_ratios(times, {"m.time_a": None})
     assert unchanged.agent == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("launches", [5, 30])
+def test_the_expert_keeps_its_rounds_where_a_claim_was_refuted(launches: int) -> None:
+    """However many launches on other inputs count for the agent, its estimate and the expert's are of all they have."""
+    names = {"base": 4.0, "expert": 2.0, "agent:x": 1.0}
+    times = arm_times([launch(arm, number, seconds) for arm, seconds in names.items() for number in range(24)])
+    times["expert"]["m.time_a"] |= dict.fromkeys(range(5), 3.9)
+    told = [0.01 * number for number in range(launches)]
+    (found,) = round_ratios(times, {"m.time_a": "agent:x"}, {"m.time_a": told})
+    assert found.agent == tuple(told)
+    assert len(found.expert) == 24
+    draws = drawn({"t": [found]}).intervals("a")
+    assert draws.expert_speedup is not None
+    assert draws.expert_speedup.holds(2.0)
+    assert task_difference([[found]], [[found]], seed=0) is not None
 
 
 def noisy(seed: int, agent: float, expert: float, names: int = 4, rounds: int = 12) -> list[RoundRatios]:
