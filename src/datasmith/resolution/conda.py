@@ -14,6 +14,8 @@ MOST_ALIASES = 100
 MOST_PAIRS = 1000
 """Of one mapping with those that it merges in."""
 MOST_LINES = 10_000
+_NOT_OF_ITS_TAG = (ValueError, LookupError, AttributeError, TypeError, ArithmeticError)
+"""What PyYAML's constructors raise for a text that is no number, no day ... although its tag says so."""
 _FILE_NAME = re.compile(r"(?:[\w.]+[-_.])?(?:environment|conda[-_]env|env)(?:[-_.][\w.-]+)?\.ya?ml", re.IGNORECASE)
 _OWN_WORDS = re.compile(r"environments?|conda|envs?|ya?ml", re.IGNORECASE)
 
@@ -62,7 +64,7 @@ def read_environment(text: str) -> tuple[str, ...]:
         return ()
     try:
         document = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, RecursionError, *_NOT_OF_ITS_TAG):
         return ()
     listed = document.get("dependencies") if isinstance(document, dict) else None
     found = list[str]()

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Literal
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
+
+from datasmith.resolution.requirements import parsed
 
 Purpose = Literal["tests", "benchmarks", "development"]
 MOST_EXTRAS = 2000
@@ -126,7 +128,7 @@ def _walk(lines: Sequence[str], project: str, extras: Mapping[str, Sequence[str]
 
 def _own_extras(line: str, project: str) -> frozenset[str] | None:
     try:
-        requirement = Requirement(line)
+        requirement = parsed(line)
     except InvalidRequirement:
         return None
     if canonicalize_name(requirement.name) != canonicalize_name(project):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from datasmith.resolution.base import SourceTree
 from datasmith.resolution.layout import is_product
+from datasmith.resolution.requirements import asks_for_releases
 
 _WHERE = re.compile(
     r"(?:.*/)?(?:conftest\.py|(?:asv_bench|asv_benchmarks|bench|benchmarks?|perf|tests?)/.*\.py|test_\w+\.py)",
@@ -80,10 +81,14 @@ class LocalModules:
 
 
 def third_party(modules: Iterable[str], local: LocalModules, importer: str, own: Sequence[str]) -> tuple[str, ...]:
-    """Distributions behind the modules that are neither standard library, nor the package, nor files of the tree."""
+    """Distributions behind the modules that are neither standard library, nor the package, nor files of the tree.
+
+    A module whose name no distribution can have ("_speedups", "naïve") stands for none.
+    """
     strange = [module for module in modules if not _standard(module)]
     known = {name.split(".")[0] for name in own} | (local.seen_from(importer) if strange else set())
-    return tuple(distribution_of(module) for module in strange if module.split(".")[0] not in known)
+    found = (distribution_of(module) for module in strange if module.split(".")[0] not in known)
+    return tuple(name for name in found if asks_for_releases(name))
 
 
 def undeclared(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from datasmith.errors import ResolutionError
 from datasmith.resolution import groups, layout
 from datasmith.resolution.base import SourceTree
 from datasmith.resolution.pyproject import Pyproject, read_pyproject
+from datasmith.resolution.requirements import parsed
 from datasmith.resolution.setup_cfg import SetupCfg, read_setup_cfg
 from datasmith.resolution.setup_py import SetupCall, read_setup_py
 
@@ -28,7 +29,7 @@ _CHANGELOG = re.compile(
     r"(?:.*/)?(?:changelog|changes|history|news|release[-_]?notes|whats[-_]?new)(?:\.\w+)?", re.IGNORECASE
 )
 _HEADING = re.compile(
-    r"[#=\s*\[(]*(?:[A-Za-z][\w-]*\s+)?v?(\d+\.\d+(?:\.\d+)*)(?:\.?(?:dev|rc|a|b|post)\d*)?\W*"
+    r"[#=\s*\[(]*(?:[A-Za-z][\w-]*\s+)?v?([0-9]+\.[0-9]+(?:\.[0-9]+)*)(?:\.?(?:dev|rc|a|b|post)\d*)?\W*"
     r"(?:[(\[].*|[-–—:].*|released?\b.*|unreleased\b.*|\d{4}-.*)?",
     re.IGNORECASE,
 )
@@ -132,7 +133,7 @@ def _top_version(text: str) -> Version | None:
 
 def _name(line: str) -> str:
     try:
-        return canonicalize_name(Requirement(line).name)
+        return canonicalize_name(parsed(line).name)
     except InvalidRequirement:
         return ""
 
@@ -195,7 +196,7 @@ def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
 def _static_version(text: str) -> str:
     try:
         return str(Version(text))
-    except InvalidVersion:
+    except ValueError:  # of digits too many to be a number, too
         return ""
 
 

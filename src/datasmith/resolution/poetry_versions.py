@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
-from packaging.version import InvalidVersion, Version
+from packaging.specifiers import Specifier, SpecifierSet
+from packaging.version import Version
 
 _OPERATORS = {"=": "==", "<>": "!="}
 _PATCHLESS = {">": ">=", "<=": "<", "~=": "=="}
@@ -24,19 +24,22 @@ def poetry_specifier(constraint: object) -> str:
     try:
         choices = [_conjunction(part) for part in re.split(r"\|\|?", constraint)]
         return choices[0] if len(choices) == 1 else _hull([SpecifierSet(choice) for choice in choices])
-    except (InvalidVersion, InvalidSpecifier):
+    except ValueError:
         return ""
 
 
 def python_marker(clause: str) -> str:
-    """One bound of an interpreter as a marker; empty where it bounds nothing.
+    """One bound of an interpreter as a marker; empty where it bounds nothing, or names no version.
 
     Environments have the newest patch of a Python: ">=3.8.1" holds on 3.8, "<3.8.5" does not, "!=3.9.7" always does,
     and "==3.8.1" nowhere.
     """
     operator = clause[: len(clause) - len(clause.lstrip("<>=!~"))]
     version = clause[len(operator) :]
-    release = Version(version.removesuffix(".*")).release
+    try:
+        release = Version(version.removesuffix(".*")).release
+    except ValueError:
+        return ""
     if len(release) > 2:
         if operator in ("!=", "==", "==="):
             return "" if operator == "!=" else _NEVER

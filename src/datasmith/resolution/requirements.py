@@ -153,7 +153,7 @@ def read_line(line: str, *, keep_name: bool = False) -> Reading:
     """
     # One blank where there are many: two patterns that may both take them try every way to share them.
     bare = _LINE_OPTION.sub("", _COMMENT.sub("", line.lstrip(_MARK)))
-    text = " ".join(_encodable(bare).split()).removeprefix("pip+").strip()
+    text = " ".join(encodable(bare).split()).removeprefix("pip+").strip()
     if not text:
         return Reading()
     if len(text) > LONGEST_LINE:
@@ -234,7 +234,7 @@ def _read_pep_508(text: str, keep_name: bool) -> Reading:
     return _read_url(text) if _is_elsewhere(asked) else Reading((str(asked),))
 
 
-def _encodable(text: str) -> str:
+def encodable(text: str) -> str:
     """The text with a question mark for each half of a character: escapes in YAML and Python can write those."""
     return text.encode("utf-8", "replace").decode()
 

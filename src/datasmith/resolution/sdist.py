@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from packaging.metadata import RawMetadata, parse_email
-from packaging.requirements import InvalidRequirement, Requirement
+from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
 from datasmith.errors import ResolutionError
 from datasmith.resolution.base import SourceRelease, SourceTree
@@ -20,7 +20,7 @@ from datasmith.resolution.metadata import read_metadata
 from datasmith.resolution.native import apt_packages, is_compiled
 from datasmith.resolution.needs import backend_needs
 from datasmith.resolution.reading import MAX_FILES, texts_to_read
-from datasmith.resolution.requirements import read_lines
+from datasmith.resolution.requirements import parsed, read_lines
 from datasmith.tar_members import DAMAGE, open_tar
 
 MOST_BYTES = 1_000_000_000
@@ -99,7 +99,7 @@ def _is_static(raw: RawMetadata) -> bool:
     dynamic = {field.lower() for field in raw.get("dynamic", ())}
     try:
         return Version(raw.get("metadata_version", "0")) >= _STATIC_SINCE and "requires-dist" not in dynamic
-    except InvalidVersion:
+    except ValueError:
         return False
 
 
@@ -137,7 +137,7 @@ def _under(line: str, condition: str) -> str:
     if not condition:
         return line
     try:
-        requirement = Requirement(line)
+        requirement = parsed(line)
     except InvalidRequirement:
         return line
     marker = f"({requirement.marker}) and {condition}" if requirement.marker else condition

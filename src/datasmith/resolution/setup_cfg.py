@@ -4,7 +4,9 @@ import configparser
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from packaging.markers import InvalidMarker, Marker
+from packaging.requirements import InvalidRequirement
+
+from datasmith.resolution.requirements import parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +106,9 @@ def _requirements(value: str) -> tuple[str, ...]:
 
 def _is_marker(text: str) -> bool:
     try:
-        Marker(text.strip())
-    except InvalidMarker:
+        return parsed(f"marked; {text}").marker is not None
+    except InvalidRequirement:
         return False
-    return True
 
 
 def _words(value: str) -> tuple[str, ...]:

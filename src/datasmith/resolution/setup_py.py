@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from datasmith.resolution.bindings import imported_as, is_setup, locals_around, unsteady
+from datasmith.resolution.requirements import encodable
 
 Value = str | int | float | bool | None | list["Value"] | dict[str, "Value"]
 
@@ -129,7 +130,9 @@ def _plain_assignments(module: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 def _evaluate(node: ast.expr, names: _Names) -> Value:
     match node:
-        case ast.Constant(value=str() | int() | float() | None as value):
+        case ast.Constant(value=str() as text):
+            return encodable(text)
+        case ast.Constant(value=int() | float() | None as value):
             return value
         case ast.Name(id=name) if name in names:
             return names[name]

@@ -27,7 +27,7 @@ FORMAT = "4"
 
 _BOUND = r"[<>=!~]+[^\s,<>=!~][^\s,]*"
 # A term can be read in one way only: in two, a list of n terms that ends otherwise is tried in 2^n ways.
-_TERM = rf"[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?(?:{_BOUND}(?:,{_BOUND})*)?"
+_TERM = rf"(?<![A-Za-z0-9._-])[A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?(?:{_BOUND}(?:,{_BOUND})*)?"
 _WHEELLESS = re.compile(
     rf"(?:all of: ({_TERM}(?: {_TERM})*)|all versions of ({_TERM})|({_TERM})) ha(?:s|ve) no usable wheels"
 )

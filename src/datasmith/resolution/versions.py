@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from packaging.specifiers import InvalidSpecifier, Specifier, SpecifierSet
+from packaging.specifiers import Specifier, SpecifierSet
 
 LEAD = timedelta(days=90)
 """Projects support a Python this long before its release: about its first beta's age."""
@@ -115,6 +115,8 @@ def _clauses(requires_python: str) -> list[str]:
 
 def _specifier(clause: str) -> Specifier | None:
     try:
-        return Specifier(clause)
-    except InvalidSpecifier:
+        specifier = Specifier(clause)
+        specifier.contains("3.0")
+    except ValueError:  # of digits too many to be a number, too, which only a comparison finds
         return None
+    return specifier
