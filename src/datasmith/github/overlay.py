@@ -113,7 +113,7 @@ def lines_at(git: Git, sha: str, lines: Collection[str]) -> frozenset[str]:
         done = git.git("grep", "--threads=1", "-ohaF", "-f", "-", full_sha(sha), stdin=asked)
         if done.rc not in (0, 1):
             raise ForgeError(f"git grep on {git.path}: {done.error_text.strip()[-300:]}")
-        known = left & set(done.stdout.decode("utf-8", "surrogateescape").splitlines())
+        known = left & set(done.stdout.decode("utf-8", "surrogateescape").split("\n"))
         if not known:
             break
         found |= known

@@ -26,7 +26,7 @@ def environment_prints(container: Container) -> dict[str, str]:
         MeasurementFailed: they cannot be read.
         EngineUnavailable: the engine is gone.
     """
-    pairs = (line.partition(" ") for line in _printed(container, ENV_PREFIX, WORKDIR).splitlines())
+    pairs = (line.partition(" ") for line in _printed(container, ENV_PREFIX, WORKDIR).split("\n") if line)
     return {name: digest for digest, _, name in pairs}
 
 

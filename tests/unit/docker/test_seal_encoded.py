@@ -56,6 +56,16 @@ def test_a_whole_file_in_letters_is_that_file(tmp_path: Path) -> None:
         assert look(wanted, str(tmp_path / "a.txt"), foreign=False).same == {"7"}
 
 
+def test_a_line_with_a_carriage_return_is_told_as_it_is(tmp_path: Path) -> None:
+    """Lines end at line feeds alone: cut at another place it would be none of the fix's."""
+    line = FIX.strip().replace(b"  #", b"\r#")
+    (tmp_path / "texts").write_bytes(line + b"\n")
+    (tmp_path / "files").write_text("")
+    (tmp_path / "a.txt").write_bytes(base64.b64encode(FRONT + b"\n" + line + b"\n"))
+    wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
+    assert look(wanted, str(tmp_path / "a.txt"), foreign=False).lines == {line}
+
+
 def test_what_is_no_text_in_letters_is_gone_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Digests, ruled lines and long names say nothing; of a text that is too long it is told that it was not read."""
     digests = b"".join(f"{sha256(bytes([n])).hexdigest()}  file{n}\n".encode() for n in range(99))

@@ -61,3 +61,13 @@ def test_lines_are_found_as_parts_of_lines_and_behind_longer_ones(tmp_path: Path
     asked = {"value = compute(table)", "value = compute(table)  # note", "only here", "nowhere", "--option"}
     assert lines_at(git, git.head(), asked) == asked - {"nowhere", "--option"}
     assert lines_at(git, git.head(), ()) == frozenset()
+
+
+def test_a_line_may_hold_what_ends_one_elsewhere(tmp_path: Path) -> None:
+    """Git ends lines at line feeds alone."""
+    asked = {"one\x0ctwo", "one\u2028two", "one\x85two", "one\rtwo"}
+    clone = Clone(tmp_path / "calc", {"a.py": "a\n"})
+    (clone.path / "a.py").write_bytes("\n".join(sorted(asked)).encode())
+    clone.commit("odd lines", {}, "2026-02-01T00:00:00+0000")
+    git = Git(clone.path)
+    assert lines_at(git, git.head(), asked) == asked

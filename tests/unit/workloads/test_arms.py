@@ -12,6 +12,7 @@ from datasmith.workloads.arms import prepare
 from datasmith.workloads.base import Workload
 from datasmith.workloads.launch import cache_path
 from datasmith.workloads.mounts import COMPILED_HOME
+from datasmith.workloads.prints import environment_prints
 from datasmith.workloads.rebuild import touches_compiled
 
 from .simulated import SimulatedContainer
@@ -84,6 +85,19 @@ class Preparing(SimulatedContainer):
         self.written[path] = data
 
 
+class Listing(SimulatedContainer):
+    """Says these lines to every command."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(lambda _request: 1.0)
+        self.lines = lines
+
+    def exec(self, argv: object, **_: object) -> ExecResult:
+        """See Container."""
+        said = "".join(f"{line}\n" for line in self.lines).encode()
+        return ExecResult(0, said, b"", 0.1, 0.1, timed_out=False)
+
+
 DONE = ExecResult(0, b"0123 -", b"", 0.1, 0.1, timed_out=False)
 LATE = ExecResult(-9, b"", b"", 70.0, 70.0, timed_out=True)
 
@@ -96,6 +110,12 @@ def test_setup_cache_runs_once_for_all_that_share_it() -> None:
     assert COMPILED_HOME in copying and caching[2] == "inside.setup_cache"
     assert compiling[1:3] == ["-I", "-S"] and {WORKDIR, COMPILED_HOME} <= set(compiling)
     assert container.written == {}
+
+
+def test_no_name_of_an_entry_stands_for_another_one() -> None:
+    """Whatever a name holds that ends a line elsewhere; a line feed is replaced in the sandbox."""
+    prints = {f"lib/six.py{end}b": "0b" for end in ("\r", "\x0c", "\x85", "\u2028")} | {"lib/six.py": "0a"}
+    assert environment_prints(Listing(*(f"{digest} {name}" for name, digest in prints.items()))) == prints
 
 
 def test_a_setup_cache_that_never_ends_leaves_its_reason() -> None:

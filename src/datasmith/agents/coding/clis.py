@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -253,7 +254,7 @@ MOST_TOLD_USD = 1e6
 
 def _objects(text: str) -> Iterator[Mapping[str, object]]:
     """The JSON objects in an output: the whole of it, or those that fill lines."""
-    for part in (text[text.find("{") :], *text.splitlines()):
+    for part in (text[text.find("{") :], *re.split("[\r\n]", text)):
         try:
             found = json.loads(part)
         except (ValueError, RecursionError):

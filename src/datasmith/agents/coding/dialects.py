@@ -96,7 +96,8 @@ def read_answer(data: bytes) -> list[Json]:
     """The objects of an answer: one, a list of them, or the events of a stream."""
     found = _loaded(data)
     if found is None:
-        lines = data.decode("utf-8", "replace").splitlines()
+        # Bytes end their lines where a stream of events does; texts do at what JSON may hold as it is, such as U+2028.
+        lines = [line.decode("utf-8", "replace") for line in data.splitlines()]
         events = (read_json(line.removeprefix("data:").encode()) for line in lines if line.startswith("data:"))
         return [event for event in events if event]
     return [each for each in (found if isinstance(found, list) else [found]) if isinstance(each, dict)]

@@ -118,7 +118,7 @@ class Wanted:
             if grep.returncode not in {0, 1}:
                 raise SystemExit(f"grep ended with exit code {grep.returncode}")
             told.seek(0)
-            found.lines |= set(told.read().splitlines())
+            found.lines |= set(told.read().split(b"\n")) - {b""}
 
 
 def looked_into(path: str, *, foreign: bool) -> bool:

@@ -202,6 +202,14 @@ def test_a_stream_that_breaks_down_says_so() -> None:
     assert "server_error" in fault_in(read_answer(stream(failed)))
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_an_event_may_hold_what_ends_a_line_elsewhere(end: str) -> None:
+    """A stream ends its lines in three ways; JSON may hold all other ends of lines as they are."""
+    event: Json = {"delta": "a\u2028b\x85c\u2029d"}
+    lines = f"event: x{end}data: {json.dumps(event, ensure_ascii=False)}{end}{end}"
+    assert read_answer(lines.encode() * 2) == [event, event]
+
+
 def test_long_texts_are_cut() -> None:
     """To a bound, which is said."""
     assert said("message", "x" * (MOST_TEXT + 1)) == Said("message", "x" * MOST_TEXT, None, cut=True)

@@ -137,6 +137,8 @@ def test_what_the_agents_say_they_spent() -> None:
     """Claude says dollars, and two of them that a budget of theirs ended their work; what is not said is unknown."""
     found = _told_by_claude('a warning\n{"type": "result", "subtype": "success", "total_cost_usd": 0.25, "usage": {}}')
     assert (found.cost_usd, found.over_budget) == (0.25, False)
+    found = _told_by_claude('{a warning\n{"type": "result", "result": "one\u2028two", "total_cost_usd": 0.25}\r\nbye')
+    assert found.cost_usd == 0.25
     assert _told_by_claude('{"type": "result", "subtype": "error_max_budget_usd", "total_cost_usd": 2}').over_budget
     for odd in ("NaN", "-1", "Infinity", '"0.1"', "1e400", "1" + "0" * 400, "true"):
         assert _told_by_claude(f'{{"type": "result", "total_cost_usd": {odd}}}').cost_usd is None
