@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,8 @@ Origin = Literal["runtime", "build", "runner", "tests", "benchmarks", "asv", "im
 """Why a requirement is wanted, the dearest first: "runner" is pytest, "imports" is what files import without saying."""
 
 MAX_CHARACTERS = 1_000_000
+MOST_LINES = 50_000
+"""Of all files together that one list includes."""
 LONGEST_LINE = 2000
 """Characters of one requirement, without its hashes."""
 MOST_BRACKETS = 50
@@ -177,20 +179,29 @@ def read_lines(
 ) -> Reading:
     """Read several lines; one that cannot be read never costs its siblings, nor with `keep_names` its own name.
 
-    A "-r FILE" (relative to `folder`) is replaced by the lines of that file where `texts` holds it, each file once.
+    A "-r FILE" (relative to `folder`) is replaced by the lines of that file where `texts` holds it, each file once, and
+    none that goes beyond MOST_LINES.
     """
-    total, seen = Reading(), set[str]()
-    waiting = [(line, folder) for line in lines]
+    readings = [read_line(line, keep_name=keep_names) for line in _written_out(lines, texts or {}, folder)]
+    requirements = (requirement for reading in readings for requirement in reading.requirements)
+    return Reading(tuple(requirements), tuple(item for reading in readings for item in reading.dropped))
+
+
+def _written_out(lines: Iterable[str], texts: Mapping[str, str], folder: str) -> Iterator[str]:
+    """The lines with those of included files in place of each include; one that is not followed stays."""
+    seen, left = set[str](), MOST_LINES
+    waiting = [(line, folder) for line in reversed(tuple(lines))]
     while waiting:
-        line, place = waiting.pop(0)
+        line, place = waiting.pop()
         include = _INCLUDE.match(line.strip())
         target = posixpath.normpath(posixpath.join(place, include[1])) if include else ""
-        if texts is None or target not in texts:
-            total += read_line(line, keep_name=keep_names)
-        elif target not in seen:
-            seen.add(target)
-            waiting = [(inner, posixpath.dirname(target)) for inner in _joined(texts[target])] + waiting
-    return total
+        inner = _joined(texts[target]) if target in texts and target not in seen else ()
+        if target not in texts or len(inner) > left:
+            yield line
+        else:
+            left -= len(inner)
+            waiting += [(text, posixpath.dirname(target)) for text in reversed(inner)]
+        seen.add(target)
 
 
 def read_file(path: str, texts: Mapping[str, str]) -> Reading:
@@ -198,7 +209,7 @@ def read_file(path: str, texts: Mapping[str, str]) -> Reading:
     return read_lines([f"-r {path}"], texts)
 
 
-def _joined(text: str) -> list[str]:
+def _joined(text: str) -> Sequence[str]:
     return text[:MAX_CHARACTERS].lstrip(_MARK).replace("\\\n", " ").splitlines()
 
 

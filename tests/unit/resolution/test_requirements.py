@@ -3,12 +3,14 @@
 import gzip
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 from datasmith.resolution.requirements import (
+    MOST_LINES,
     Need,
     asks_for_releases,
     is_requirements_file,
@@ -164,6 +166,30 @@ def test_included_files_are_followed_once_and_cycles_end() -> None:
     reading = read_file("requirements/test.txt", texts)
     assert reading.requirements == ("numpy", "pytest>=7")
     assert [item.requirement for item in reading.dropped] == ["-r gone.txt"]
+
+
+def test_a_file_beyond_the_limit_is_told_and_costs_no_other() -> None:
+    """Of all that is included together, wherever it stands."""
+    texts = {
+        "long.txt": "six\n" * MOST_LINES,
+        "more.txt": "numpy\n" * 2,
+        "all.txt": "-r more.txt\n-r long.txt\nscipy\n",
+    }
+    reading = read_file("all.txt", texts)
+    assert reading.requirements == ("numpy", "numpy", "scipy")
+    assert [item.requirement for item in reading.dropped] == ["-r long.txt"]
+    assert len(read_file("long.txt", texts).requirements) == MOST_LINES
+
+
+def test_the_time_for_a_list_grows_as_its_lines_do() -> None:
+    """Sixteen times the lines, of options that cost little to read, in much less than 256 times the time."""
+
+    def seconds(lines: int) -> float:
+        began = time.process_time()
+        read_lines(["-e ."] * lines)
+        return time.process_time() - began
+
+    assert seconds(80_000) < 64 * min(seconds(5000) for _ in range(3))
 
 
 @pytest.mark.parametrize(
