@@ -210,7 +210,7 @@ def read_file(path: str, texts: Mapping[str, str]) -> Reading:
 
 
 def _joined(text: str) -> Sequence[str]:
-    return text[:MAX_CHARACTERS].lstrip(_MARK).replace("\\\n", " ").splitlines()
+    return text[:MAX_CHARACTERS].lstrip(_MARK).replace("\r\n", "\n").replace("\\\n", " ").splitlines()
 
 
 def requirement_name(requirement: str) -> str:

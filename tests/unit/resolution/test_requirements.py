@@ -168,6 +168,13 @@ def test_included_files_are_followed_once_and_cycles_end() -> None:
     assert [item.requirement for item in reading.dropped] == ["-r gone.txt"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_continued_line_is_one(end: str) -> None:
+    """Whatever system its file was written on."""
+    reading = read_file("a.txt", {"a.txt": end.join(["numpy \\", "  >=1.2, \\", "  <2", "six", ""])})
+    assert (reading.requirements, reading.dropped) == (("numpy<2,>=1.2", "six"), ())
+
+
 def test_a_file_beyond_the_limit_is_told_and_costs_no_other() -> None:
     """Of all that is included together, wherever it stands."""
     texts = {
