@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import json
 import sys
 import tempfile
 import threading
@@ -15,6 +14,7 @@ import typer
 from typer.exceptions import TyperException
 
 from datasmith import process
+from datasmith.cli.document import document
 from datasmith.cli.entry import INTERRUPTED
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.stopping import ctrl_c_raises, stop_code, terminable
@@ -104,8 +104,7 @@ def _surprise(error: Exception) -> Failure:
 def _tell(failure: Failure, held: StringIO | None) -> int:
     """Print the one line, and the document that --json asks for; returns the exit code."""
     if held is not None:
-        document = json.dumps({"error": asdict(failure)})
-        print(held.getvalue() or f"{document}\n", end="")
+        print(held.getvalue() or f"{document({'error': asdict(failure)})}\n", end="")
     with contextlib.suppress(DatasmithError):  # a full disk: the line and the code still tell
         sys.stdout.flush()
     print(f"error: {failure.message}", file=sys.stderr)

@@ -1,6 +1,5 @@
 """fc-data: turn the merged pull requests of a window into sealed, measured tasks."""
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_seal import seal_check
 from datasmith.cli.data_status import status
 from datasmith.cli.data_verify import verify
+from datasmith.cli.document import document
 from datasmith.cli.options import EXECUTORS, DataDir, End, Engine, Json, MaxRounds, Precise, ResultsDir, Start
 from datasmith.errors import ConfigError
 from datasmith.printable import one_line
@@ -198,7 +198,7 @@ def _plan(settings: "Settings", request: "Request", as_json: bool) -> None:
 
     steps = plan(settings, request)
     if as_json:
-        print(json.dumps({"window": request.window.key, "stages": [asdict(step) for step in steps]}))
+        print(document({"window": request.window.key, "stages": [asdict(step) for step in steps]}))
         return
     print(f"dry run of {request.window.key}: nothing is changed")
     for step in steps:
@@ -224,7 +224,7 @@ def _run(settings: "Settings", request: "Request", as_json: bool) -> None:
         funnel = pipeline.funnel()
         dead = [(summary.stage, pipeline.reason_of(summary.stage)) for summary in summaries if summary.all_failed]
     if as_json:
-        print(json.dumps({"stages": [asdict(summary) for summary in summaries], "funnel": asdict(funnel)}))
+        print(document({"stages": [asdict(summary) for summary in summaries], "funnel": asdict(funnel)}))
     else:
         for summary in summaries:
             print(_summed_up(summary))
@@ -259,7 +259,7 @@ def funnel(
     with open_store(_settings(data_dir), create=False) as store:
         result = summed(window.key, store.stage_items(window.key))
     if as_json:
-        print(json.dumps({**asdict(result), "breaches": result.breaches}))
+        print(document({**asdict(result), "breaches": result.breaches}))
     else:
         _print_funnel(result)
     if result.breaches:

@@ -1,10 +1,10 @@
 """fc-data attempts: which recipe got how many environments built, what it cost, and what was never solved."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from datasmith.cli.document import document
 from datasmith.cli.options import Json, ResultsDir
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def attempts(data_dir: ResultsDir = None, as_json: Json = False) -> None:
     with open_store(load_settings(data_dir=data_dir), create=False) as store:
         rows = store.select("build_attempts", order=("id",))
     if as_json:
-        print(json.dumps(_found(rows)))
+        print(document(_found(rows)))
     else:
         print_attempts(rows)
 

@@ -1,12 +1,12 @@
 """fc-data discover: which repositories have an asv suite and are worth mining."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.options import Json
 from datasmith.counted import counted
 from datasmith.errors import ConfigError, ForgeUnavailable
@@ -75,7 +75,7 @@ def _show(found: "Discovered", directory: Path, as_json: bool) -> None:
     if as_json:
         rows = [each.model_dump(mode="json") for each in found.listed]
         short = {"missing": found.missing, "incomplete": found.incomplete}
-        print(json.dumps({"out": str(directory), **short, "repositories": rows}))
+        print(document({"out": str(directory), **short, "repositories": rows}))
         return
     print(f"{counted(len(found.listed), 'repository')}, {len(found.valid)} to mine; the lists are in {directory}")
     for reason, number in found.reasons:

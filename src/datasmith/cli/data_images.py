@@ -1,6 +1,5 @@
 """fc-data images: push the sealed images of tasks, see whether they are there, write one as an archive, or tidy up."""
 
-import json
 import re
 import sys
 from datetime import UTC, datetime, timedelta
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.options import Json, help_without_command
 from datasmith.errors import ConfigError, PublishError
 from datasmith.printable import one_line
@@ -65,7 +65,7 @@ def push(
         if not as_json:
             print(f"{rows[-1]['state']:<10} {folder}: {rows[-1]['said']}", flush=True)
     if as_json:
-        print(json.dumps({"images": rows}))
+        print(document({"images": rows}))
     if failed:
         raise PublishError(f"{failed} of {len(rows)} images did not arrive")
 
@@ -95,7 +95,7 @@ def check(tasks: _Tasks, as_json: Json = False) -> None:
             name = f"{where.host}/{where.repository}:{where.tag}@{published.manifest_digest}"
             rows.append({"task": str(folder), "state": found.state, "reference": name, "said": one_line(found.said)})
     if as_json:
-        print(json.dumps({"images": rows}))
+        print(document({"images": rows}))
     else:
         for row in rows:
             print(
@@ -125,7 +125,7 @@ def save(
     if others:
         raise ConfigError(f"TASK {task}: holds {1 + len(others)} tasks, and one is saved at a time (example: {folder})")
     digest = _publisher(engine, skip_existing=True).save(folder, out)
-    print(json.dumps({"archive": str(out), "manifest_digest": digest}) if as_json else f"{out}: {digest}")
+    print(document({"archive": str(out), "manifest_digest": digest}) if as_json else f"{out}: {digest}")
 
 
 @images.command()
@@ -156,7 +156,7 @@ def prune(
     if not dry_run:
         cache.prune_downloads(place)
     if as_json:
-        print(json.dumps({"dry_run": dry_run, "pruned": rows}))
+        print(document({"dry_run": dry_run, "pruned": rows}))
     print(
         f"{len(rows)} {'would go' if dry_run else 'deleted'}, {size // 2**20} MB or more, of {place}", file=sys.stderr
     )

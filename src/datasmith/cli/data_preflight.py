@@ -1,11 +1,11 @@
 """fc-data preflight: what a run needs and does not find here, and what to do about it."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.options import DataDir, Engine, Json
 
@@ -36,6 +36,6 @@ def preflight(
     sources = Sources.read(forge or ("" if repo or offline_source else "git"), repo or (), offline_source or ())
     found = look(stages=tuple(stage or ()), forge=sources.forge, data_dir=data_dir, engine=engine, sources=sources)
     clean = our_redactor()
-    print(json.dumps({"ok": not found.failed, "checks": found.rows(clean)}) if as_json else found.text(clean))
+    print(document({"ok": not found.failed, "checks": found.rows(clean)}) if as_json else found.text(clean))
     if found.rc:
         raise typer.Exit(found.rc)

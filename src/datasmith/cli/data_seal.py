@@ -1,11 +1,11 @@
 """fc-data seal-check: is an image, or the image of a task, sealed against the fix; and what was looked at."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.options import DataDir, Engine, Json
 from datasmith.errors import ConfigError
 from datasmith.printable import one_line
@@ -41,7 +41,7 @@ def seal_check(
     if as_json:
         known = {"solution": "known" if fix_known else "not known", "not_looked_for": report.unknown}
         found = {"image": image.name, "digest": image.digest, "sealed": _verdict(report)}
-        print(json.dumps({**found, **known, "looked_at": report.looked_at, "problems": report.problems}))
+        print(document({**found, **known, "looked_at": report.looked_at, "problems": report.problems}))
     else:
         print(f"{image.name} ({image.digest})")
         for line in report.looked_at:

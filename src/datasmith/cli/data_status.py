@@ -1,10 +1,10 @@
 """fc-data status: how far a window is, how fast it goes, what waits, what failed, and who works on it."""
 
-import json
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from datasmith.cli.document import document
 from datasmith.cli.options import End, Json, ResultsDir, Start
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def status(start_date: Start, end_date: End, data_dir: ResultsDir = None, as_jso
     with open_store(load_settings(data_dir=data_dir), create=False) as store:
         found = read_status(store, window.key, datetime.now(UTC))
     if as_json:
-        print(json.dumps(asdict(found), default=lambda value: value.isoformat()))
+        print(document(asdict(found), default=lambda value: value.isoformat()))
     else:
         print_status(found)
 

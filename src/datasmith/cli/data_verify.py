@@ -1,6 +1,5 @@
 """fc-data verify: build task folders again and see whether their tests and benchmarks run."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.common import brief
+from datasmith.cli.document import document
 from datasmith.cli.options import DataDir, Engine, Json, finite
 from datasmith.counted import counted
 from datasmith.errors import EngineUnavailable
@@ -72,7 +72,7 @@ def verify(
 
 def _show(judged: "tuple[Judged, ...]", as_json: bool) -> None:
     if as_json:
-        print(json.dumps({"folders": [_row(each) for each in judged]}))
+        print(document({"folders": [_row(each) for each in judged]}))
         return
     for each in judged:
         print(_line(each))

@@ -1,11 +1,11 @@
 """fc-eval certify: is the expert's patch of a task measurably faster on this machine, too."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_options import REGISTRY, RegistryOption, SeedOption
 from datasmith.cli.options import Engine, Json, MaxRounds, Precise
 from datasmith.errors import ConfigError, InvalidTask
@@ -94,7 +94,7 @@ def _show(found: "list[tuple[Certificate, Certificate]]", json_output: bool) -> 
         rows = [
             {"here": here.model_dump(mode="json"), "merged": whole.model_dump(mode="json")} for here, whole in found
         ]
-        print(json.dumps(rows, indent=1))
+        print(document(rows, indent=1))
         return
     for here, whole in found:
         print(f"{here.task_id}\t{here.status} here: {here.reason}\t{whole.status}: {whole.reason}")

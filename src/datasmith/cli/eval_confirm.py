@@ -1,12 +1,12 @@
 """fc-eval confirm: other channels than a certificate's own, on what it calls changed."""
 
-import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_options import REGISTRY, DatasetOption, RegistryOption, TaskOption
 from datasmith.cli.options import Engine, Json
 from datasmith.counted import counted
@@ -54,7 +54,7 @@ def show(confirmed: "list[Confirmed]", *, json_output: bool) -> None:
     from dataclasses import asdict
 
     if json_output:
-        print(json.dumps([asdict(one) for one in confirmed], indent=1))
+        print(document([asdict(one) for one in confirmed], indent=1))
         return
     for one in confirmed:
         against = sum(row.disagrees for row in one.rows)

@@ -1,11 +1,11 @@
 """fc-eval export: task folders for other harnesses."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_options import REGISTRY, RegistryOption
 from datasmith.cli.options import Json
 from datasmith.errors import ConfigError
@@ -33,7 +33,7 @@ def export(
     folders = folders_of(tasks, Places.of(load_settings(), registry))
     written = [str(folder) for folder in export_tasks(folders, output, chosen, force=force)]
     if json_output:
-        print(json.dumps({"harness": chosen, "folders": written}, indent=1))
+        print(document({"harness": chosen, "folders": written}, indent=1))
     else:
         print(*written, sep="\n")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_options import RUNS, PolicyOption, RunsOption, policy_of
 from datasmith.cli.options import Json
 from datasmith.errors import ConfigError, TrialError
@@ -48,8 +49,6 @@ def findings(
     json_output: Json = False,
 ) -> None:
     """Print the seven analyses of one or more runs; with --published, the published figures beside ours."""
-    import json
-
     from datasmith.cli.findings_tables import print_findings
     from datasmith.evaluation.findings import analyse
     from datasmith.evaluation.findings_json import findings_as_json
@@ -67,7 +66,7 @@ def findings(
     gathered = gather(folders, policy_of(policy))
     found = analyse(gathered, stars=read_stars(stars), cutoffs=Cutoffs(cutoffs))
     if json_output:
-        print(json.dumps(findings_as_json(found), indent=1))
+        print(document(findings_as_json(found), indent=1))
     else:
         print_findings(found)
 
@@ -86,15 +85,13 @@ def _note_doubts(folders: "Sequence[RunFolder]") -> None:
 
 
 def _show_published(directory: Path, json_output: bool) -> None:
-    import json
-
     from datasmith.cli.findings_tables import print_published
     from datasmith.evaluation.findings_json import published_as_json
     from datasmith.evaluation.published import read_published
 
     found = read_published(directory)
     if json_output:
-        print(json.dumps(published_as_json(found), indent=1))
+        print(document(published_as_json(found), indent=1))
     else:
         print_published(found)
     if found.wrong:
@@ -110,8 +107,6 @@ def compare(
     json_output: Json = False,
 ) -> None:
     """Compare two runs, or two agents, task by task: differences with intervals, wins, ties and losses."""
-    import json
-
     from datasmith.cli.findings_tables import print_comparison
     from datasmith.evaluation.compare import compare_sides
     from datasmith.evaluation.findings_json import comparison_as_json
@@ -125,7 +120,7 @@ def compare(
             f"(example: fc-eval runs status {sides[0][0].root})"
         )
     if json_output:
-        print(json.dumps([comparison_as_json(each) for each in found], indent=1))
+        print(document([comparison_as_json(each) for each in found], indent=1))
         return
     for each in found:
         print_comparison(each)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_options import SeedOption
 from datasmith.cli.options import Engine, Json
 from datasmith.errors import ConfigError, MeasurementFailed
@@ -57,11 +58,9 @@ def redteam(
     narrowed = found.model_copy(update={"workloads": _workloads(found, workload or [])})
     siege = _besieged(narrowed, task, chosen, settings, Terms(max_rounds, seed, past_policy, pin))
     if json_output:
-        import json
-
         from datasmith.evaluation.redteam.table import as_json
 
-        print(json.dumps(as_json(siege), indent=1))
+        print(document(as_json(siege), indent=1))
     else:
         from datasmith.cli.redteam_table import print_siege
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_options import RUNS, PolicyOption, RunArgument, RunsOption, policy_of
 from datasmith.cli.options import Json
 from datasmith.counted import counted
@@ -65,7 +66,6 @@ def show_report(
     Raises:
         TrialError: the page cannot be written, as in a run of somebody else's; all else was printed.
     """
-    import json
     from datetime import UTC, datetime
 
     from datasmith.cli.tables import print_reference, print_report
@@ -85,7 +85,7 @@ def show_report(
     reference = reference_report(folder, found) if compat else ()
     if json_output:
         added = {"compat": reference_as_json(reference)} if compat else {}
-        print(json.dumps(as_json(found, page) | added | dict(more or {}), indent=1))
+        print(document(as_json(found, page) | added | dict(more or {}), indent=1))
     else:
         print_report(found, page)
         if compat:

@@ -1,10 +1,10 @@
 """fc-eval runs: which runs there are, how far one is, and going on with it."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_options import (
     REGISTRY,
     RUNS,
@@ -45,7 +45,7 @@ def list_runs(runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
 
     found, problems = all_runs(runs_dir)
     if json_output:
-        print(json.dumps([_as_json(state) for state in found], indent=1))
+        print(document([_as_json(state) for state in found], indent=1))
     elif found or problems:
         columns = [Column(name) for name in ("run", "dataset", "begun", "agents", "state")]
         numbers = [Column(name, right=True) for name in ("trials", "cost")]
@@ -74,7 +74,7 @@ def show_status(run: RunArgument, runs_dir: RunsOption = RUNS, json_output: Json
             {"task_id": key.task_id, "agent": key.agent, "attempt": key.attempt, "state": value}
             for key, value in state.states.items()
         ]
-        print(json.dumps({**_as_json(state), "trials": trials}, indent=1))
+        print(document({**_as_json(state), "trials": trials}, indent=1))
         return
     sheet = Sheet(
         f"{state.name}: {_said(state)}",

@@ -1,6 +1,5 @@
 """fc-eval submit: a run as one file for a leaderboard, and the check that a board makes of it."""
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_options import REGISTRY, RUNS, RegistryOption, RunsOption
 from datasmith.cli.options import Json
 from datasmith.counted import counted
@@ -42,7 +42,7 @@ def submit(
     _refuse_what_does_not_go_together(run, to, check, dataset)
     found = _checked(check, dataset, registry) if check is not None else _written(run, to, runs_dir, json_output)
     if json_output:
-        print(json.dumps(_as_json(found), indent=1))
+        print(document(_as_json(found), indent=1))
     else:
         config = found.state.run.config
         print(

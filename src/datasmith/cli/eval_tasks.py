@@ -1,11 +1,11 @@
 """fc-eval tasks: look at task folders."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.document import document
 from datasmith.cli.eval_interact import interact
 from datasmith.cli.eval_options import (
     REGISTRY,
@@ -80,7 +80,7 @@ def show_task(
             }
             for one, certificates in found
         ]
-        print(json.dumps(rows, indent=1))
+        print(document(rows, indent=1))
         return
     for one, certificates in found:
         print("\n".join(_card(one, certificates)))
@@ -156,7 +156,7 @@ def pack(
     chosen = {task.task_id: opened.folders[task.task_id] for task in opened.select(tuple(task_id or ()))}
     index = write_release(chosen, to, name=name, release=release)
     if json_output:
-        print(json.dumps({"to": str(to), **index.model_dump(mode="json")}, indent=1))
+        print(document({"to": str(to), **index.model_dump(mode="json")}, indent=1))
         return
     size = sum(packed.bytes for packed in index.tasks.values())
     print(f"{name}@{release}: {counted(len(index.tasks), 'task')}, {size} bytes in {to}")
@@ -173,7 +173,7 @@ def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
             }
             for task in rows
         ]
-        print(json.dumps(told, indent=1))
+        print(document(told, indent=1))
         return
     for task in rows:
         status = task.certificate.status if task.certificate else "no certificate"
@@ -213,7 +213,7 @@ def check_tasks(
             {"task_id": name, "problems": list(found), "has_certificate": name not in bare}
             for name, found in problems.items()
         ]
-        print(json.dumps(rows, indent=1))
+        print(document(rows, indent=1))
     if any(problems.values()):
         raise InvalidTask([problem for found in problems.values() for problem in found])
     if not json_output:

@@ -171,5 +171,7 @@ def print_published(found: Published, console: Console | None = None) -> None:
     out.print(Text(f"{agree} of {len(found.figures)} figures agree to 1e-12"))
 
 
-def _shown(value: float | str) -> str:
+def _shown(value: float | str | None) -> str:
+    if value is None:
+        return NOTHING
     return value if isinstance(value, str) else f"{value:.15g}"

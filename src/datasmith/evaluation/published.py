@@ -28,17 +28,25 @@ Rows = Mapping[str, Mapping[str, tuple[float, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One published figure beside ours; `note` says what was inferred. Without a difference both are texts."""
+    """One published figure beside ours, None where there is none; `note` says what was inferred, or why.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
 
     name: str
-    ours: float | str
-    published: float | str
+    ours: float | str | None
+    published: float | str | None
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if any(isinstance(value, float) and not math.isfinite(value) for value in (self.ours, self.published)):
+            raise ValueError(f"{self.name} is {self.ours}, published {self.published}: no finite numbers")
 
     @property
     def difference(self) -> float | None:
-        """Ours less the published one; None for texts."""
-        if isinstance(self.ours, str) or isinstance(self.published, str):
+        """Ours less the published one; None where one of them is no number."""
+        if not isinstance(self.ours, float | int) or not isinstance(self.published, float | int):
             return None
         return self.ours - self.published
 
@@ -138,15 +146,16 @@ def _speedups(rows: Rows, published: Mapping[str, float]) -> list[Figure]:
     return figures
 
 
-def _cost_weighted(rows: Mapping[str, tuple[float, float, float]]) -> list[Figure]:
+def _cost_weighted(rows: Mapping[str, tuple[float | None, float | None, float | None]]) -> list[Figure]:
     figures = []
     for code, (advantage, cost, published) in sorted(rows.items()):
         ours = cost_weighted(advantage, cost)
-        figures.append(Figure(f"advantage per USD of {code}", math.nan if ours is None else ours, published))
+        note = "no advantage, or no cost above 0" if ours is None else ""
+        figures.append(Figure(f"advantage per USD of {code}", ours, published, note))
     return figures
 
 
-def _pareto(points: Mapping[str, tuple[float, float]], published: Mapping[str, bool]) -> Figure:
+def _pareto(points: Mapping[str, tuple[float | None, float | None]], published: Mapping[str, bool]) -> Figure:
     ours = [code for code, flag in pareto(points).items() if flag]
     theirs = [code for code, flag in published.items() if flag]
     return Figure("Pareto set", " ".join(sorted(ours)), " ".join(sorted(theirs)))

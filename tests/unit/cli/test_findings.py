@@ -45,14 +45,15 @@ def test_tables_fit_a_terminal_of_120_columns(runs: Path) -> None:
     print_findings(analyse(gather(folders, "floor"), stars={"acme/repo-1": 5}, cutoffs=Cutoffs()), console)
     sides = [(folders[1], "command-gpt-5"), (folders[1], "command-claude-sonnet-4")]
     print_comparison(compare_sides(sides[0], sides[1], "floor")[0], console)
-    print_published(Published((Figure("a", 1 / 3, 1 / 3), Figure("b", "x", "y", "why")), {"OC": (1, 2)}), console)
+    figures = (Figure("a", 1 / 3, 1 / 3), Figure("b", "x", "y", "why"), Figure("c", None, 0.5, "no cost"))
+    print_published(Published(figures, {"OC": (1, 2)}), console)
     lines = target.getvalue().splitlines()
     assert max(map(len, lines)) <= 120
     text = target.getvalue()
     for title in (
         "agents by Ranked Pairs", "ranks under 5 rules", "advantage per level", "by the expert's strategy",
         "by popularity", "advantage per USD", "worst workload", "months between", "command-claude-sonnet-4 is ahead",
-        "Q1 (5 to 5 stars)", "DIFFERS why", "1 of 2 figures agree", "3-6 after",
+        "Q1 (5 to 5 stars)", "DIFFERS why", "DIFFERS no cost", "1 of 3 figures agree", "3-6 after",
     ):  # fmt: skip
         assert title in text, title
     assert text.count("┏") >= 10

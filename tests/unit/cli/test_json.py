@@ -1,6 +1,7 @@
 """With --json standard output is one document for programs: the result or, where there is none, the error."""
 
 import json
+import math
 import shlex
 import sys
 from collections.abc import Iterator
@@ -11,11 +12,13 @@ import pytest
 import typer
 from typer.main import get_command
 
-from datasmith import process
+from datasmith import cli, process
 from datasmith.cli.common import run_app
 from datasmith.cli.data import app as fc_data
+from datasmith.cli.document import document
 from datasmith.cli.entry import INTERRUPTED
 from datasmith.cli.eval import app as fc_eval
+from datasmith.cli.options import Json
 from datasmith.errors import ConfigError, InvalidTask, TaskError
 from datasmith.tasks.folder import write_task
 from tests.unit.tasks.samples import certificate, sample_task, source_tar
@@ -54,6 +57,26 @@ def test_every_command_answers_programs(app: typer.Typer) -> None:
     """Only a shell for a person does not."""
     without = [name for name, command in commands(app) if not any("--json" in each.opts for each in command.params)]
     assert without == ([" tasks interact"] if app is fc_eval else [])
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_no_document_holds_what_json_has_not(capsys: pytest.CaptureFixture[str], number: float) -> None:
+    """NaN and infinities are a defect of ours, and standard output has the error alone: others could not read them."""
+    app = typer.Typer()
+
+    @app.command()
+    def told(*, json_output: Json = False) -> None:
+        print(document({"figures": [number], "json": json_output}))
+
+    assert run_app(app, ["--json"]) == 1
+    failed = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert failed["error"]["kind"] == "ValueError"
+
+
+def test_documents_are_written_in_one_place() -> None:
+    """No other module of the commands writes JSON by itself."""
+    folder = Path(next(iter(cli.__path__)))
+    assert [path.name for path in folder.glob("*.py") if "json.dump" in path.read_text("utf-8")] == ["document.py"]
 
 
 def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.CaptureFixture[str], tasks: Path) -> None:

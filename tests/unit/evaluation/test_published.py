@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.cli.document import document
 from datasmith.errors import ConfigError
+from datasmith.evaluation.findings_json import published_as_json
 from datasmith.evaluation.published import read_published
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
@@ -72,12 +74,27 @@ def test_a_figure_that_differs_is_told(small: Path) -> None:
     assert found.ranks == {"OC": (1, 1), "TC": (2, 2)}
 
 
+def test_a_cost_of_nothing_has_no_weight(small: Path) -> None:
+    """Neither ours nor a printed one: there is no number then, and no difference."""
+    path = small / "published_findings_1.json"
+    found = json.loads(path.read_text())
+    found["f5"][0][2:5] = [0.0, -0.1, -0.05]
+    found["f5"][1][2:5] = [None, -0.2, None]
+    path.write_text(json.dumps(found))
+    told = read_published(small)
+    paid, unknown = (figure for figure in told.figures if figure.name.startswith("advantage per USD"))
+    assert (paid.ours, paid.published, paid.difference, paid.agrees) == (None, -0.05, None, False)
+    assert (unknown.ours, unknown.published, unknown.difference, unknown.agrees) == (None, None, None, True)
+    assert json.loads(document(published_as_json(told)))["figures"][3]["ours"] is None
+
+
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
         ("stars_1.txt", "many", "ValueError"),
         ("published_findings_1.json", "{}", "KeyError"),
         ("f6_tradeoff_per_task_1.tsv", "EX\t1.0\n", "ValueError"),
+        ("f6_tradeoff_per_task_1.tsv", "EX\ta/b#1\tnan\t0.9\n", "expert speedup is nan.*no finite"),
         ("stars_1.txt", None, "there is no stars"),
     ],
 )
