@@ -226,8 +226,9 @@ class _Drawn:
         pooled = self.medians.reshape(len(self.medians), -1, self.pool)
         turns = self.rng.permuted(np.tile(np.arange(self.pool), (pooled.shape[1], 1)), axis=1)
         pool = np.exp(np.take_along_axis(pooled, turns[None], axis=2).min(axis=1))
-        found: Array = pool[:, self.rng.integers(0, self.pool, size=self.redraws)]
-        return found * (self.measured_worst / found.mean(axis=1))[:, None]
+        drawn = pool[:, self.rng.integers(0, self.pool, size=self.redraws)]
+        found: Array = drawn * (self.measured_worst / drawn.mean(axis=1))[:, None]
+        return found
 
     def _of(self, pooled: Array) -> Array:
         """Of things that have `pool` redraws each (sides, things * pool), as many drawn with replacement."""
