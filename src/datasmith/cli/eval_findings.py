@@ -34,7 +34,12 @@ _Second = Annotated[
 ]
 
 
+_OF_RUNS = {"policy": "--policy", "runs_dir": "--runs-dir", "stars": "--stars", "cutoffs": "--cutoffs"}
+"""Options of findings that say how runs are read."""
+
+
 def findings(
+    context: typer.Context,
     runs: Annotated[list[str] | None, typer.Argument(metavar="RUN", help="Run folders, or ids of runs.")] = None,
     *,
     policy: PolicyOption = "floor",
@@ -57,6 +62,7 @@ def findings(
     from datasmith.evaluation.run_folder import open_run
 
     if published is not None and not runs:
+        _refuse_of_runs(context)
         _show_published(published, json_output)
         return
     if published is not None or not runs:
@@ -82,6 +88,21 @@ def _note_doubts(folders: "Sequence[RunFolder]") -> None:
         for folder in folders:
             if unlocked := folder.unlocked():
                 print(f"warning: {folder.root}: {unlocked}; they are taken for the other runs' own", file=sys.stderr)
+
+
+def _refuse_of_runs(context: typer.Context) -> None:
+    """See that no option was given that published figures do not ask for.
+
+    Raises:
+        ConfigError: one was.
+    """
+    for name, option in _OF_RUNS.items():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name != "DEFAULT":
+            raise ConfigError(
+                f"{option} is for runs, and published figures are computed again as they were: give run folders or "
+                "leave it out (example: fc-eval findings --published published)"
+            )
 
 
 def _show_published(directory: Path, json_output: bool) -> None:

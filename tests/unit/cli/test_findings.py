@@ -165,6 +165,15 @@ def test_what_is_wrong_is_one_line(capsys: pytest.CaptureFixture[str], runs: Pat
     assert (code, out, err.count("\n")) == (ConfigError.exit_code, "", 1)
 
 
+@pytest.mark.parametrize("option", ["--policy", "--runs-dir", "--stars", "--cutoffs"])
+def test_published_figures_take_no_option_of_runs(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    """One line names the option and gives an example, even where what it says is the default."""
+    code, out, err = said(capsys, "findings", "--published", "published", option, "floor")
+    assert (code, out, err.count("\n")) == (ConfigError.exit_code, "", 1)
+    assert err.startswith(f"error: {option} ")
+    assert "(example: fc-eval findings --published published)" in err
+
+
 def test_published_figures_that_differ_are_a_failure(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The table is printed, the exit code is that of an error, and the line names them."""
     (tmp_path / "f6_tradeoff_per_task_1.tsv").write_text("EX\ta/b#1\t1.5\t1.0\n")
