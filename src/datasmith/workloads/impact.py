@@ -5,7 +5,7 @@ by its name, or code that runs at import is not the same. Where that cannot be t
 """
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -26,11 +26,16 @@ _INERT_DIRECTORIES = frozenset({"doc", "docs", "examples", "example", ".github",
 _INERT_NAMES = frozenset(
     {"license", "licence", "changelog", "changes", "history", "authors", "contributing", "news", "codeowners"}
 )
-_DESCRIPTIONS = frozenset(
-    {"setup.py", "setup.cfg", "pyproject.toml", "cargo.toml", "cargo.lock", "makefile", "cmakelists.txt"}
-    | {"meson.build", "meson.options", "meson_options.txt", "manifest.in", ".pre-commit-config.yaml", "noxfile.py"}
-    | {"tasks.py", ".gitignore", ".gitattributes", ".readthedocs.yml", ".readthedocs.yaml", "requirements.txt"}
+"""Of files at the top of the tree that are no Python, before the first dot."""
+_INERT_AT_TOP = frozenset({"setup.cfg", "manifest.in", "noxfile.py", "tasks.py", "requirements.txt"})
+_INERT_ANYWHERE = frozenset(
+    {".gitignore", ".gitattributes", ".pre-commit-config.yaml", ".readthedocs.yml", ".readthedocs.yaml"}
 )
+_BUILDS = frozenset(
+    {"setup.py", "pyproject.toml", "cargo.toml", "cargo.lock", "makefile", "cmakelists.txt"}
+    | {"meson.build", "meson.options", "meson_options.txt"}
+)
+"""Descriptions of how a package, or a part of it, is built."""
 
 Place = tuple[str, int]
 """A function: its file in the tree, and its first line at base."""
@@ -80,12 +85,19 @@ class Impact:
     """Files whose import takes another time, and does nothing else."""
     modules: dict[str, str] = field(default_factory=dict)
     """Modules of base whose place a new file takes, with that file."""
+    aside: dict[str, "Impact"] = field(default_factory=dict)
+    """By its name at base, what a file changes that no benchmark should import or read: counts where one does."""
+
+    @property
+    def changes(self) -> bool:
+        """True where a workload may notice, whatever it holds of `aside`."""
+        parts = (self.everything, self.functions, self.names, self.data, self.compiled, self.builds, self.modules)
+        return any(parts)
 
     @property
     def nothing(self) -> bool:
         """True where no workload can notice."""
-        parts = (self.everything, self.functions, self.names, self.data, self.compiled, self.builds, self.modules)
-        return not any(parts)
+        return not self.changes and all(inner.nothing for inner in self.aside.values())
 
 
 def select_of(name: str) -> Select:
@@ -113,7 +125,9 @@ def impact_of(patch: str, sources: Mapping[str, str | None], *, benchmark_dir: s
     for change in changes:
         if any(_is_below(path, benchmark_dir) for path in change.paths):
             found.everything.append(f"{change.path}: a benchmark")
-        elif not all(_is_inert(path) for path in change.paths):
+        elif all(_is_inert(path) for path in change.paths):
+            _take(found.aside.setdefault(change.paths[0], Impact()), change, sources)
+        else:
             _take(found, change, sources)
     return found
 
@@ -128,26 +142,32 @@ def changed_files(patch: str) -> tuple[str, ...]:
 
 def _take(found: Impact, change: DiffChange, sources: Mapping[str, str | None]) -> None:
     path = change.path
-    name = posixpath.basename(path).lower()
     python = all(each.endswith(".py") for each in change.paths)
-    compiled = any(map(is_compiled_source, change.paths))
-    if name in _DESCRIPTIONS:
-        found.builds += [path] if compiled else []
-    elif compiled:
+    if posixpath.basename(path).lower() in _BUILDS:
+        found.builds.append(path)
+        if python:
+            _take_python(found.aside.setdefault(change.paths[0], Impact()), change, sources)
+    elif any(map(is_compiled_source, change.paths)):
         found.compiled.append(path)
-    elif not python:
-        found.data += [] if change.new else [path]
-    elif change.new:
+    elif python:
+        _take_python(found, change, sources)
+    elif not change.new:
+        found.data.append(path)
+
+
+def _take_python(found: Impact, change: DiffChange, sources: Mapping[str, str | None]) -> None:
+    path = change.path
+    if change.new:
         found.names[_module_name(path)] = path
-        if name == "__init__.py":
+        if posixpath.basename(path) == "__init__.py":
             found.modules[f"{posixpath.dirname(path)}.py"] = path
     elif change.deleted or change.paths[0] != path:
         found.everything.append(f"{change.paths[0]}: {'deleted' if change.deleted else 'renamed'}")
     else:
-        _take_python(found, change, sources)
+        _take_edit(found, change, sources)
 
 
-def _take_python(found: Impact, change: DiffChange, sources: Mapping[str, str | None]) -> None:
+def _take_edit(found: Impact, change: DiffChange, sources: Mapping[str, str | None]) -> None:
     path = change.path
     old = sources.get(path)
     new = None if old is None or change.binary_bytes is not None else patched(old, change.lines)
@@ -182,13 +202,14 @@ def _is_below(path: str, directory: str) -> bool:
 
 
 def _is_inert(path: str) -> bool:
-    """True for what no benchmark imports or reads: documentation, tests, the forge's own files."""
+    """True for what no benchmark should import or read: documentation, tests, the forge's own files."""
     *parents, name = path.lower().split("/")
+    named = name in _INERT_AT_TOP or (name.split(".")[0] in _INERT_NAMES and not name.endswith(".py"))
     return (
         is_test_path(path)
         or name.endswith(_INERT_SUFFIXES)
-        or bool(parents and parents[0] in _INERT_DIRECTORIES)
-        or (not parents and name.split(".")[0] in _INERT_NAMES)
+        or name in _INERT_ANYWHERE
+        or (parents[0] in _INERT_DIRECTORIES if parents else named)
     )
 
 
@@ -199,8 +220,9 @@ def select(impacts: Iterable[Impact], coverage: Mapping[str, Coverage]) -> dict[
     the tracing may be blind there.
     """
     selected: dict[str, str] = {}
-    for impact in impacts:
-        if impact.nothing:
+    held = {path for covered in coverage.values() for path in covered.files | covered.opened}
+    for impact in _counting(impacts, held):
+        if not impact.changes:
             continue
         blind = _unseen(impact, coverage)
         for workload, covered in coverage.items():
@@ -208,6 +230,12 @@ def select(impacts: Iterable[Impact], coverage: Mapping[str, Coverage]) -> dict[
             if why and workload not in selected:
                 selected[workload] = why
     return {workload: selected[workload] for workload in coverage if workload in selected}
+
+
+def _counting(impacts: Iterable[Impact], held: Collection[str]) -> Iterator[Impact]:
+    for impact in impacts:
+        yield impact
+        yield from (inner for path, inner in impact.aside.items() if path in held)
 
 
 def _unseen(impact: Impact, coverage: Mapping[str, Coverage]) -> str | None:
@@ -237,6 +265,6 @@ def _touched(impact: Impact, covered: Coverage) -> str | None:
         next((f"{path} is imported in its calls" for path in impact.loads if (path, 0) in covered.called), None)
         or next((f"{what} is looked up" for name, what in impact.names.items() if name in covered.names), None)
         or next((f"{new} takes its place" for old, new in impact.modules.items() if old in covered.files), None)
-        or next((f"{path} is opened" for path in impact.data if path in covered.opened), None)
+        or next((f"{path} is opened" for path in (*impact.data, *impact.builds) if path in covered.opened), None)
         or next((f"{path}: it loads a compiled part" for path in rebuilt), None)
     )

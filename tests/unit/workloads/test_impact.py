@@ -121,6 +121,32 @@ def test_documentation_and_tests_select_nothing(path: str) -> None:
     assert chosen(edited(path)) == set()
 
 
+@pytest.mark.parametrize("path", ["src/pkg/tasks.py", "history.py", "src/pkg/news.py", "src/pkg/noxfile.py"])
+def test_code_is_known_by_its_place_and_not_by_its_name(path: str) -> None:
+    """What tools and people look for lies at the top of a tree; below it, or in Python, the names are anybody's."""
+    patch = diff(LIB, LIB.replace("return 2", "return 3"), path)
+    coverage = {"time_f": Coverage(called=frozenset({(path, 1)})), "time_g": Coverage(called=frozenset({(path, 5)}))}
+    assert set(select([impact_of(patch, {path: LIB}, benchmark_dir="benchmarks")], coverage)) == {"time_g"}
+    assert chosen(edited("src/pkg/requirements.txt")) == {"time_f", "time_g"}
+
+
+@pytest.mark.parametrize(
+    "path", ["tasks.py", "setup.py", "pkg/setup.py", "docs/conf.py", "examples/run.py", "pkg/testing/made.py"]
+)
+def test_what_a_workload_runs_or_opens_is_not_inert(path: str) -> None:
+    """Wherever it lies; and then what is changed of it counts like anywhere else."""
+    ran, other = frozenset({(path, 5)}), {"time_f": SUITE["time_f"], "broken": Coverage(failed="it was not done")}
+    patch = diff(LIB, LIB.replace("return 2", "return 3"), path)
+    impact = impact_of(patch, {path: LIB}, benchmark_dir="benchmarks")
+    assert not impact.nothing
+    assert set(select([impact], {**other, "time_g": Coverage(called=ran)})) == {"time_g", "broken"}
+    if path not in {"setup.py", "pkg/setup.py"}:
+        assert select([impact], other) == {}
+    text = {"time_f": SUITE["time_f"], "time_text": Coverage(opened=frozenset({"pkg/cfg.rst", "pkg/pyproject.toml"}))}
+    assert chosen(edited("pkg/cfg.rst"), coverage=text) == chosen(edited("pkg/pyproject.toml"), coverage=text)
+    assert chosen(edited("pkg/cfg.rst"), coverage=text) == {"time_text"}
+
+
 def test_a_compiled_source_selects_what_loads_a_compiled_part() -> None:
     """It cannot be traced; so does a description of the build."""
     coverage = {**SUITE, "time_c": Coverage(LOADED, RAN_F, compiled=("_fast.so",))}
