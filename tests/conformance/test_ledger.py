@@ -162,16 +162,35 @@ def test_a_verdict_can_decide_other_items(store: Store, window: str) -> None:
     assert states(store, window, 3) == {"a/b:1": "pending"}
 
 
-@pytest.mark.parametrize("state", ["refused", "failed"])
-def test_what_did_not_pass_leaves_the_later_stages(store: Store, window: str, state: ItemState) -> None:
+def test_what_is_refused_leaves_the_later_stages(store: Store, window: str) -> None:
     """When a decision is taken back, the funnel still adds up."""
     store.enter(window, 4, [("a/b:1", PR), ("a/b:2", PR)], NOW)
     store.record(window, 5, [("a/b:1", PR, "passed", "")], NOW)
     (item,) = claimed(store, window, "a/b:1")
-    store.finish(item, state, "on second thoughts", NOW)
+    store.finish(item, "refused", "on second thoughts", NOW)
     assert (states(store, window, 4), states(store, window, 5)) == ({"a/b:2": "pending"}, {})
-    store.record(window, 3, [("a/b:2", PR, state, "the same")], NOW)
+    store.record(window, 3, [("a/b:2", PR, "refused", "the same")], NOW)
     assert states(store, window, 4) == {}
+
+
+def test_a_failure_keeps_what_later_stages_have_found(store: Store, window: str) -> None:
+    """It is no answer: until the item has passed again, they do not give it out, nor count it; then all is as it was."""
+    (item,) = claimed(store, window, "a/b:1")
+    store.record(window, 4, [("a/b:1", PR, "passed", "")], NOW)
+    store.record(window, 5, [("a/b:1", PR, "failed", "broke"), ("a/b:2", PR, "passed", "")], NOW)
+    store.enter(window, 6, [("a/b:1", PR), ("a/b:2", PR)], NOW)
+    store.finish(item, "failed", "DiskFull: no space left", NOW)
+    assert states(store, window, 5) == {"a/b:1": "failed", "a/b:2": "passed"}
+    rows = [(row.stage, row.state, row.count) for row in store.funnel(window)]
+    assert rows == [(3, "failed", 1), (5, "passed", 1), (6, "pending", 1)]
+    assert (store.count(window, 5)["failed"], store.count(window, 6)["pending"]) == (0, 1)
+    assert store.oldest(window, 6) == ("a/b:2", NOW)
+    assert [row.item for row in store.claim(window, 6, "one", 9, 60, NOW)] == ["a/b:2"]
+    (again,) = store.take(window, 3, [("a/b:1", PR)], "one", 60, NOW)
+    store.record(window, 5, [("a/b:1", PR, "passed", "")], NOW)
+    assert store.claim(window, 6, "one", 9, 60, NOW) == []
+    store.finish(again, "passed", "", NOW)
+    assert [row.item for row in store.claim(window, 6, "one", 9, 60, NOW)] == ["a/b:1"]
 
 
 @pytest.mark.parametrize("state", ["refused", "failed"])

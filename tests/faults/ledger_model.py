@@ -70,7 +70,8 @@ class LedgerModel(RuleBasedStateMachine):
     @rule(stage=STAGES, worker=WORKERS, n=st.integers(1, 4), lease_s=SECONDS, ours=REPOSITORIES)
     def claim(self, stage: int, worker: str, n: int, lease_s: float, ours: list[str] | None) -> None:
         """The first by name that are free, of these repositories."""
-        free = [name for (where, name), item in sorted(self.known.items()) if where == stage and self.free(item)]
+        known = [(name, item) for (where, name), item in sorted(self.known.items()) if where == stage]
+        free = [name for name, item in known if self.free(item) and self.has_come(stage, name)]
         wanted = [name for name in free if ours is None or name.partition(":")[0] in ours][:n]
         got = self.store.claim(self.window, stage, worker, n, lease_s, self.now, repositories=ours)
         assert [item.item for item in got] == wanted
@@ -166,11 +167,17 @@ class LedgerModel(RuleBasedStateMachine):
         funnel = Counter[tuple[int, str]]()
         for row in self.store.funnel(self.window):
             funnel[row.stage, row.state] += row.count
-        assert funnel == Counter((stage, item.state) for (stage, _), item in self.known.items())
+        come = ((stage, item.state) for (stage, name), item in self.known.items() if self.has_come(stage, name))
+        assert funnel == Counter(come)
 
     def free(self, item: Known) -> bool:
         """Claimable now."""
         return item.state == "pending" or (item.state == "leased" and item.until <= self.now)
+
+    def has_come(self, stage: int, name: str) -> bool:
+        """True where the stage before does not know the item, or has let it pass."""
+        earlier = self.known.get((stage - 1, name))
+        return earlier is None or earlier.state == "passed"
 
     def holds(self, claim: StageItem) -> bool:
         """True for the newest claim of an item that has not ended since."""
@@ -178,9 +185,9 @@ class LedgerModel(RuleBasedStateMachine):
         return item is not None and item.state == "leased" and item.fence == claim.fence
 
     def end(self, stage: int, name: str, state: ItemState) -> None:
-        """A state is set; what did not pass is known to no later stage."""
+        """A state is set; what was refused is known to no later stage."""
         self.known[stage, name].state = state
-        if stage == 3 and state in {"refused", "failed"}:
+        if stage == 3 and state == "refused":
             self.known.pop((4, name), None)
 
     def leased(self, got: list[StageItem], worker: str, lease_s: float) -> None:

@@ -52,8 +52,8 @@ class Funnel:
 def funnel(window: str, rows: Iterable[StageItem]) -> Funnel:
     """Sum the ledger's rows of a window into a funnel.
 
-    A pull request that waits at a stage again (a later run decides anew) may still have rows at later stages, which
-    keep what was decided there. Until it passes, it counts as waiting, and at no later stage.
+    A pull request that waits at a stage again, or has failed there (a later run decides anew), may still have rows at
+    later stages, which keep what was decided there. Until it passes, it counts where it is, and at no later stage.
     """
     at: dict[int, list[StageItem]] = {}
     for stages in _by_pull_request(rows):

@@ -86,7 +86,7 @@ def _stage(store: Store, window: str, stage: int, runs: Sequence[Row], now: date
     speed = per_minute([row for row in runs if row["stage"] == stage], now)
     rows: list[StageStatus] = []
     if stage <= LAST_OF_REPOSITORIES:
-        found = store.select("stage_items", {"window": window, "stage": stage, "kind": "repository"}, ["updated_at"])
+        found = _repositories(store, window, stage)
         ours = Counter(str(row["state"]) for row in found)
         waiting = [row for row in found if row["state"] in {"pending", "leased"}]
         oldest = min(((_time(row["updated_at"]), str(row["item"])) for row in waiting), default=None)
@@ -97,6 +97,13 @@ def _stage(store: Store, window: str, stage: int, runs: Sequence[Row], now: date
         oldest = (waits[1], waits[0]) if waits else None
         rows.append(_row(stage, "pull_request", counts, oldest, now, None if rows else speed))
     return rows
+
+
+def _repositories(store: Store, window: str, stage: int) -> list[Row]:
+    """The rows of repositories at a stage by time, without those that have not passed the one before (again)."""
+    rows = store.select("stage_items", {"window": window, "kind": "repository"}, ["updated_at"])
+    held = {row["item"] for row in rows if _number(row["stage"]) < stage and row["state"] != "passed"}
+    return [row for row in rows if row["stage"] == stage and row["item"] not in held]
 
 
 def _row(

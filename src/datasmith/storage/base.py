@@ -190,7 +190,8 @@ class Store(Protocol):
     ) -> list[StageItem]:
         """Lease up to `n` items that are pending, or whose lease ran out; ordered by item.
 
-        Only those of `repositories` ("owner/repo"), where they are given.
+        Only those of `repositories` ("owner/repo"), where they are given, and none that has not passed an earlier
+        stage which knows it.
         """
 
     def finish(self, item: StageItem, state: ItemState, reason: str, now: datetime) -> bool:
@@ -199,7 +200,8 @@ class Store(Protocol):
     def finish_many(self, verdicts: Sequence[Verdict], now: datetime) -> list[bool]:
         """As `finish` for each, in one transaction, with the rows and entries of those whose lease still holds.
 
-        A refused or failed item leaves the later stages too: what they knew came from an answer that is taken back.
+        A refused item leaves the later stages too: what they knew came from an answer that is taken back. One that
+        failed is held back: later stages keep its rows, but neither give them out nor count them until it has passed.
         """
 
     def renew(self, items: Sequence[StageItem], lease_s: float, now: datetime) -> int:
@@ -211,7 +213,10 @@ class Store(Protocol):
         """Lease just these, entering new ones and taking up ended ones again; not those leased by somebody else."""
 
     def count(self, window: str, stage: int, *, repositories: Collection[str] | None = None) -> dict[ItemState, int]:
-        """How many items of a stage are in each state (0 included); of `repositories`, where they are given."""
+        """How many items of a stage are in each state (0 included); of `repositories`, where they are given.
+
+        As for `claim`, one that has not passed an earlier stage is not there yet; nor is it for `oldest` and `funnel`.
+        """
 
     def oldest(self, window: str, stage: int) -> tuple[str, datetime] | None:
         """Of the items that are not decided, the one that has not moved for longest, and since when."""

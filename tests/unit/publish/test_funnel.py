@@ -43,11 +43,11 @@ def test_counts_add_up_to_what_came_in(found: list[tuple[int, ItemState]]) -> No
     )
 
 
-@given(ends, st.integers(FIRST, 6))
-def test_a_run_that_was_stopped_while_deciding_again_adds_up(found: list[tuple[int, ItemState]], at: int) -> None:
-    """What waits at a stage again is counted there, whatever later stages remember of it."""
+@given(ends, st.integers(FIRST, 6), st.sampled_from(["pending", "failed"]))
+def test_a_run_that_did_not_decide_again_adds_up(found: list[tuple[int, ItemState]], at: int, state: ItemState) -> None:
+    """What waits at a stage again, or fails there, is counted there, whatever later stages remember of it."""
     rows = [row for number, end in enumerate(found) for row in path(f"o/r:{number}", *end)]
-    again = [replace(row, state="pending") if row.stage == at else row for row in rows]
+    again = [replace(row, state=state) if row.stage == at else row for row in rows]
     result = funnel("w", again)
     assert result.breaches == ()
     assert all(count.stage <= at for count in result.stages)

@@ -278,6 +278,24 @@ def test_a_task_that_is_refused_later_leaves_the_dataset(store: SqlStore, clone:
     assert funnel(KEY, store.stage_items(KEY)).breaches == ()
 
 
+def test_a_task_that_cannot_be_made_again_stays_as_it_was(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
+    """What broke is no answer about it: it stays published, is not published again meanwhile, and the funnel adds up."""
+    forge = entered(store, clone, 5)
+    synthesised(store, forge, tmp_path, made)
+    done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
+    store.record(KEY, 5, [("acme/calc:5", "pull_request", "pending", "")], NOW)
+
+    def busy(_order: Order) -> Task:
+        raise RuntimeError("the machine is too busy")
+
+    synthesised(store, forge, tmp_path, busy)
+    store.reopen(KEY, 6, ["passed"], NOW)
+    assert done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path)).passed == 1
+    assert tasks_of(tmp_path / "dataset/tasks") == tasks_of(tmp_path / MADE) == ["acme_calc_2", "acme_calc_5"]
+    found = funnel(KEY, store.stage_items(KEY))
+    assert found.breaches == () and [(count.passed, count.failed) for count in found.stages[-2:]] == [(1, 1), (1, 0)]
+
+
 def test_what_a_task_was_is_not_said_of_what_is_none_any_more(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
     """One that was made again waits to be published again; one that was refused is not called verified."""
     forge = entered(store, clone, 5)

@@ -143,3 +143,7 @@ def test_the_second_stage_has_two_kinds_of_items(store: Store) -> None:
     assert (mine.oldest, mine.oldest_age_s) == ("a/c", 100.0)
     assert (theirs.kind, theirs.passed, theirs.refused, theirs.known) == ("pull_request", 5, 1, 6)
     assert (theirs.oldest, theirs.oldest_age_s) == (None, None)
+    store.record(WINDOW, 1, [(f"a/{name}", "repository", "failed", "gone") for name in "cd"], before(10))
+    (mine, theirs) = [stage for stage in status(store, WINDOW, NOW).stages if stage.stage == 2]
+    assert (mine.pending, mine.leased, mine.passed, mine.oldest) == (0, 1, 0, "a/b")
+    assert (theirs.passed, theirs.refused, theirs.known) == (5, 1, 6)
