@@ -1,21 +1,28 @@
 """Ask a project's own build what it depends on: its code runs in a sandbox without network, and nowhere else."""
 
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
+from packaging.markers import Marker
 from packaging.metadata import parse_email
+from packaging.utils import canonicalize_name
 
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import CACHE_DIR, WORKDIR, Container, ContainerEngine, ImageRef
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.errors import BuildFailed, CommandTimedOut, ContainerError
 from datasmith.resolution.metadata import ProjectMetadata
+from datasmith.resolution.requirements import parsed
+from datasmith.resolution.versions import RELEASED
 
 TIMEOUT_S = 600.0
 MOST_BYTES = 1_000_000
-_EXTRA = re.compile(r"""\s*(?:\band\s+)?\bextra\s*==\s*["']([\w.-]+)["'](?:\s+and\b)?""")
+MOST_EXTRAS = 20
+"""So many that one requirement names are looked at: for each, its marker is asked on every Python."""
+_WORD = re.compile(r"[\w.-]+")
 _SOURCE, _PROGRAM, _ANSWER = (f"{CACHE_DIR}/{name}" for name in ("repo.tar", "ask_metadata.py", "METADATA"))
 
 
@@ -111,15 +118,42 @@ class MetadataHook:
 def read_told(text: str) -> Told:
     """Read metadata as a build wrote it: run-time requirements, and those of extras without the marker for them."""
     raw, _ = parse_email(text)
-    dependencies, extras = list[str](), dict[str, list[str]]()
+    provided = {canonicalize_name(name) for name in raw.get("provides_extra", ())}
+    found: dict[str, list[str]] = {}
     for line in raw.get("requires_dist", ()):
-        requirement, _, marker = line.partition(";")
-        extra = _EXTRA.search(marker)
-        if extra is None:
-            dependencies.append(line)
-            continue
-        left = _EXTRA.sub(" ", marker).strip()
-        extras.setdefault(extra[1], []).append(f"{requirement.strip()}; {left}" if left else requirement.strip())
-    return Told(
-        tuple(dependencies), {name: tuple(lines) for name, lines in extras.items()}, raw.get("requires_python", "")
-    )
+        for extra, requirement in _by_extra(line, provided):
+            found.setdefault(extra, []).append(requirement)
+    lists = {name: tuple(lines) for name, lines in found.items()}
+    return Told(lists.pop("", ()), lists, raw.get("requires_python", ""))
+
+
+def _by_extra(line: str, provided: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The extras that ask for a requirement, "" for none, each with what it asks for; what cannot be read stays."""
+    try:
+        marker = parsed(line).marker
+        words = set(map(canonicalize_name, _WORD.findall(str(marker))))
+        named = sorted(words.intersection(provided))[:MOST_EXTRAS]
+        always = _pythons(marker, "")
+        more = {extra: _pythons(marker, extra) for extra in named}
+    except ValueError:
+        yield "", line
+        return
+    if "extra" not in words:
+        yield "", line
+    elif always:
+        yield "", _on(always, line)
+    yield from ((extra, _on(pythons, line)) for extra, pythons in more.items() if pythons and pythons != always)
+
+
+def _pythons(marker: Marker | None, extra: str) -> tuple[str, ...]:
+    """The Pythons on which a marker holds here, each with its newest patch, where an extra is asked for."""
+    told = ((version, {"python_version": version, "python_full_version": f"{version}.99"}) for version in RELEASED)
+    return tuple(version for version, here in told if marker is None or marker.evaluate({**here, "extra": extra}))
+
+
+def _on(pythons: Collection[str], line: str) -> str:
+    """A requirement under no other condition than its Pythons."""
+    requirement = parsed(line)
+    listed = " or ".join(f"python_version == '{version}'" for version in pythons)
+    requirement.marker = Marker(listed) if len(pythons) < len(RELEASED) else None
+    return str(requirement)

@@ -1,5 +1,7 @@
 """Metadata as builds write it."""
 
+import pytest
+
 from datasmith.resolution.base import SourceTree
 from datasmith.resolution.hook import Told, read_told
 from datasmith.resolution.metadata import read_metadata
@@ -9,10 +11,11 @@ Name: p
 Version: 1.0
 Requires-Python: >=3.9
 Provides-Extra: test
+Provides-Extra: all
 Requires-Dist: numpy>=1.2
 Requires-Dist: tomli; python_version < "3.11"
 Requires-Dist: pytest; extra == "test"
-Requires-Dist: mock; (python_version < "3") and extra == 'test'
+Requires-Dist: mock; (python_version < "3.7") and extra == 'test'
 Requires-Dist: hypothesis[numpy]>6; extra == "all" and os_name == "posix"
 
 Description, in which Requires-Dist: nothing
@@ -20,12 +23,35 @@ Description, in which Requires-Dist: nothing
 
 
 def test_requirements_are_sorted_by_extra() -> None:
-    """The marker for an extra goes, others stay."""
+    """The marker for an extra goes; what else it says of Pythons stays, and of this system holds."""
     assert read_told(METADATA) == Told(
         ("numpy>=1.2", 'tomli; python_version < "3.11"'),
-        {"test": ("pytest", 'mock; (python_version < "3")'), "all": ('hypothesis[numpy]>6; os_name == "posix"',)},
+        {"test": ("pytest", 'mock; python_version == "3.6"'), "all": ("hypothesis[numpy]>6",)},
         ">=3.9",
     )
+
+
+@pytest.mark.parametrize(
+    ("marker", "plain", "extras"),
+    [
+        ("extra == 'a' or extra == 'b'", False, "ab"),
+        ("os_name == 'posix' and (extra == 'a' or extra == 'b')", False, "ab"),
+        ("(extra == 'a') and python_version > '3'", False, "a"),
+        ("extra == 'a' and (os_name == 'posix' or os_name == 'nt')", False, "a"),
+        ("'a' == extra", False, "a"),
+        ("extra == 'A' or python_version > '3'", True, ""),
+        ("extra != 'a'", True, ""),
+        ("extra == 'a' and os_name == 'nt'", False, ""),
+        ("extra == 'unheard-of'", False, ""),
+        ("os_name ~= 'x' and extra == 'a'", True, ""),
+    ],
+)
+def test_an_extra_is_found_however_it_is_asked_for(marker: str, plain: bool, extras: str) -> None:
+    """By what the marker says where the extra is asked for and where it is not, not by how it is written."""
+    head = "Metadata-Version: 2.1\nName: p\nProvides-Extra: a\nProvides-Extra: b\n"
+    told = read_told(f"{head}Requires-Dist: six @ https://h/six.whl ; {marker}\n")
+    assert bool(told.dependencies) is plain
+    assert told.extras == dict.fromkeys(extras, ("six @ https://h/six.whl",))
 
 
 def test_what_the_files_say_stays() -> None:
