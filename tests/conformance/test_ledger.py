@@ -144,6 +144,20 @@ def test_rows_are_stored_with_the_answer_or_not_at_all(store: Store, window: str
     assert states(store, window, 4) == {"a/b:1": "pending"}
 
 
+def test_what_passed_anew_is_decided_anew_where_its_entry_says_so(store: Store, window: str) -> None:
+    """Whatever had been decided there; what is under a lease stays its holder's, and other entries change nothing."""
+    names = [f"a/b:{number}" for number in range(5)]
+    ended: list[ItemState] = ["passed", "refused", "failed"]
+    store.record(window, 4, [(name, PR, state, "so") for name, state in zip(names, ended, strict=False)], NOW)
+    store.take(window, 4, [(names[3], PR)], "two", 60, NOW)
+    for anew in (False, True):
+        taken = store.take(window, 3, [(name, PR) for name in names], "one", 60, NOW)
+        verdicts = [Verdict(item, "passed", "", (), (Entry(4, item.item, PR, anew=anew),)) for item in taken]
+        assert store.finish_many(verdicts, LATER) == [True] * 5
+        expected = ["pending"] * 3 if anew else ended
+        assert list(states(store, window, 4).values()) == [*expected, "leased", "pending"]
+
+
 def test_a_row_that_is_refused_takes_the_answer_with_it(store: Store, window: str) -> None:
     """The transaction is one: the item is still leased afterwards."""
     (item,) = claimed(store, window, "a/b:1")
@@ -174,7 +188,7 @@ def test_what_is_refused_leaves_the_later_stages(store: Store, window: str) -> N
 
 
 def test_a_failure_keeps_what_later_stages_have_found(store: Store, window: str) -> None:
-    """It is no answer: until the item has passed again, they do not give it out, nor count it; then all is as it was."""
+    """It is no answer: until the item has passed again, they neither give it out nor count it; then all is as it was."""
     (item,) = claimed(store, window, "a/b:1")
     store.record(window, 4, [("a/b:1", PR, "passed", "")], NOW)
     store.record(window, 5, [("a/b:1", PR, "failed", "broke"), ("a/b:2", PR, "passed", "")], NOW)

@@ -93,20 +93,23 @@ class LedgerModel(RuleBasedStateMachine):
         assert [item.item for item in got] == allowed
         self.leased(got, worker, lease_s)
 
-    @rule(data=st.data(), state=FINAL | st.just("pending"))
-    def finish(self, data: st.DataObject, state: ItemState) -> None:
+    @rule(data=st.data(), state=FINAL | st.just("pending"), anew=st.booleans())
+    def finish(self, data: st.DataObject, state: ItemState, anew: bool) -> None:
         """Any claim ever made answers: the newest one counts, once, and what passed goes on."""
         if not self.claims:
             return
         item = data.draw(st.sampled_from(self.claims))
         passes = state == "passed" and item.stage == 3
-        entries = (Entry(4, item.item, "pull_request"),) if passes else ()
+        entries = (Entry(4, item.item, "pull_request", anew=anew),) if passes else ()
         holds = self.holds(item)
         assert self.store.finish_many([Verdict(item, state, "why", (), entries)], self.now) == [holds]
         if holds:
             self.end(item.stage, item.item, state)
             if passes:
-                self.known.setdefault((4, item.item), Known())
+                following = self.known.setdefault((4, item.item), Known())
+                if anew and following.state in {"passed", "refused", "failed"}:
+                    following.state = "pending"
+                    following.fence += 1
 
     @rule(data=st.data(), lease_s=SECONDS)
     def renew(self, data: st.DataObject, lease_s: float) -> None:

@@ -22,7 +22,7 @@ ENDS: Mapping[Until, str] = {
 }
 """How the reason begins of a pull request that would have been taken further: no decision about it."""
 _REACHES: tuple[Until, ...] = ("built", "verified", "measured")
-_COSTLY = 5
+COSTLY = 5
 """Building and measuring takes hours: only `force` repeats what this stage has decided."""
 
 
@@ -66,7 +66,7 @@ def agenda(stage: int, rows: Iterable[StageItem], terms: Terms) -> Agenda:
     names = {row.item for row in again}
     states: tuple[ItemState, ...] = ("pending", "leased")
     waiting = [replace(row, state="pending") if row.item in names else row for row in mine]
-    left_out = _over(waiting, terms) if stage == _COSTLY else []
+    left_out = _over(waiting, terms) if stage == COSTLY else []
     spared = {row.item for row in left_out} & {row.item for row in again if _ended_before(row.reason, terms.until)}
     again, left_out = ([row for row in part if row.item not in spared] for part in (again, left_out))
     return Agenda(
@@ -112,7 +112,7 @@ def is_of(item: str, repositories: Collection[str] | None) -> bool:
 def _is_taken_back(stage: int, row: StageItem, terms: Terms) -> bool:
     if row.state == "failed" or (row.state == "refused" and _is_no_decision(row.reason, terms)):
         return True
-    repeats = terms.force if stage == _COSTLY else not terms.resume
+    repeats = terms.force if stage == COSTLY else not terms.resume
     return repeats and row.state in FINAL_STATES
 
 

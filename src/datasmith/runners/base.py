@@ -19,7 +19,7 @@ from anyio import to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from datasmith.executors.local import first_error
-from datasmith.runners.agenda import is_of
+from datasmith.runners.agenda import COSTLY, is_of
 from datasmith.runners.loop import OUTAGES, Loop, RunOptions, StageSummary, one_line
 from datasmith.storage.base import STAGES, Entry, ItemKind, Row, StageItem, Store, Value, Verdict
 
@@ -84,9 +84,13 @@ class BaseRunner(ABC, Generic[Item, Result]):
         """The item's name and kind in the ledger."""
 
     def next_entries(self, leased: StageItem, /) -> tuple[Entry, ...]:
-        """Where an item goes that passed: the next stage, where there is one for its kind."""
-        last = 2 if leased.kind == "repository" else max(STAGES)
-        return (Entry(self.stage + 1, leased.item, leased.kind),) if self.stage < last else ()
+        """Where an item goes that passed: the next stage, where there is one for its kind.
+
+        What that one had decided it decides anew, unless that takes hours.
+        """
+        last, following = 2 if leased.kind == "repository" else max(STAGES), self.stage + 1
+        entry = Entry(following, leased.item, leased.kind, anew=following != COSTLY)
+        return (entry,) if self.stage < last else ()
 
     async def pending(self) -> list[Item]:
         """The items that wait at this stage; only looks."""

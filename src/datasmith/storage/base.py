@@ -64,13 +64,17 @@ class FunnelRow:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An item to be put into a stage: as pending (one known there keeps its state), or decided at once."""
+    """An item to be put into a stage: as pending (one known there keeps its state), or decided at once.
+
+    `anew`: where a verdict brings it, one that is decided there waits again; what it rested on has been made anew.
+    """
 
     stage: int
     item: str
     kind: ItemKind
     state: ItemState = "pending"
     reason: str = ""
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)

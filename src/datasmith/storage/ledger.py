@@ -153,6 +153,7 @@ def finish(connection: Connection, verdicts: Sequence[Verdict], now: datetime) -
     for window in {verdict.item.window for verdict in ended}:
         entries = [entry for verdict in ended if verdict.item.window == window for entry in verdict.entries]
         enter(connection, window, [entry for entry in entries if entry.state not in FINAL_STATES], now)
+        _reopen(connection, window, [entry for entry in entries if entry.anew], now)
         record(connection, window, [entry for entry in entries if entry.state in FINAL_STATES], now)
     return held
 
@@ -314,6 +315,16 @@ def _withdraw(connection: Connection, ended: Iterable[tuple[Key, ItemState]]) ->
         later = [number for number in STAGES if number > stage]
         where = (_C.window == window, _C.stage.in_(later), _is_among(connection, names))
         connection.execute(delete(stage_items).where(*where))
+
+
+def _reopen(connection: Connection, window: str, entries: Iterable[Entry], now: datetime) -> None:
+    """Let items wait again that are decided at the stages of these entries."""
+    names: dict[int, list[str]] = defaultdict(list)
+    for entry in entries:
+        names[entry.stage].append(clean_text(entry.item))
+    for stage, wanted in names.items():
+        ended = list(_named(connection, window, stage, wanted, _C.state.in_(FINAL_STATES)))
+        amend(connection, ended, "pending", "", now)
 
 
 def _has_come() -> ColumnElement[bool]:

@@ -279,7 +279,7 @@ def test_a_task_that_is_refused_later_leaves_the_dataset(store: SqlStore, clone:
 
 
 def test_a_task_that_cannot_be_made_again_stays_as_it_was(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
-    """What broke is no answer about it: it stays published, is not published again meanwhile, and the funnel adds up."""
+    """What broke is no answer: it stays published, is not published again meanwhile, and the funnel adds up."""
     forge = entered(store, clone, 5)
     synthesised(store, forge, tmp_path, made)
     done(PublishRunner(store, KEY, OPTIONS, data_dir=tmp_path))
@@ -309,6 +309,7 @@ def test_what_a_task_was_is_not_said_of_what_is_none_any_more(store: SqlStore, c
     assert (again["certificate_status"], again["dataset"], again["published_at"]) == ("valid", None, None)
     waiting = records_from_supabase(start_date="2026-02-01", end_date="2026-03-01", store=store)
     assert [found.pr_number for found in waiting] == [5]
+    assert states(store, 6) == {"5": "pending"}
 
 
 def test_workers_that_end_together_do_not_disturb_each_other(store: SqlStore, clone: Clone, tmp_path: Path) -> None:
