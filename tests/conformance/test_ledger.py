@@ -188,7 +188,7 @@ def test_what_is_refused_leaves_the_later_stages(store: Store, window: str) -> N
 
 
 def test_a_failure_keeps_what_later_stages_have_found(store: Store, window: str) -> None:
-    """It is no answer: until the item has passed again, they neither give it out nor count it; then all is as it was."""
+    """It is no answer: until the item has passed again, they neither give it out nor count it; then it is as it was."""
     (item,) = claimed(store, window, "a/b:1")
     store.record(window, 4, [("a/b:1", PR, "passed", "")], NOW)
     store.record(window, 5, [("a/b:1", PR, "failed", "broke"), ("a/b:2", PR, "passed", "")], NOW)

@@ -352,8 +352,8 @@ def test_a_stopped_run_says_so(store: SqlStore) -> None:
 
 @pytest.mark.parametrize(
     ("stage", "item", "kind", "following"),
-    [(1, "a/b", "repository", 2), (2, "a/b", "repository", None), (2, "a/b:1", "pull_request", 3), (4, "a/b:1", "pull_request", 5),
-     (5, "a/b:1", "pull_request", 6), (6, "a/b:1", "pull_request", None)],
+    [(1, "a/b", "repository", 2), (2, "a/b", "repository", None), (2, "a/b:1", "pull_request", 3),
+     (4, "a/b:1", "pull_request", 5), (5, "a/b:1", "pull_request", 6), (6, "a/b:1", "pull_request", None)],
 )  # fmt: skip
 def test_items_go_to_the_stage_that_follows(
     store: SqlStore, stage: int, item: str, kind: str, following: int | None
