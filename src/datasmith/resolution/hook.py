@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 
-from packaging.markers import Marker
+from packaging.markers import Marker, UndefinedEnvironmentName
 from packaging.metadata import parse_email
 from packaging.utils import canonicalize_name
 
@@ -129,26 +129,31 @@ def read_told(text: str) -> Told:
 
 def _by_extra(line: str, provided: Collection[str]) -> Iterator[tuple[str, str]]:
     """The extras that ask for a requirement, "" for none, each with what it asks for; what cannot be read stays."""
+    asking = _asking(line, provided)
+    if not asking:
+        yield "", line
+        return
+    always = asking.pop("")
+    if always:
+        yield "", _on(always, line)
+    yield from ((extra, _on(pythons, line)) for extra, pythons in asking.items() if pythons and pythons != always)
+
+
+def _asking(line: str, provided: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The extras that a requirement's marker names, and "" for none of them: on which Pythons it holds for each."""
     try:
         marker = parsed(line).marker
         words = set(map(canonicalize_name, _WORD.findall(str(marker))))
         named = sorted(words.intersection(provided))[:MOST_EXTRAS]
-        always = _pythons(marker, "")
-        more = {extra: _pythons(marker, extra) for extra in named}
-    except ValueError:
-        yield "", line
-        return
-    if "extra" not in words:
-        yield "", line
-    elif always:
-        yield "", _on(always, line)
-    yield from ((extra, _on(pythons, line)) for extra, pythons in more.items() if pythons and pythons != always)
+        return {extra: _pythons(marker, extra) for extra in ("", *named)} if marker and "extra" in words else {}
+    except (ValueError, UndefinedEnvironmentName):
+        return {}
 
 
-def _pythons(marker: Marker | None, extra: str) -> tuple[str, ...]:
+def _pythons(marker: Marker, extra: str) -> tuple[str, ...]:
     """The Pythons on which a marker holds here, each with its newest patch, where an extra is asked for."""
     told = ((version, {"python_version": version, "python_full_version": f"{version}.99"}) for version in RELEASED)
-    return tuple(version for version, here in told if marker is None or marker.evaluate({**here, "extra": extra}))
+    return tuple(version for version, here in told if marker.evaluate({**here, "extra": extra}))
 
 
 def _on(pythons: Collection[str], line: str) -> str:

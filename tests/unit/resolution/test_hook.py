@@ -44,6 +44,7 @@ def test_requirements_are_sorted_by_extra() -> None:
         ("extra == 'a' and os_name == 'nt'", False, ""),
         ("extra == 'unheard-of'", False, ""),
         ("os_name ~= 'x' and extra == 'a'", True, ""),
+        ("'x' < '3' and extra == 'a'", True, ""),
     ],
 )
 def test_an_extra_is_found_however_it_is_asked_for(marker: str, plain: bool, extras: str) -> None:
