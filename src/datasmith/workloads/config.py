@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from packaging.version import InvalidVersion, Version
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.version import Version
 
 from datasmith.errors import ConfigError
 from datasmith.printable import printable
@@ -16,6 +17,8 @@ MOST_ENVIRONMENTS = 10_000
 """A matrix that expands to more environments than this is refused, not expanded."""
 MOST_ITEMS = 1000
 _FILE = re.compile(r"\.?asv[^/]*\.jsonc?")
+_RELEASE = re.compile(r"=?v?(\d+(?:\.\d+)*)((?:a|b|rc|\.dev|\.post)\d+)?(\.?\*)?(?:=.*)?")
+"""One version as conda or pip reads it: "1.20", "1.20.*", "=1.20" (what begins so), "1.20=py*" (and its build)."""
 _CONDA_ONLY = frozenset({"pip", "python", "conda", "mamba"})
 
 
@@ -117,21 +120,31 @@ def _requirement(name: str, versions: tuple[str, ...]) -> str | None:
     plain = name.removeprefix("pip+").strip()
     if plain.lower() in _CONDA_ONLY or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9._, -]*\])?", plain):
         return None
-    wanted = [text for text in versions if text]
-    if not wanted:
-        return plain
-    newest = max(wanted, key=_order)
-    if re.match(r"[<>=!~]", newest):
-        return f"{plain}{newest}"
-    return f"{plain}=={newest}" if newest.count(".") >= 2 or newest.endswith("*") else f"{plain}=={newest}.*"
+    newest = max(filter(None, versions), key=_order, default="")
+    return next(filter(_is_valid, (f"{plain}{_specifier(newest)}", plain)), None)
 
 
-def _order(text: str) -> tuple[bool, Version]:
-    """Plain versions by age, above anything that is none."""
+def _specifier(written: str) -> str:
+    """What PEP 440 says for a value of the matrix; empty for what is no version, like a branch."""
+    found = _RELEASE.fullmatch(written)
+    if not found:
+        return written if re.match("[<>=!~]", written) else ""
+    release, more, star = found.groups("")
+    return f"=={release}{more}" if more or (release.count(".") >= 2 and not star) else f"=={release}.*"
+
+
+def _is_valid(requirement: str) -> bool:
     try:
-        return True, Version(text.removesuffix(".*"))
-    except InvalidVersion:
-        return False, Version("0")
+        Requirement(requirement)
+    except InvalidRequirement:
+        return False
+    return True
+
+
+def _order(written: str) -> tuple[bool, Version]:
+    """Plain versions by age, above anything that is none."""
+    found = _RELEASE.fullmatch(written)
+    return bool(found), Version("".join(found.groups("")[:2]) if found else "0")
 
 
 def _texts(value: Json, name: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+from packaging.requirements import Requirement
 
 from datasmith.errors import ConfigError
 from datasmith.workloads.config import AsvConfig, find_config
@@ -43,6 +44,33 @@ def test_an_old_matrix_is_a_list_of_requirements() -> None:
     found = AsvConfig.parse('{"matrix": {"numpy": ["1.8", "1.10.4"], "python": ["3"]}}')
     assert found.requirements == ("numpy==1.10.4",)
     assert found.environment == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("=1.21", "==1.21.*"),
+        ("1.20=py*", "==1.20.*"),
+        ("1.20.1=py38_0", "==1.20.1"),
+        ("1.20*", "==1.20.*"),
+        ("1.20.1.*", "==1.20.1.*"),
+        ("1.0rc1", "==1.0rc1"),
+        ("==1.21", "==1.21"),
+        ("<2,>=1.16", "<2,>=1.16"),
+        *((text, "") for text in ("main", "latest", "~1.20", ">=1.20|<2", "1.17-1", "@ https://host/x", "*")),
+    ],
+)
+def test_a_version_is_read_as_conda_and_pip_read_it(written: str, read: str) -> None:
+    """What is no version for the one and none for the other, as a branch or an alternative, asks for any."""
+    found = AsvConfig.parse(json.dumps({"matrix": {"numpy": [written]}}))
+    assert found.requirements == (f"numpy{read}",)
+    assert [Requirement(text).name for text in found.requirements] == ["numpy"]
+
+
+def test_the_newest_is_found_among_builds_and_branches() -> None:
+    """A name that no requirement can have is left out."""
+    matrix = {"numpy": ["1.9", "main", "1.20=py*", "<3"], "six-": ["1"], "pip+x[a,]": [], "y": ["dev", ""]}
+    assert AsvConfig.parse(json.dumps({"matrix": matrix})).requirements == ("numpy==1.20.*", "y")
 
 
 def test_nothing_said_is_nothing_known() -> None:
