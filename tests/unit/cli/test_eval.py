@@ -177,7 +177,7 @@ def test_a_registry_that_is_named_is_there(capsys: pytest.CaptureFixture[str], t
     assert err == "error: --registry gone.json: no such file (example: --registry datasets.json)\n"
     (tmp_path / "names.json").write_text('{"mine": "gone"}')
     _, _, err = said(capsys, "tasks", "list", "-d", "mine", "--registry", str(tmp_path / "names.json"))
-    assert err.startswith("error: --dataset mine: no task folder in it")
+    assert err.startswith("error: --dataset mine: the registry names ") and "which is no directory" in err
 
 
 def test_a_report_is_printed_and_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
