@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasmith.errors import ConfigError
-from datasmith.stats.paired import RESAMPLES, checked, resampled_medians
+from datasmith.stats.paired import RESAMPLES, checked, interval, resampled_medians
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def hierarchical(
 
     `log_ratios` holds one array per workload; their lengths may differ. The workloads themselves are not resampled:
     they are the task, not a draw from more of its kind. A resample of n rounds scatters by sqrt((n - 1) / n)
-    too little: each workload's scatter is widened by as much.
+    too little: each workload's scatter is widened by as much. Of one workload alone the interval is its own.
 
     Raises:
         ConfigError: no workload, a workload with fewer than two rounds, or a value that is not finite.
@@ -43,6 +43,8 @@ def hierarchical(
         raise ConfigError(f"confidence: {confidence} must lie between 0 and 1 (example: 0.95)")
     workloads = [checked(rounds) for rounds in log_ratios]
     centre = float(np.mean([np.median(rounds) for rounds in workloads]))
+    if len(workloads) == 1:
+        return MeanEstimate(float(np.exp(centre)), *interval(workloads[0], confidence=confidence), 1)
     off = np.zeros(resamples)
     for rounds in workloads:
         widening = math.sqrt(len(rounds) / (len(rounds) - 1))

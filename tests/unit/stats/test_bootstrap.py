@@ -5,6 +5,7 @@ import pytest
 
 from datasmith.errors import ConfigError
 from datasmith.stats.bootstrap import hierarchical
+from datasmith.stats.paired import interval
 
 
 def test_the_value_is_the_geometric_mean_of_the_workloads_ratios() -> None:
@@ -12,6 +13,15 @@ def test_the_value_is_the_geometric_mean_of_the_workloads_ratios() -> None:
     found = hierarchical([np.full(8, np.log(2.0)), np.full(12, np.log(0.5))], rng=np.random.default_rng(0))
     assert (found.value, found.low, found.high) == pytest.approx((1.0, 1.0, 1.0))
     assert found.n == 2
+
+
+def test_one_workload_has_the_interval_of_its_ratio() -> None:
+    """Seven rounds resampled would cover in 90 % of cases only."""
+    source = np.random.default_rng(5)
+    for rounds in (source.normal(0.1, 0.03, n) for n in (7, 12, 13)):
+        found = hierarchical([rounds], rng=source)
+        assert (found.low, found.high) == interval(rounds)
+        assert found.value == pytest.approx(np.exp(np.median(rounds)))
 
 
 def test_more_workloads_narrow_the_interval() -> None:
