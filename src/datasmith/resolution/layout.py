@@ -17,6 +17,7 @@ _NO_PRODUCT = {
 _OTHER_TREES = _NO_PRODUCT - {"utils", "vendor", "web", "site", "tasks", "setup"} | {
     "third_party", "third-party", "extern", "node_modules", ".github", ".circleci",
 }  # fmt: skip
+_ASV_ROOTS = re.compile(r"\{(build|conf)_dir}")
 _INSTALL_PATH = re.compile(r"(?:^|[\s/\"'])(\.(?:/[\w.-]+)*|[\w.-]+(?:/[\w.-]+)+)(\[[^]]*])?$")
 
 
@@ -26,9 +27,13 @@ def is_product(path: str) -> bool:
 
 
 def install_root(target: str) -> str:
-    """The directory that an install target names: "./python[test]" is python, "." the tree's root."""
-    match = _INSTALL_PATH.search(target.strip().rstrip("/"))
-    return posixpath.normpath(match[1]) if match else "."
+    """The directory that an install target names: "./python[test]" is python, "." the tree's root.
+
+    What asv calls {build_dir} and {conf_dir} is that root; so is what a target outside of the tree counts as.
+    """
+    match = _INSTALL_PATH.search(_ASV_ROOTS.sub(".", target).strip().rstrip("/"))
+    found = posixpath.normpath(match[1]) if match else "."
+    return "." if found.startswith("..") else found
 
 
 def project_candidates(paths: Iterable[str]) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class StoredContexts:
             suite = read_suite(git, sha, tree.paths)
         except (ConfigError, NotFound):
             return None
-        return pretend_version(tree, f"{owner}/{repo}", suite.install_command if suite else ())
+        return pretend_version(tree, f"{owner}/{repo}", suite.install_paths if suite else ())
 
 
 def _newest(rows: list[Row], column: str) -> Row | None:

@@ -195,7 +195,7 @@ def hints(own: AsvConfig | None, foreign: ForeignSuite | None) -> AsvHints:
     return AsvHints(
         pythons=own.pythons if own else (),
         requirements=(*(own.requirements if own else ()), *more),
-        install_paths=said.install_command,
+        install_paths=said.install_paths,
     )
 
 

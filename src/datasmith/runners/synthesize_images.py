@@ -132,7 +132,7 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
             benchmark_dir=foreign.record.benchmark_dir if foreign else suite.benchmark_dir,
             benchmark_timeout_s=suite.default_benchmark_timeout_s,
             clone=clone,
-            pretend_version=pretend_version(tree, pr.repository, (own or suite).install_command),
+            pretend_version=pretend_version(tree, pr.repository, (own or suite).install_paths),
             suite=foreign,
             own_benchmark_dir=own.benchmark_dir if own else "",
         )

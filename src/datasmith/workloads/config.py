@@ -27,12 +27,14 @@ class AsvConfig:
     """What a project's asv configuration says; empty where it says nothing.
 
     benchmark_dir is relative to the tree's root, whatever directory the configuration lies in; path is its own.
+    repo_subdir: where in the tree the project lies, empty for the root and for what is outside of the tree.
     requirements: the matrix as PEP 508 texts, one version each: the newest of those listed, any where none is.
     environment: variables of the matrix (env and env_nobuild), the first value of each.
     """
 
     project: str = ""
     repo: str = ""
+    repo_subdir: str = ""
     branches: tuple[str, ...] = ()
     pythons: tuple[str, ...] = ()
     requirements: tuple[str, ...] = ()
@@ -42,6 +44,11 @@ class AsvConfig:
     default_benchmark_timeout_s: float = 60.0
     environment: Mapping[str, str] = field(default_factory=dict)
     path: str = "asv.conf.json"
+
+    @property
+    def install_paths(self) -> tuple[str, ...]:
+        """What names the directory of the project: repo_subdir, where asv runs commands, else what installs it."""
+        return (f"./{self.repo_subdir}",) if self.repo_subdir else self.install_command
 
     @classmethod
     def parse(cls, text: str, path: str = "asv.conf.json") -> "AsvConfig":
@@ -61,6 +68,7 @@ class AsvConfig:
         return cls(
             project=_text(said.get("project")),
             repo=_text(said.get("repo")),
+            repo_subdir=_subdir(_text(said.get("repo_subdir"))),
             branches=_texts(said.get("branches"), f"{path}: branches"),
             pythons=pythons,
             requirements=requirements,
@@ -90,6 +98,11 @@ def _suite_dir(written: str, path: str) -> str:
     if found == "." or found.startswith(("/", "..")):
         raise ConfigError(f"{path}: benchmark_dir {written!r} is not a directory below the tree's root")
     return found
+
+
+def _subdir(written: str) -> str:
+    found = posixpath.normpath(written)
+    return "" if found == "." or found.startswith(("/", "..")) else found
 
 
 def _matrix(value: Json, path: str) -> tuple[tuple[str, ...], dict[str, str], list[int]]:

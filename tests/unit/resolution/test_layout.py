@@ -16,10 +16,16 @@ from datasmith.resolution.metadata import read_metadata
         (".[test]", "."),
         ("python -m pip install {wheel_file}", "."),
         ("packages/core", "packages/core"),
+        ("python -m pip install {build_dir}/python", "python"),
+        ("python -m pip install {build_dir}/packages/core[all]", "packages/core"),
+        ("python -m pip install {build_dir}[all]", "."),
+        ("pip install {conf_dir}/core/", "core"),
+        ("pip install {conf_dir}/../../core", "."),
+        ("pip install a/../../core", "."),
     ],
 )
 def test_an_install_target_names_a_directory(target: str, root: str) -> None:
-    """Extras and the command around it are not part of the path."""
+    """Extras and the command around it are not part of the path, asv's names for the tree are; none leads out of it."""
     assert install_root(target) == root
 
 

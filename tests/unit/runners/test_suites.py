@@ -9,8 +9,9 @@ from datasmith.errors import ConfigError
 from datasmith.github.forges import Sources
 from datasmith.github.git import Git
 from datasmith.github.models import PR
-from datasmith.resolution.base import Resolution
+from datasmith.resolution.base import Resolution, SourceTree
 from datasmith.resolution.imports import undeclared
+from datasmith.resolution.metadata import read_metadata
 from datasmith.runners.request import Request
 from datasmith.runners.resolve_packages import read_suite, read_tree
 from datasmith.runners.rows import load_resolution, load_suite, resolution_row
@@ -108,6 +109,24 @@ def test_the_environment_is_bases_with_what_the_other_suite_needs(tmp_path: Path
     assert undeclared(tree, ["calc"]) == ()
     assert undeclared(laid_over(tree, foreign), ["calc"]) == ("requests",)
     assert "benchmarks/sub/c.py" in laid_over(tree, foreign).paths
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '{"repo_subdir": "python", "install_command": ["in-dir={env_dir} python -mpip install {wheel_file}"]}',
+        '{"install_command": ["in-dir={env_dir} python -mpip install {build_dir}/python"]}',
+    ],
+)
+def test_the_project_is_where_asv_installs_it_from(config: str) -> None:
+    """Not the tools at the tree's root."""
+    texts = {
+        "setup.py": "from setuptools import setup\nsetup(name='tools')\n",
+        "python/pyproject.toml": "[project]\nname = 'mine'\n",
+    }
+    tree = SourceTree(texts, (*texts, "python/mine/__init__.py"))
+    said = hints(AsvConfig.parse(config), None)
+    assert read_metadata(tree, "o/mine", said.install_paths).root == "python"
 
 
 def test_a_suite_repository_is_a_clone_or_a_name(tmp_path: Path) -> None:

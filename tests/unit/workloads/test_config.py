@@ -108,6 +108,17 @@ def test_a_suite_outside_the_tree_is_refused(directory: str) -> None:
         AsvConfig.parse(json.dumps({"benchmark_dir": directory}))
 
 
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [("python/", "python"), ("./a/../b", "b"), (".", ""), ("../x", ""), ("/etc", ""), ("a/../..", "")],
+)
+def test_the_project_s_directory_is_one_of_the_tree(written: str, found: str) -> None:
+    """repo_subdir is mined text, too; asv runs its commands there, so that they do not say where the project is."""
+    config = AsvConfig.parse(json.dumps({"repo_subdir": written, "install_command": "pip install {wheel_file}"}))
+    assert config.repo_subdir == found
+    assert config.install_paths == ((f"./{found}",) if found else ("pip install {wheel_file}",))
+
+
 def bomb() -> str:
     """A small matrix that expands to more than 200,000 environments."""
     axes = {f"p{number}": [str(value) for value in range(8)] for number in range(6)}
