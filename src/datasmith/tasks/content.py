@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from unicodedata import normalize
 
+from datasmith.tasks.bound import without_bound
 from datasmith.tasks.gitdiff import FileChange
 
 PYTHON = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".pyx.in", ".pxd.in", ".pxi.in", ".py.in")
@@ -25,12 +26,15 @@ _TOOLS = (
     "abc ast base64 collections contextlib copy functools hashlib inspect itertools linecache operator re struct"
     " tokenize traceback types warnings weakref numpy np"
 )
-_LIBRARIES = f"(?:{'|'.join([*_NAMES.split(), *_TOOLS.split()])})"
+_CALLED = frozenset([*_NAMES.split(), *_TOOLS.split()])
 """Modules that a patch has no reason to change; the checks themselves call some of them."""
+_LIBRARIES = f"(?:{'|'.join(sorted(_CALLED))})"
 _TARGETS = r"(?:\*?[\w.\[\]\"']+\s*,\s*)*"
 """What may stand before the target of an assignment to several."""
 _ONE_LINE = r"\b(?:if|elif|else|try|finally|for|while|with)\b.*:"
 """The head of a statement whose body stands in the same line."""
+_ASSIGNED = rf"(^|;|{_ONE_LINE})\s*[(\[]*\s*{_TARGETS}{_LIBRARIES}(\.\w+)+\s*(,[\w\s.,*]*)?[)\]]*\s*(:[^=]+)?=(?!=)"
+"""An attribute of such a module, as it seems, that is assigned to."""
 _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     "the tools of benchmarks or tests": (
         r"\b(asv_runner|asv_bench|_pytest|pluggy|junitxml|airspeed)\b|PYTEST_",
@@ -39,7 +43,7 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"/opt/fc\b|/workspace\b|fc-junit|/logs/(verifier|agent)|\bwall_timer\b",
     ),
     "what other modules hold": (
-        rf"(^|;|{_ONE_LINE})\s*[(\[]*\s*{_TARGETS}{_LIBRARIES}(\.\w+)+\s*(,[\w\s.,*]*)?[)\]]*\s*(:[^=]+)?=(?!=)",
+        _ASSIGNED,
         r"\bdefault_timer\s*=[^=]",
         r"\.(perf_counter|monotonic|process_time|thread_time|timeit)(_ns)?\s*=[^=]",
         rf"\b(getattr|setattr|delattr|vars|dir)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
@@ -87,6 +91,7 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),
     "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
 }
+_ASSIGNS = re.compile(_ASSIGNED)
 _RENAMED = re.compile(r"\b([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
 _JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
 """Between two texts that Python makes one of."""
@@ -101,14 +106,19 @@ def content_reasons(change: FileChange) -> list[str]:
         return [] if change.deleted else ["machine code, byte code or an archive, which nobody can read"]
     words = _IN_PYTHON if name.endswith(PYTHON) else _IN_NATIVE if name.endswith(NATIVE) else {}
     added, removed = _code(change.lines, "+"), _code(change.lines, "-")
-    return [f"its new lines speak of {what}" for what in _more(words, added, removed)]
+    doubtful = _code(without_bound(change.lines, _ASSIGNS, _CALLED), "+") if words is _IN_PYTHON else added
+    return [f"its new lines speak of {what}" for what in _more(words, added, removed, doubtful)]
 
 
-def _more(words: Mapping[str, tuple[str, ...]], added: Sequence[str], removed: Sequence[str]) -> Iterator[str]:
+def _more(
+    words: Mapping[str, tuple[str, ...]], added: Sequence[str], removed: Sequence[str], doubtful: Sequence[str]
+) -> Iterator[str]:
+    """`doubtful` are the added lines where names that certainly are no modules' are left out."""
     for what, patterns in words.items():
         pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
-        hits = [found[0] for line in added if (found := pattern.search(line))]
-        if len(hits) > sum(bool(pattern.search(line)) for line in removed):
+        hits = [found[0] for line in doubtful if (found := pattern.search(line))]
+        more, fewer = (sum(bool(pattern.search(line)) for line in lines) for lines in (added, removed))
+        if hits and more > fewer:
             yield f"{what} ({hits[0].strip()[:40]!r})"
 
 

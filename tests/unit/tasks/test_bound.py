@@ -1,0 +1,122 @@
+"""Names of modules in new lines: refused where they may be the module, and not where the lines show another thing."""
+
+import pytest
+
+from datasmith.evaluation.redteam.diffs import added
+from datasmith.tasks.bound import FURTHEST
+from datasmith.tasks.content import content_reasons
+from datasmith.tasks.gitdiff import FileChange, parse_diff
+from datasmith.tasks.policy import check_patch
+
+ABOVE = "import numpy\n\n\nclass Table:\n"
+
+
+def is_refused(text: str, above: str = ABOVE) -> bool:
+    """Whether a new file with this text is refused for assigning to what other modules hold."""
+    (change,) = parse_diff(added("src/a.py", f"{above}{text}\n"))
+    (reason,) = content_reasons(change) or [""]
+    return "what other modules hold" in reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "    copy = self._clone(); copy.index = index",
+        "    copy = self._clone()\n    copy.index = index\n    copy.data, copy.size = data, 3",
+        "    copy = type(self)(self.name)\n    with lock:\n        if fast:\n            copy.index = index",
+        "    copy = build(\n        self,\n    )\n    copy.index = [\n        1,\n    ]",
+        "    def set(self, signal):\n        signal.rate = 3",
+        '    def set(self, struct, *, size=None):\n        """Give it a size."""\n        struct.size: int = size',
+        "    def set(types): types.kind, n = 1, 2",
+        "    async def set(self, *operator):\n        operator.shape = (n, n)",
+        "    for time in self.times:\n        time.attrs = self.attrs",
+        "    for key, random in found.items():\n        random.state = key",
+    ],
+)
+def test_a_name_that_is_bound_in_sight_is_no_module(text: str) -> None:
+    """A parameter, what a loop goes through and the result of a call, whatever a module is called like."""
+    assert not is_refused(text)
+
+
+def test_lines_that_stay_show_it_too() -> None:
+    """The lines around a change are the file's; what is taken away shows nothing."""
+    stays = [" ", "     def set(self, signal):", "+        signal.rate = 3"]
+    assert content_reasons(FileChange(("a.py",), lines=["@@ -1,2 +1,3 @@", *stays])) == []
+    goes = [stays[0], f"-{stays[1][1:]}", stays[2]]
+    assert content_reasons(FileChange(("a.py",), lines=["@@ -1,2 +1,2 @@", *goes]))
+    apart = [*stays[:2], "@@ -9,0 +9,1 @@", stays[2]]
+    assert content_reasons(FileChange(("a.py",), lines=["@@ -1,2 +1,2 @@", *apart]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import random\nrandom.state = s",
+        "if fast:\n    import random\nrandom.state = s",
+        "def f(random):\n    random.state = s\nfrom numpy import random",
+        "import os.path\nos.path.join = f",
+        "from random_like import *\nrandom.state = s",
+        "random.state = s",
+        "def f(x):\n    random.state = s",
+        "random = numpy.random\nrandom.state = s",
+        "random = find(numpy.random)\nrandom.state = s",
+        'random = __import__("random")\nrandom.state = s',
+        'random = importlib.import_module("random")\nrandom.state = s',
+        'random = getattr(tools, "random")\nrandom.state = s',
+        "random = other\nrandom.state = s",
+        "for random in [numpy.random]:\n    random.state = s",
+        "def f(random=numpy.random):\n    random.state = s",
+        "def f(*, random=find(math)):\n    random.state = s",
+        "random = f()\nrandom = numpy.random; random.state = s",
+        "random = f()\nrandom, x = numpy.random, 1\nrandom.state = s",
+        "random = f()\nif (random := numpy.random):\n    random.state = s",
+        "random = f()\nwith closing(numpy) as random:\n    random.state = s",
+        "random = f()\nimport random\nrandom.state = s",
+        "random = f()\ndel random\nrandom.state = s",
+        "random = f()\nwhile True:\n    random.state = s\n    random = numpy.random",
+        "random = f()\nfor x in y:\n    random.state = s\n    random = numpy.random",
+        "random = f()\ndef g():\n    random.state = s",
+        "def g():\n    random = f()\nrandom.state = s",
+        "def g(random): pass\nrandom.state = s",
+        "def g(random):\n    pass\nrandom.state = s",
+        "def g(random):\n    def h():\n        global random\n        random.state = s",
+        "for random in f():\n    pass\nrandom.state = s",
+        "for random in ():\n    pass\nelse:\n    random.state = s",
+        "if x:\n    random = f()\nrandom.state = s",
+        "if x:\n    random = f()\nelse:\n    random.state = s",
+        "try:\n    pass\nexcept (E, F) as random:\n    random.state = s",
+        "# random = f()\nrandom.state = s",
+        "x = 'a' \\\nrandom = f() # '\nrandom.state = s",
+        "call(\n    random = f()\n)\nrandom.state = s",
+        "'''\nrandom = f()\n'''\nrandom.state = s",
+        "'''\nrandom = f()\n\"\"\" ''' # \"\"\"\nrandom.state = s",
+        "random = f()\nrandom.state = ",
+        "random = f()\nrandom.state = s; time.sleep = g",
+        "random = f()\nrandom.state = s\ntime.sleep = g",
+        "def f(random):\n    random.state = s\n    timeit.default_timer = g",
+        "random = f()\n" + "x = 1\n" * FURTHEST + "random.state = s",
+    ],
+)
+def test_what_may_be_the_module_is_refused(text: str) -> None:
+    """Imported anywhere, bound to it or to what cannot be told, bound elsewhere, or not for certain."""
+    assert is_refused(text)
+
+
+def test_the_clocks_stay_refused_under_any_name() -> None:
+    """And so does setting attributes of modules by a function."""
+    for line in ("time.perf_counter = g", "signal.default_timer = g", 'setattr(time, "sleep", g)'):
+        assert is_refused(f"def f(time, signal):\n    {line}")
+
+
+def test_a_line_that_goes_pays_for_one_that_comes() -> None:
+    """What is no module may come besides; it pays for nothing itself."""
+    head = ["@@ -1,2 +1,2 @@", " ", " def f(copy):"]
+    edit = [*head, "-    copy.data = 1", "+    copy.data = 2"]
+    assert content_reasons(FileChange(("a.py",), lines=edit)) == []
+    assert content_reasons(FileChange(("a.py",), lines=[*edit, "+    random.getstate = seen"]))
+
+
+def test_a_long_patch_is_read_once() -> None:
+    """Lines that say nothing of a module cost nothing, and the first that may be one ends the search."""
+    text = "x = 1\n" + "def f(random):\n    random.x = (\n" * 2000
+    assert not check_patch(added("src/a.py", text), benchmark_dir="benchmarks").allowed
