@@ -92,6 +92,8 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
 }
 _ASSIGNS = re.compile(_ASSIGNED)
+Line = tuple[str, ...]
+"""A line with other names of modules undone, where there are any, and as it is: who says `as` renames nothing by it."""
 _RENAMED = re.compile(r"\b([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
 _JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
 """Between two texts that Python makes one of."""
@@ -111,19 +113,26 @@ def content_reasons(change: FileChange) -> list[str]:
 
 
 def _more(
-    words: Mapping[str, tuple[str, ...]], added: Sequence[str], removed: Sequence[str], doubtful: Sequence[str]
+    words: Mapping[str, tuple[str, ...]], added: Sequence[Line], removed: Sequence[Line], doubtful: Sequence[Line]
 ) -> Iterator[str]:
     """`doubtful` are the added lines where names that certainly are no modules' are left out."""
     for what, patterns in words.items():
         pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
-        hits = [found[0] for line in doubtful if (found := pattern.search(line))]
-        more, fewer = (sum(bool(pattern.search(line)) for line in lines) for lines in (added, removed))
-        if hits and more > fewer:
-            yield f"{what} ({hits[0].strip()[:40]!r})"
+        left, more, fewer = (list(_hits(pattern, lines)) for lines in (doubtful, added, removed))
+        if left and len(more) > len(fewer):
+            yield f"{what} ({left[0].strip()[:40]!r})"
 
 
-def _code(lines: Sequence[str], mark: str) -> list[str]:
-    """The lines with a mark, without it, without comments that fill a line, and with other names of modules undone.
+def _hits(pattern: re.Pattern[str], lines: Sequence[Line]) -> Iterator[str]:
+    """What is found in each line, however it is read, that speaks of a thing."""
+    for line in lines:
+        found = next(filter(None, map(pattern.search, line)), None)
+        if found:
+            yield found[0]
+
+
+def _code(lines: Sequence[str], mark: str) -> list[Line]:
+    """The lines with a mark, without it, without comments that fill a line; and with other names of modules undone.
 
     They are lines as Python reads them: a carriage return ends one, a backslash before its end does not, and letters of
     other shapes are the same names.
@@ -134,9 +143,9 @@ def _code(lines: Sequence[str], mark: str) -> list[str]:
     code = [text for text in texts if not text.lstrip().startswith(("#", "//", ">>>"))]
     renamed = {name: full for text in code for name, full in _names(text) if name != full}
     if not renamed:
-        return code
+        return [(text,) for text in code]
     names = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, renamed))})(?!\w)")
-    return [text if _FROM.match(text) else names.sub(lambda found: renamed[found[1]], text) for text in code]
+    return [(text,) if _FROM.match(text) else (names.sub(lambda found: renamed[found[1]], text), text) for text in code]
 
 
 def _names(line: str) -> Iterator[tuple[str, str]]:

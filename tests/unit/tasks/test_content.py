@@ -44,6 +44,8 @@ def reasons(patch: str) -> list[str]:
         "from timeit import Timer as T\nT.timeit = one",
         "for module in list(sys.modules.values()):",
         "import sys as s\nfor module in s.modules.values():",
+        "y = 1  # x as sys\nfor module in list(sys.modules.values()):",
+        "with x as random:\n    pass\nrandom.getstate = seen",
         "frame = sys._getframe(1)",
         "name = inspect.stack()[1].filename",
         "for thing in gc.get_objects():",
