@@ -78,18 +78,17 @@ def as_lines(value: Value) -> tuple[str, ...]:
 
 
 def read_setup_py(text: str) -> SetupCall:
-    """Read the text of a setup.py; one that cannot be parsed says nothing.
+    """Read the text of a setup.py.
 
-    Where its values grow beyond MOST_MADE, all keywords count as computed.
+    All keywords count as computed where it cannot be parsed, or is longer than MAX_CHARACTERS, or its values grow
+    beyond MOST_MADE.
     """
-    if len(text) > MAX_CHARACTERS:
-        return SetupCall()
     try:
-        return _read_module(ast.parse(text))
-    except _TooMuch:
-        return SetupCall(computed=frozenset({"**"}))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return SetupCall()
+        if len(text) <= MAX_CHARACTERS:
+            return _read_module(ast.parse(text))
+    except (_TooMuch, SyntaxError, ValueError, RecursionError, MemoryError):
+        pass
+    return SetupCall(computed=frozenset({"**"}))
 
 
 def _read_module(module: ast.Module) -> SetupCall:
