@@ -48,13 +48,14 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_a_task_is_certified_here_and_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The expert's patch is faster here, its tests pass, the seal holds; the folder's digest does not change."""
+    """The expert's patch is faster here, its tests pass, of its one short line nothing is said; the digest stays."""
     folder = home / "tasks" / TASK
     digest = task_digest(folder)
     code, out, err = said(capsys, "certify", str(folder), "--max-rounds", "8", "--json")
     (found,) = json.loads(out)
     here = found["here"]
-    assert (code, here["status"], here["sealed"]) == (0, "valid", True), (err, here["reason"])
+    assert (code, here["status"], here["sealed"]) == (0, "valid", None), (err, here["reason"])
+    assert here["not_looked_for"][-1].startswith("calc.py: the lines that the fix adds are too short")
     assert (here["tests_passed_base"], here["tests_passed_expert"], here["engine"]) == (1, 1, "bubblewrap")
     assert here["expert"]["speedup"] > 5 > 1.5 > here["control"]["speedup"]
     assert found["merged"] == here

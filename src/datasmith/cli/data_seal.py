@@ -40,7 +40,7 @@ def seal_check(
         image, report = _image(opened, what)
     if as_json:
         known = {"solution": "known" if fix_known else "not known", "not_looked_for": report.unknown}
-        found = {"image": image.name, "digest": image.digest, "sealed": _verdict(report)}
+        found = {"image": image.name, "digest": image.digest, "sealed": report.sealed}
         print(document({**found, **known, "looked_at": report.looked_at, "problems": report.problems}))
     else:
         print(f"{image.name} ({image.digest})")
@@ -50,7 +50,7 @@ def seal_check(
             print(f"  LEAK {one_line(line)}")
         for line in report.unknown:
             print(f"  not looked for: {one_line(line)}")
-        print(_LAST_LINE[_verdict(report)] if fix_known or report.problems else _UNKNOWN_FIX)
+        print(_LAST_LINE[report.sealed] if fix_known or report.problems else _UNKNOWN_FIX)
     if report.problems:
         raise typer.Exit(1)
 
@@ -64,11 +64,6 @@ _UNKNOWN_FIX = (
     "nothing found of what can be recognised without the fix; this does not say that the solution is absent"
     " (example: fc-data seal-check work/dataset/tasks/shapely_shapely_2283)"
 )
-
-
-def _verdict(report: "SealReport") -> bool | None:
-    """Whether it is sealed; None where nothing was found, and something could not be looked for."""
-    return False if report.problems else None if report.unknown else True
 
 
 def _task(engine: "ContainerEngine", settings: "Settings", folder: Path) -> "tuple[ImageRef, SealReport]":

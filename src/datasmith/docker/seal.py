@@ -80,6 +80,11 @@ class SealReport:
         """True where nothing was found of what was looked for, which need not be all: see `unknown`."""
         return not self.problems
 
+    @property
+    def sealed(self) -> bool | None:
+        """False where something was found; None where nothing was, and something could not be looked for."""
+        return False if self.problems else None if self.unknown else True
+
 
 @dataclass(frozen=True, slots=True)
 class Fix:

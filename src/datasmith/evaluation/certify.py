@@ -60,7 +60,7 @@ class Certifier:
         with self.engine.start(image, limits=self._limits, mounts=inside_mounts()) as container:
             names = task.build.build_args.get("FC_IMPORT_NAMES", "").split()
             fix = fix_of(task.expert_patch, {task.merge_commit})
-            sealed = seal.check(container, fix=fix, import_names=names, below=self.engine.below(image))
+            report = seal.check(container, fix=fix, import_names=names, below=self.engine.below(image))
             at_base = self._passed(task, container)
         self.say("tests with the expert's patch", 0, None)
         with self._arm(task, image, task.expert_patch) as container:
@@ -71,7 +71,7 @@ class Certifier:
             self._measured(task, image, workloads),
             tests_base=len(at_base),
             tests_expert=len(at_base & with_expert),
-            sealed=sealed.ok,
+            sealed=report.sealed,
             engine=self.engine.name,
             now=self.now(),
             machine=this_machine(),
@@ -79,9 +79,10 @@ class Certifier:
             suite=task.suite,
             not_impacted=task.not_impacted,
             screened_out=task.screened_out,
+            not_looked_for=report.unknown,
         )
-        if not sealed.ok:
-            reason = f"{certificate.reason}: {named(sealed.problems)}"
+        if not report.ok:
+            reason = f"{certificate.reason}: {named(report.problems)}"
             certificate = certificate.model_copy(update={"reason": reason})
         rebuilt = None if image.digest == task.image_digest else task.image_digest
         return _with_base(certificate.model_copy(update={"rebuilt_from": rebuilt}), task, len(at_base))

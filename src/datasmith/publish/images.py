@@ -248,11 +248,11 @@ def sealed_task(folder: Path) -> Task:
     """The task of a folder, whose image may be given away.
 
     Raises:
-        InvalidTask: it may not: no certificate says that it is sealed.
+        InvalidTask: it may not: no certificate says that nothing of the fix was found in it.
     """
     task = read_task(folder)
-    if task.certificate is None or not task.certificate.sealed:
-        raise InvalidTask([f"{folder.name}: no certificate says that its image is sealed"])
+    if task.certificate is None or task.certificate.sealed is False:
+        raise InvalidTask([f"{folder.name}: its image is not sealed, or no certificate says that it was looked at"])
     return task
 
 

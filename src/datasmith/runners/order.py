@@ -68,6 +68,8 @@ class Verified:
     """Which suite was measured, where that is not base's own; `suite_patch` brings it."""
     suite_patch: str = ""
     test_command: tuple[str, ...] = ()
+    not_looked_for: tuple[str, ...] = ()
+    """What of the fix the seal could not look for; of the rest nothing was found."""
     not_impacted: int = 0
     """Workloads of the suite that were left out, because the expert's patch cannot touch them."""
     screened_out: int = 0

@@ -188,7 +188,7 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
                     "image_name": task.image_name,
                     "image_digest": task.image_digest,
                     "context": dict(task.build.files),
-                    "sealed": True,
+                    "sealed": certificate.sealed if certificate else None,
                     "created_at": now,
                 },
             ),

@@ -145,7 +145,8 @@ class Certificate(_Frozen):
     changed_high: Ratio | None
     tests_passed_base: Count
     tests_passed_expert: Count
-    sealed: bool
+    sealed: bool | None
+    """None where nothing of the fix was found, and something of it could not be looked for: `not_looked_for`."""
     cost: Cost
     status: CertificateStatus
     reason: str
@@ -158,3 +159,5 @@ class Certificate(_Frozen):
     rebuilt_from: str | None = None
     """The digest of the task's image, where it was built again for this and came out with another one."""
     host: HostFacts | None = None
+    not_looked_for: tuple[str, ...] = ()
+    """What of the fix the seal could not look for, and why."""

@@ -23,7 +23,7 @@ def certify(
     *,
     tests_base: int,
     tests_expert: int,
-    sealed: bool,
+    sealed: bool | None,
     engine: str,
     now: datetime,
     machine: Machine,
@@ -31,13 +31,14 @@ def certify(
     suite: SuiteRecord | None = None,
     not_impacted: int = 0,
     screened_out: int = 0,
+    not_looked_for: tuple[str, ...] = (),
 ) -> Certificate:
     """Issue a certificate from a measurement of base, base2 and expert.
 
     `tests_base` and `tests_expert` count the tests of the untouched tree that pass in each arm. The status is `valid`
-    where the image is sealed, all those tests pass with the expert's patch too, at least one workload improved, and
-    the expert's geometric mean over the changed workloads is at least 1.05 with its interval above 1; else
-    `refused`, with one line that says why and carries the measured interval.
+    where nothing of the fix was found in the image, all those tests pass with the expert's patch too, at least one
+    workload improved, and the expert's geometric mean over the changed workloads is at least 1.05 with its interval
+    above 1; else `refused`, with one line that says why and carries the measured interval.
     """
     expert = measured.summaries.get(EXPERT) or _nothing(EXPERT)
     control = measured.summaries.get(CONTROL) or _nothing(CONTROL)
@@ -67,6 +68,7 @@ def certify(
         not_impacted=not_impacted,
         screened_out=screened_out,
         host=measured.host,
+        not_looked_for=not_looked_for,
     )
 
 
@@ -80,10 +82,10 @@ def _over_changed(expert: ArmSummary, launches: Mapping[str, Launches], plan: Me
 
 
 def _problem(
-    expert: ArmSummary, changed: MeanEstimate | None, *, tests_base: int, tests_expert: int, sealed: bool
+    expert: ArmSummary, changed: MeanEstimate | None, *, tests_base: int, tests_expert: int, sealed: bool | None
 ) -> str | None:
     """The first thing that speaks against the task, None where nothing does."""
-    if not sealed:
+    if sealed is False:
         return "the image is not sealed"
     if tests_base == 0:
         return "no test passes at base"

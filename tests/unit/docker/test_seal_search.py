@@ -2,6 +2,7 @@
 
 import pytest
 
+from datasmith.docker.seal import SealReport
 from datasmith.docker.seal_names import Names
 from datasmith.docker.seal_search import MOST_LINES, Search, is_telling, places, problems, telling, untold
 
@@ -137,3 +138,14 @@ def test_a_directory_without_its_init_is_a_copy_too() -> None:
         f"{site}/whole/__init__.py", f"{site}/pkg/a.so", f"{site}/~kg/x/c.so",
     ]  # fmt: skip
     assert places(["pkg", "zope.interface"]) == "pkg|zope/interface|~kg"
+
+
+@pytest.mark.parametrize(
+    ("problems", "unknown", "sealed"),
+    [((), (), True), ((), ("a.py",), None), (("a leak",), (), False), (("a leak",), ("a.py",), False)],
+)
+def test_only_what_was_looked_for_as_a_whole_is_called_sealed(
+    problems: tuple[str, ...], unknown: tuple[str, ...], sealed: bool | None
+) -> None:
+    """Where nothing was found, and something could not be looked for, that is neither yes nor no."""
+    assert SealReport((), problems, unknown).sealed is sealed

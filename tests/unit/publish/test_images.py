@@ -3,6 +3,7 @@
 import json
 import tarfile
 from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,22 @@ from datasmith.docker.engine import ContainerEngine, Tier
 from datasmith.docker.oci import INDEX, OciLayout
 from datasmith.docker.oci_save import save_image
 from datasmith.errors import InvalidTask, PublishError
-from datasmith.publish.images import PUBLISHED, SBOM, STATEMENT, ImagePublisher, Published, read_index, read_published
+from datasmith.publish.images import (
+    PUBLISHED,
+    SBOM,
+    STATEMENT,
+    ImagePublisher,
+    Published,
+    read_index,
+    read_published,
+    sealed_task,
+)
 from datasmith.publish.registry import Pauses
 from datasmith.settings import Settings
 from datasmith.tasks.folder import read_task, write_task
 from tests.loopback.registry import CuttingProxy, free_port, registry
 from tests.sandboxes import embedded_engine, tree_image, tree_task
-from tests.unit.tasks.samples import certificate, source_tar
+from tests.unit.tasks.samples import certificate, sample_task, source_tar
 
 pytestmark = pytest.mark.engine
 LOCK = f"""numpy==1.26.0 \\
@@ -226,6 +236,17 @@ def test_an_image_that_nobody_sealed_is_not_given_away(engine: BubblewrapEngine,
     (folder / "certificate.json").unlink()
     with pytest.raises(InvalidTask, match="sealed"):
         publisher(engine, cache, where(free_port())).publish(folder)
+
+
+@pytest.mark.parametrize(("sealed", "given"), [(True, True), (None, True), (False, False)])
+def test_an_image_in_which_something_was_found_is_not_given_away(
+    tmp_path: Path, sealed: bool | None, given: bool
+) -> None:
+    """One of which not all could be looked for is: nothing was found."""
+    task = sample_task(certificate=certificate().model_copy(update={"sealed": sealed}))
+    folder = write_task(task, tmp_path / "tasks", source=source_tar(tmp_path / "repo.tar.gz"), provenance=TOOLS)
+    with nullcontext() if given else pytest.raises(InvalidTask, match="sealed"):
+        assert sealed_task(folder).certificate == task.certificate
 
 
 def test_an_archive_is_read_by_another_program(engine: BubblewrapEngine, cache: Path, tmp_path: Path) -> None:

@@ -11,23 +11,26 @@ import pytest
 from datasmith.agents.classification import Classification
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.images import BUILD_ARGS, ImagePlan
+from datasmith.docker.verifiers import TestReport
 from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange
 from datasmith.resolution.base import Resolution
 from datasmith.runners import synthesis
 from datasmith.runners.build_args import build_args
-from datasmith.runners.order import Order, Refusal, Sealed
+from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.runners.solution import solution
 from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.testing import TEST_COMMAND
+from datasmith.tasks.certificate import Cost
 from datasmith.tasks.task import BuildInputs
-from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.measure import Measured, MeasurePlan
 from tests.clones import START, Clone
 from tests.unit.agents.synthesizing import Bench, Verdict
 from tests.unit.tasks.samples import PATCH
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 IMAGE = ImageRef("stub", "x", "sha256:0")
+REPORT = TestReport({"tests.test_a::one": "passed"}, 0, False, 1.0, "")
 
 
 @pytest.fixture
@@ -133,6 +136,19 @@ def test_a_patch_that_does_not_apply_is_refused(tmp_path: Path, clone: Clone) ->
     assert found.reason == (
         "the expert's patch cannot be used: the patch does not apply: error: patch failed: calc.py:1"
     )
+
+
+@pytest.mark.parametrize(("unknown", "sealed"), [((), True), (("calc.py: too short; nothing of it was",), None)])
+def test_a_certificate_says_what_the_seal_could_not_look_for(
+    tmp_path: Path, clone: Clone, unknown: tuple[str, ...], sealed: bool | None
+) -> None:
+    """An image is only called sealed where nothing of the fix was left out."""
+    clone.merge(12, "Faster")
+    verified = Verified((), REPORT, REPORT, not_looked_for=unknown)
+    measured = Measured((), {}, Cost(launches=0, wall_s=0.0, cpu_s=0.0, timed_s=0.0))
+    image = Sealed(IMAGE, BuildInputs(python_version="3.11"), tmp_path, PATCH)
+    found = made_by(tmp_path, StubContainer(FAILED))._certify(order(clone), image, verified, measured)
+    assert (found.sealed, found.not_looked_for) == (sealed, unknown)
 
 
 def test_an_image_that_does_not_build_is_refused(tmp_path: Path, clone: Clone) -> None:

@@ -45,6 +45,12 @@ def test_the_status_follows_from_all_machines(statuses: tuple[str, ...], expecte
     assert (whole.status, whole.reason) == (expected, shown)
 
 
+def test_a_certificate_that_says_nothing_of_what_was_not_looked_for_is_read() -> None:
+    """As of folders that were made when it had no place for that."""
+    kept = certificate().model_dump(mode="json", exclude={"not_looked_for"})
+    assert Certificate.model_validate(kept) == certificate()
+
+
 def test_another_machine_is_put_beside_the_first(folder: Path) -> None:
     """The one of stage 5 is kept; the folder's digest and its contract stay; the same machine replaces its own."""
     digest = task_digest(folder)

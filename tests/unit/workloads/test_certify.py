@@ -18,17 +18,18 @@ MACHINE = Machine(
 )  # fmt: skip
 
 
-def issue(ratios: dict[str, float], *, noise: float = 0.005, **changes: int | bool) -> Certificate:
+def issue(ratios: dict[str, float], *, noise: float = 0.005, **changes: int | None) -> Certificate:
     made = history(ratios, noise=noise)
     cost = Cost(launches=len(made), wall_s=10.0, cpu_s=9.0, timed_s=6.0)
-    facts: dict[str, int | bool] = {"tests_base": 10, "tests_expert": 10, "sealed": True, **changes}
+    facts = {"tests_base": 10, "tests_expert": 10, "sealed": True, **changes}
+    sealed = facts["sealed"]
     return certify(
         "o_r_1",
         "sha256:0",
         Measured(tuple(made), summarise(made, seed=0), cost),
-        tests_base=int(facts["tests_base"]),
-        tests_expert=int(facts["tests_expert"]),
-        sealed=bool(facts["sealed"]),
+        tests_base=facts["tests_base"] or 0,
+        tests_expert=facts["tests_expert"] or 0,
+        sealed=None if sealed is None else bool(sealed),
         engine="bubblewrap",
         now=datetime(2026, 1, 1, tzinfo=UTC),
         machine=MACHINE,
@@ -70,13 +71,19 @@ def test_what_a_valid_patch_makes_slower_is_told() -> None:
     ids=["unchanged", "slower", "too small", "mixed", "breaks tests", "no tests", "not sealed"],
 )
 def test_everything_else_is_refused_with_its_reason(
-    ratios: dict[str, float], changes: dict[str, int | bool], reason: str
+    ratios: dict[str, float], changes: dict[str, int | None], reason: str
 ) -> None:
     """One line, with the measured interval where speed is the reason."""
     found = issue(ratios, noise=0.003, **changes)
     assert found.status == "refused"
     assert "\n" not in found.reason
     assert re.search(reason, found.reason)
+
+
+def test_an_image_of_which_not_all_could_be_asked_is_not_called_sealed() -> None:
+    """Nothing was found in it: the task counts."""
+    found = issue({"m.time_a": 1.2}, sealed=None)
+    assert (found.status, found.sealed) == ("valid", None)
 
 
 def test_nothing_measured_is_refused_and_has_no_speedup() -> None:
