@@ -6,6 +6,7 @@ files and names stay. A test that cannot pass and is reported as passed was not 
 """
 
 import ast
+import io
 import random
 from collections.abc import Callable, Mapping, Sequence
 
@@ -190,7 +191,7 @@ def broken_text(text: str, names: frozenset[str], lottery: random.Random) -> tup
     """
     try:
         tree = ast.parse(text)
-        lines = text.splitlines(keepends=True)
+        lines = list(io.StringIO(text, newline=""))  # where Python ends lines, and nowhere else
         functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
         places = [(node.name, _places(node, lines)) for node in functions if node.name in names]
         at = [lottery.choice(possible) for _, possible in places if possible]

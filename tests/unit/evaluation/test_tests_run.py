@@ -218,5 +218,9 @@ def test_broken_text_fails_somewhere_in_some_way_and_is_python() -> None:
             ways.add(caught.type)
     assert seen == {"test_one": {0, 1}, "test_two": {0}}
     assert {AssertionError, ValueError, OSError} <= ways
+    for within in ("\f", "\u2028", "\x85"):
+        text = f"SIGN = '{within}'\r\n\r\ndef test_one():\r\n    assert SIGN\r\n"
+        made = broken_text(text, frozenset({"test_one"}), random.Random(3))
+        assert made is not None and len(body_of(made[0], "test_one")) == 2
     assert broken_text("def test_one(:", frozenset({"test_one"}), random.Random(1)) is None
     assert broken_text(TESTS, frozenset({"nobody"}), random.Random(1)) is None
