@@ -22,7 +22,8 @@ TIMEOUT_S = 600.0
 MOST_BYTES = 1_000_000
 MOST_EXTRAS = 20
 """So many that one requirement names are looked at: for each, its marker is asked on every Python."""
-_WORD = re.compile(r"[\w.-]+")
+_EXTRA = re.compile(r'\bextra [=!]= "([^"]*)"|"([^"]*)" [=!]= extra\b')
+"""In a marker as packaging writes it."""
 _SOURCE, _PROGRAM, _ANSWER = (f"{CACHE_DIR}/{name}" for name in ("repo.tar", "ask_metadata.py", "METADATA"))
 
 
@@ -118,18 +119,17 @@ class MetadataHook:
 def read_told(text: str) -> Told:
     """Read metadata as a build wrote it: run-time requirements, and those of extras without the marker for them."""
     raw, _ = parse_email(text)
-    provided = {canonicalize_name(name) for name in raw.get("provides_extra", ())}
     found: dict[str, list[str]] = {}
     for line in raw.get("requires_dist", ()):
-        for extra, requirement in _by_extra(line, provided):
+        for extra, requirement in _by_extra(line):
             found.setdefault(extra, []).append(requirement)
     lists = {name: tuple(lines) for name, lines in found.items()}
     return Told(lists.pop("", ()), lists, raw.get("requires_python", ""))
 
 
-def _by_extra(line: str, provided: Collection[str]) -> Iterator[tuple[str, str]]:
+def _by_extra(line: str) -> Iterator[tuple[str, str]]:
     """The extras that ask for a requirement, "" for none, each with what it asks for; what cannot be read stays."""
-    asking = _asking(line, provided)
+    asking = _asking(line)
     if not asking:
         yield "", line
         return
@@ -139,13 +139,12 @@ def _by_extra(line: str, provided: Collection[str]) -> Iterator[tuple[str, str]]
     yield from ((extra, _on(pythons, line)) for extra, pythons in asking.items() if pythons and pythons != always)
 
 
-def _asking(line: str, provided: Collection[str]) -> dict[str, tuple[str, ...]]:
+def _asking(line: str) -> dict[str, tuple[str, ...]]:
     """The extras that a requirement's marker names, and "" for none of them: on which Pythons it holds for each."""
     try:
         marker = parsed(line).marker
-        words = set(map(canonicalize_name, _WORD.findall(str(marker))))
-        named = sorted(words.intersection(provided))[:MOST_EXTRAS]
-        return {extra: _pythons(marker, extra) for extra in ("", *named)} if marker and "extra" in words else {}
+        named = sorted({canonicalize_name(before or after) for before, after in _EXTRA.findall(str(marker))})
+        return {extra: _pythons(marker, extra) for extra in ("", *named[:MOST_EXTRAS])} if marker and named else {}
     except (ValueError, UndefinedEnvironmentName):
         return {}
 
