@@ -40,7 +40,7 @@ cat > /dev/null
 case "$*" in
   *T07:*) echo "error: No solution found when resolving dependencies" >&2; exit 1 ;;
 esac
-echo "numpy==1.26.4 --hash=sha256:00"
+printf '%s\\n' 'numpy==1.26.4 \\' '    --hash=sha256:00'
 """
 """Answers at once; has no environment for commits between seven and eight o'clock."""
 

@@ -141,7 +141,9 @@ def refuted(row: TrialRow, attempt: int, claims: list[float]) -> TrialRow:
 def test_refuted_claims_are_no_copies(tmp_path: Path) -> None:
     """What counts instead of them is 1 exactly, for everyone; what was measured in the rounds tells trials apart."""
     folder = run_of(tmp_path / "mine", {"gpt-5": 1.2}, [0])
-    (row,) = trial_rows(folder, folder.read_run().config, "floor")
+    run = folder.read_run()
+    assert run is not None
+    (row,) = trial_rows(folder, run.config, "floor")
     assert row.record.ratios is not None
     claims = [[3.0 + each / 100 + number for number, _ in enumerate(row.record.ratios.workloads)] for each in range(3)]
     first, second, other = (

@@ -70,7 +70,7 @@ def test_resampled_medians_are_those_of_all_draws(count: int) -> None:
 
 def held(count: int, outside: int) -> float:
     """How often the median lies between the order statistics that have so many rounds outside on either side."""
-    return 1.0 - 2.0 * sum(math.comb(count, number) for number in range(outside + 1)) / 2**count
+    return 1.0 - 2.0 * sum(math.comb(count, number) for number in range(outside + 1)) / float(2**count)
 
 
 @given(st.integers(6, 96), st.sampled_from([0.8, 0.95]))
