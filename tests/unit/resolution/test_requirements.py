@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -186,17 +185,6 @@ def test_a_file_beyond_the_limit_is_told_and_costs_no_other() -> None:
     assert reading.requirements == ("numpy", "numpy", "scipy")
     assert [item.requirement for item in reading.dropped] == ["-r long.txt"]
     assert len(read_file("long.txt", texts).requirements) == MOST_LINES
-
-
-def test_the_time_for_a_list_grows_as_its_lines_do() -> None:
-    """Sixteen times the lines, of options that cost little to read, in much less than 256 times the time."""
-
-    def seconds(lines: int) -> float:
-        began = time.process_time()
-        read_lines(["-e ."] * lines)
-        return time.process_time() - began
-
-    assert seconds(80_000) < 64 * min(seconds(5000) for _ in range(3))
 
 
 @pytest.mark.parametrize(
