@@ -58,6 +58,11 @@ def naming(setting: str, path: Path, example: str) -> Iterator[None]:
         raise ConfigError(f"{setting} {path}: {error.strerror} (example: {setting} {example})") from error
 
 
+def said_by(error: Exception) -> str:
+    """What an error says; of the system's without its number and the path, which the line around it names."""
+    return str(error.strerror) if isinstance(error, OSError) else str(error)
+
+
 class NothingToDo(DatasmithError):
     """The request is valid, and selects nothing."""
 

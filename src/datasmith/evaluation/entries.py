@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, said_by
 from datasmith.evaluation.config import NO_MODEL, REPEAT, AgentEntry, parse_entries, repeated, validated_entry
 
 PAIR = "(example: -a claude -m claude-sonnet-4 -a nop -m none)"
@@ -18,8 +18,8 @@ def read_entries(config: Path) -> tuple[AgentEntry, ...]:
     try:
         text = config.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"--config {config}: cannot be read: {said} (example: --config agents.json)") from error
+        problem = f"cannot be read: {said_by(error)}"
+        raise ConfigError(f"--config {config}: {problem} (example: --config agents.json)") from error
     return parse_entries(text, str(config))
 
 

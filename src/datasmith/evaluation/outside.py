@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, said_by
 from datasmith.written_json import written_json
 
 Value = TypeVar("Value")
@@ -77,8 +77,8 @@ def _read(path: Path, option: str, example: str, parse: Callable[[JsonValue], Va
             raise ValueError("no JSON object")
         return {name: parse(value) for name, value in found.items()}
     except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else error
-        raise ConfigError(f"{option} {path}: cannot be read: {said} (example of its text: {example})") from error
+        problem = f"cannot be read: {said_by(error)}"
+        raise ConfigError(f"{option} {path}: {problem} (example of its text: {example})") from error
 
 
 def _date(value: JsonValue) -> datetime:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import JsonValue, TypeAdapter
 
-from datasmith.errors import ConfigError, TaskError
+from datasmith.errors import ConfigError, TaskError, said_by
 from datasmith.tasks.hub import SCHEME, HubAddress
 from datasmith.written_json import written_json
 
@@ -69,10 +69,8 @@ def _read(registry: Path, setting: str) -> dict[str, str]:
     try:
         return _names(written_json(registry.read_bytes()))
     except (OSError, ValueError) as error:
-        problem = error.strerror if isinstance(error, OSError) else error
-        raise TaskError(
-            f'{setting} {registry}: no registry of datasets: {problem} (example of its text: {{"mine": "{EXAMPLE}"}})'
-        ) from error
+        problem = f"no registry of datasets: {said_by(error)}"
+        raise TaskError(f'{setting} {registry}: {problem} (example of its text: {{"mine": "{EXAMPLE}"}})') from error
 
 
 def _names(said: JsonValue) -> dict[str, str]:
