@@ -22,7 +22,7 @@ LEGACY_BACKEND = "setuptools.build_meta:__legacy__"
 _SCM_TOOLS = {
     "setuptools-scm", "setuptools-git-versioning", "hatch-vcs", "versioneer", "flit-scm", "vcs-versioning",
     "versioningit", "poetry-dynamic-versioning", "uv-dynamic-versioning", "dunamai", "setuptools-vcs-versioning",
-    "miniver",
+    "miniver", "pbr",
 }  # fmt: skip
 _SCM_TABLES = {"setuptools_scm", "setuptools-git-versioning", "versioneer", "versioningit", "poetry-dynamic-versioning"}
 _CHANGELOG = re.compile(
@@ -118,7 +118,7 @@ def is_changelog(path: str) -> bool:
 
 
 def _asks_scm(call: SetupCall) -> bool:
-    asked = {"use_scm_version", "version_config"}
+    asked = {"use_scm_version", "version_config", "pbr"}
     return bool(asked & (call.keywords.keys() | call.computed)) or "versioneer" in call.imports
 
 

@@ -110,6 +110,8 @@ def test_a_tree_without_a_project_is_an_error_that_says_what_is_missing() -> Non
         {"pyproject.toml": '[build-system]\nrequires = ["setuptools_scm[toml]>=6"]\n[project]\nname = "x"\n'},
         {"pyproject.toml": '[build-system]\nrequires = ["hatch-vcs", "hatchling"]\n[project]\nname = "x"\n'},
         {"setup.py": "setup(name='x', use_scm_version=True)"},
+        {"setup.py": "setup(pbr=True)"},
+        {"setup.py": "setup()", "pyproject.toml": '[build-system]\nrequires = ["pbr>=6", "setuptools"]\n'},
         {"setup.py": "import versioneer\nsetup(name='x', version=versioneer.get_version())"},
         {"setup.py": "setup()", "pyproject.toml": "[tool.setuptools_scm]\n"},
     ],
