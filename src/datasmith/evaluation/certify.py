@@ -71,7 +71,7 @@ class Certifier:
             self._measured(task, image, workloads),
             tests_base=len(at_base),
             tests_expert=len(at_base & with_expert),
-            sealed=report.sealed,
+            seal=report,
             engine=self.engine.name,
             now=self.now(),
             machine=this_machine(),
@@ -79,7 +79,6 @@ class Certifier:
             suite=task.suite,
             not_impacted=task.not_impacted,
             screened_out=task.screened_out,
-            not_looked_for=report.unknown,
         )
         if not report.ok:
             reason = f"{certificate.reason}: {named(report.problems)}"

@@ -1,10 +1,11 @@
 """What stage 5 is asked to make of a pull request, and what it holds on the way."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 
 from datasmith.agents.classification import Classification
 from datasmith.docker.engine import ImageRef
+from datasmith.docker.seal import SealReport
 from datasmith.docker.verifiers import TestReport
 from datasmith.github.models import PR
 from datasmith.resolution.base import Resolution
@@ -62,14 +63,15 @@ class Verified:
     workloads: tuple[Workload, ...]
     base: TestReport
     expert: TestReport
+    _: KW_ONLY
+    seal: SealReport
+    """In which nothing was found."""
     excused: frozenset[str] = frozenset()
     """Tests that the expert's patch breaks, in files that its own pull request rewrites."""
     suite: SuiteRecord | None = None
     """Which suite was measured, where that is not base's own; `suite_patch` brings it."""
     suite_patch: str = ""
     test_command: tuple[str, ...] = ()
-    not_looked_for: tuple[str, ...] = ()
-    """What of the fix the seal could not look for; of the rest nothing was found."""
     not_impacted: int = 0
     """Workloads of the suite that were left out, because the expert's patch cannot touch them."""
     screened_out: int = 0

@@ -215,7 +215,7 @@ class Synthesis:
                 suite=found.record,
                 suite_patch=found.patch,
                 test_command=command,
-                not_looked_for=report.unknown,
+                seal=report,
             ),
         )
 
@@ -309,7 +309,7 @@ class Synthesis:
             measured,
             tests_base=len(verified.base.passed - verified.excused),
             tests_expert=len(verified.passing),
-            sealed=None if verified.not_looked_for else True,
+            seal=verified.seal,
             engine=self._engine.name,
             now=self._now(),
             machine=this_machine(),
@@ -317,7 +317,6 @@ class Synthesis:
             suite=verified.suite,
             not_impacted=verified.not_impacted,
             screened_out=verified.screened_out,
-            not_looked_for=verified.not_looked_for,
         )
 
     def _on(self, core: int) -> Limits:

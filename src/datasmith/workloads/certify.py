@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from importlib.metadata import version
 
+from datasmith.docker.seal import SealReport
 from datasmith.stats.bootstrap import MeanEstimate
 from datasmith.tasks.certificate import ArmSummary, Certificate, Machine, WorkloadRatio
 from datasmith.tasks.suite import SuiteRecord
@@ -23,7 +24,7 @@ def certify(
     *,
     tests_base: int,
     tests_expert: int,
-    sealed: bool | None,
+    seal: SealReport,
     engine: str,
     now: datetime,
     machine: Machine,
@@ -31,7 +32,6 @@ def certify(
     suite: SuiteRecord | None = None,
     not_impacted: int = 0,
     screened_out: int = 0,
-    not_looked_for: tuple[str, ...] = (),
 ) -> Certificate:
     """Issue a certificate from a measurement of base, base2 and expert.
 
@@ -43,7 +43,7 @@ def certify(
     expert = measured.summaries.get(EXPERT) or _nothing(EXPERT)
     control = measured.summaries.get(CONTROL) or _nothing(CONTROL)
     changed = _over_changed(expert, by_workload(measured.measurements), plan)
-    problem = _problem(expert, changed, tests_base=tests_base, tests_expert=tests_expert, sealed=sealed)
+    problem = _problem(expert, changed, tests_base=tests_base, tests_expert=tests_expert, seal=seal)
     return Certificate(
         task_id=task_id,
         image_digest=image_digest,
@@ -60,7 +60,7 @@ def certify(
         changed_high=changed.high if changed else None,
         tests_passed_base=tests_base,
         tests_passed_expert=tests_expert,
-        sealed=sealed,
+        sealed=seal.sealed,
         cost=measured.cost,
         status="refused" if problem else "valid",
         reason=problem or _praise(expert, changed),
@@ -68,7 +68,7 @@ def certify(
         not_impacted=not_impacted,
         screened_out=screened_out,
         host=measured.host,
-        not_looked_for=not_looked_for,
+        not_looked_for=seal.unknown,
     )
 
 
@@ -82,10 +82,10 @@ def _over_changed(expert: ArmSummary, launches: Mapping[str, Launches], plan: Me
 
 
 def _problem(
-    expert: ArmSummary, changed: MeanEstimate | None, *, tests_base: int, tests_expert: int, sealed: bool | None
+    expert: ArmSummary, changed: MeanEstimate | None, *, tests_base: int, tests_expert: int, seal: SealReport
 ) -> str | None:
     """The first thing that speaks against the task, None where nothing does."""
-    if sealed is False:
+    if not seal.ok:
         return "the image is not sealed"
     if tests_base == 0:
         return "no test passes at base"

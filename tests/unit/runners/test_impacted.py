@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import cast
 
 from datasmith.docker.engine import WORKDIR, Container, ExecResult
+from datasmith.docker.seal import SealReport
 from datasmith.docker.verifiers import TestReport
 from datasmith.runners.agenda import NONE_IMPACTED
 from datasmith.runners.impacted import only_impacted
@@ -20,6 +21,7 @@ COMMENT = "diff --git a/l.py b/l.py\n--- a/l.py\n+++ b/l.py\n@@ -1,2 +1,3 @@\n+#
 WORKLOADS = (Workload("bench.time_f", "time"), Workload("bench.time_other", "time"))
 RAN = {"bench.time_f": Coverage(called=frozenset({("l.py", 1)})), "bench.time_other": Coverage()}
 REPORT = TestReport({"tests.test_a::one": "passed"}, 0, False, 1.0, "")
+SEAL = SealReport((), ())
 
 
 @dataclass
@@ -40,14 +42,14 @@ def left(place: Path, patch: str) -> Verified | Refusal:
     suite = Suite(WORKLOADS, "benchmarks", "print", "sha256:0")
     write_coverage(place / f"{coverage_key('sha256:0', 'print', WORKLOADS)}.json.gz", RAN)
     base = cast("Container", Tree())
-    verified = Verified(WORKLOADS, REPORT, REPORT)
+    verified = Verified(WORKLOADS, REPORT, REPORT, seal=SEAL)
     return only_impacted(verified, base, suite, patch, kept_in=place, say=lambda _step, _done, _of: None)
 
 
 def test_only_what_the_patch_can_touch_stays(tmp_path: Path) -> None:
     """The others are counted; tests and all else are as they were."""
     found = left(tmp_path, EDIT)
-    assert found == Verified(WORKLOADS[:1], REPORT, REPORT, not_impacted=1)
+    assert found == Verified(WORKLOADS[:1], REPORT, REPORT, seal=SEAL, not_impacted=1)
 
 
 def test_a_patch_that_no_workload_runs_is_refused(tmp_path: Path) -> None:

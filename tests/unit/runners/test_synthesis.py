@@ -11,6 +11,7 @@ import pytest
 from datasmith.agents.classification import Classification
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.images import BUILD_ARGS, ImagePlan
+from datasmith.docker.seal import SealReport
 from datasmith.docker.verifiers import TestReport
 from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange
@@ -144,7 +145,7 @@ def test_a_certificate_says_what_the_seal_could_not_look_for(
 ) -> None:
     """An image is only called sealed where nothing of the fix was left out."""
     clone.merge(12, "Faster")
-    verified = Verified((), REPORT, REPORT, not_looked_for=unknown)
+    verified = Verified((), REPORT, REPORT, seal=SealReport((), (), unknown))
     measured = Measured((), {}, Cost(launches=0, wall_s=0.0, cpu_s=0.0, timed_s=0.0))
     image = Sealed(IMAGE, BuildInputs(python_version="3.11"), tmp_path, PATCH)
     found = made_by(tmp_path, StubContainer(FAILED))._certify(order(clone), image, verified, measured)

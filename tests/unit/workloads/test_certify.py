@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from datasmith.docker.seal import SealReport
 from datasmith.tasks.certificate import Certificate, Cost, Machine
 from datasmith.workloads.base import BASE, EXPERT
 from datasmith.workloads.certify import certify
@@ -17,19 +18,24 @@ MACHINE = Machine(
     cpu_model="x", cpu_flags_sha256="0", cores=2, memory_mb=4096, kernel="6.1", virtualised=None
 )  # fmt: skip
 
+SEALS: dict[int | None, SealReport] = {
+    True: SealReport(("files",), ()),
+    False: SealReport(("files",), ("a tag",)),
+    None: SealReport(("files",), (), unknown=("a line that is too short",)),
+}
+
 
 def issue(ratios: dict[str, float], *, noise: float = 0.005, **changes: int | None) -> Certificate:
     made = history(ratios, noise=noise)
     cost = Cost(launches=len(made), wall_s=10.0, cpu_s=9.0, timed_s=6.0)
     facts = {"tests_base": 10, "tests_expert": 10, "sealed": True, **changes}
-    sealed = facts["sealed"]
     return certify(
         "o_r_1",
         "sha256:0",
         Measured(tuple(made), summarise(made, seed=0), cost),
         tests_base=facts["tests_base"] or 0,
         tests_expert=facts["tests_expert"] or 0,
-        sealed=None if sealed is None else bool(sealed),
+        seal=SEALS[facts["sealed"]],
         engine="bubblewrap",
         now=datetime(2026, 1, 1, tzinfo=UTC),
         machine=MACHINE,
@@ -96,7 +102,7 @@ def test_nothing_measured_is_refused_and_has_no_speedup() -> None:
         Measured(made, summarise(made, seed=0, arms=(EXPERT,)), cost),
         tests_base=1,
         tests_expert=1,
-        sealed=True,
+        seal=SEALS[True],
         engine="bubblewrap",
         now=datetime(2026, 1, 1, tzinfo=UTC),
         machine=MACHINE,
