@@ -23,7 +23,10 @@ TIMES_AGAIN = 2
 def screen(
     look: Callable[[Sequence[Workload]], list[Glance]], workloads: Sequence[Workload], most: int
 ) -> list[Glance]:
-    """What `look` sees of all workloads, and what it sees of those that come first when it looks again."""
+    """What `look` sees of all workloads, and what it sees of those that come first when it looks again.
+
+    There is no second look at what nothing was seen of.
+    """
     seen = look(workloads)
     for _ in range(TIMES_AGAIN):
         chosen = _first(seen, AGAIN * most)
@@ -34,12 +37,12 @@ def screen(
 def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:
     """The same with at most `most` workloads, in the suite's order: those in which the screening saw most.
 
-    A workload that only the expert's patch fails comes first, one that base fails last.
+    A workload that only the expert's patch fails comes first; one of which nothing was seen is left out.
 
     Raises:
-        MeasurementFailed: base failed them all: then nothing is known of any.
+        MeasurementFailed: base failed all, or they took too long: then nothing is known of any.
     """
-    if all(glance.base is None for glance in seen):
+    if not any(glance.seen for glance in seen):
         raise MeasurementFailed(
             f"a screening saw nothing: {next((one.reason for one in seen if one.reason), 'no reply')}"
         )
@@ -49,8 +52,8 @@ def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:
 
 
 def _first(seen: Iterable[Glance], most: int) -> frozenset[str]:
-    """The names of those that come first."""
-    ranked = sorted(seen, key=lambda glance: (-glance.effect, glance.workload))
+    """The names of those that come first, of which anything was seen."""
+    ranked = sorted((glance for glance in seen if glance.seen), key=lambda glance: (-glance.effect, glance.workload))
     return frozenset(glance.workload for glance in ranked[:most])
 
 

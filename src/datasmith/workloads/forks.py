@@ -18,14 +18,20 @@ each workload after they were imported for all."""
 Entry = Mapping[str, object]
 
 
-def entry(workload: Workload, *, slower: float = 1.0, prepare: bool = False) -> dict[str, object]:
-    """What is asked of one workload, or (`prepare`) of its setup_cache; it may take `slower` times its time limit."""
+def entry(
+    workload: Workload, *, slower: float = 1.0, prepare: bool = False, longest_s: float | None = None
+) -> dict[str, object]:
+    """What is asked of one workload, or (`prepare`) of its setup_cache; it may take `slower` times its time limit.
+
+    `longest_s`: ... but no longer than this once its module is imported.
+    """
     key = workload.setup_cache_key
     return {
         "name": workload.benchmark,
         "index": None if prepare else workload.index,
         "cache": None if key is None else cache_path(key),
         "limit_s": slower * workload.timeout_s + START_ALLOWANCE_S,
+        "longest_s": longest_s,
         "prepare": prepare,
     }
 

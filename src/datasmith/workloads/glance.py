@@ -1,8 +1,9 @@
 """Look at many workloads in two arms, quickly: enough to rank them, too little to say anything of one."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from datasmith.docker.engine import Container
 from datasmith.printable import printable
@@ -11,13 +12,16 @@ from datasmith.workloads.forks import entry, in_forks
 
 AT_ONCE = 100
 """Workloads that one process looks at, which imports each module of theirs once; progress is told in between."""
+LONGEST_S = 10.0
+"""What takes longer to set up and call is not waited for: some suites have hundreds that would take minutes each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Glance:
     """The fastest seconds per call that were seen of one workload in each arm; None where it failed each time.
 
-    `reason`: of its last failure in either.
+    A call that was not waited for stands as `LONGEST_S`, the least that it took. `reason`: of its last failure in
+    either arm.
     """
 
     workload: str
@@ -27,10 +31,15 @@ class Glance:
 
     @property
     def effect(self) -> float:
-        """The |ln ratio|; infinite where only the other arm fails, -1 where base does."""
+        """The |ln ratio|; infinite where only the other arm fails, not a number where base does."""
         if self.base is None:
-            return -1.0
+            return math.nan
         return math.inf if self.other is None else abs(math.log(self.base / self.other))
+
+    @property
+    def seen(self) -> bool:
+        """False where nothing is known of the patch: base failed, or both arms took too long."""
+        return self.base is not None and (self.base < LONGEST_S or self.other != LONGEST_S)
 
 
 def glances(
@@ -44,6 +53,8 @@ def glances(
 ) -> list[Glance]:
     """Look at each workload twice in each prepared arm, base first and last. `say`: how many are done, of how many.
 
+    An arm that did not do a workload in time is not asked for it again.
+
     Raises:
         EngineUnavailable: the engine is gone.
     """
@@ -51,13 +62,36 @@ def glances(
     for first in range(0, len(workloads), AT_ONCE):
         say(first, len(workloads))
         some = workloads[first : first + AT_ONCE]
-        entries = [entry(workload) for workload in some]
-        looks = [in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu) for arm in (base, other, other, base)]
-        for workload, *said in zip(some, *looks, strict=True):
-            one, two, three, four = (_read(reply.get("seconds")) for reply in said)
-            failed = [printable(str(reply["failed"])) for reply in said if "failed" in reply]
-            found.append(Glance(workload.id, _fastest(one, four), _fastest(two, three), failed[-1] if failed else None))
+        of_base, of_other = _Looks(), _Looks()
+        for looks, arm in ((of_base, base), (of_other, other), (of_other, other), (of_base, base)):
+            left = [workload for workload in some if workload.id not in looks.late]
+            entries = [entry(workload, longest_s=LONGEST_S) for workload in left]
+            looks.take(left, in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu) if left else ())
+        for one in (workload.id for workload in some):
+            reason = of_base.reasons.get(one) or of_other.reasons.get(one)
+            found.append(Glance(one, of_base.fastest.get(one), of_other.fastest.get(one), reason))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """What one arm showed so far, by a workload's name."""
+
+    fastest: dict[str, float] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    late: set[str] = field(default_factory=set)
+
+    def take(self, workloads: Sequence[Workload], replies: Sequence[Mapping[str, Any]]) -> None:
+        """Note what it said of each."""
+        for workload, reply in zip((each.id for each in workloads), replies, strict=True):
+            seconds = _read(reply.get("seconds"))
+            if "failed" in reply:
+                self.reasons[workload] = printable(str(reply["failed"]))
+            if reply.get("late") is True:
+                self.late.add(workload)
+                seconds = LONGEST_S
+            if seconds is not None:
+                self.fastest[workload] = min(seconds, self.fastest.get(workload, math.inf))
 
 
 def closer(seen: Sequence[Glance], again: Sequence[Glance]) -> list[Glance]:
@@ -71,7 +105,7 @@ def closer(seen: Sequence[Glance], again: Sequence[Glance]) -> list[Glance]:
 
 def _read(said: object) -> float | None:
     """A time, where that is what was said."""
-    return said if isinstance(said, float) and math.isfinite(said) and said > 0 else None
+    return said if isinstance(said, float) and 0 < said <= LONGEST_S else None
 
 
 def _fastest(*seconds: float | None) -> float | None:

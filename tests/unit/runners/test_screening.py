@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.docker.seal import SealReport
 from datasmith.docker.verifiers import TestReport
 from datasmith.errors import MeasurementFailed
 from datasmith.runners.order import Verified
 from datasmith.runners.screening import AGAIN, screen, screened, write_glances
 from datasmith.workloads.base import Workload
-from datasmith.workloads.glance import Glance
+from datasmith.workloads.glance import LONGEST_S, Glance
 
 REPORT = TestReport({"tests.test_a::one": "passed"}, 0, False, 1.0, "")
 TRUTH = {"slower": 0.8, "same": 1.0, "faster": 1.5, "a little": 1.1}
@@ -24,7 +25,7 @@ def glances(ratios: dict[str, float]) -> list[Glance]:
 
 def left(seen: list[Glance], most: int) -> Verified:
     workloads = tuple(Workload(glance.workload, "time") for glance in seen)
-    return screened(Verified(workloads, REPORT, REPORT, not_impacted=7), seen, most)
+    return screened(Verified(workloads, REPORT, REPORT, seal=SealReport((), ()), not_impacted=7), seen, most)
 
 
 def names(verified: Verified) -> list[str]:
@@ -42,18 +43,21 @@ def test_the_largest_effects_stay_in_the_suites_order(most: int, expected: list[
     assert (found.screened_out, found.not_impacted) == (len(TRUTH) - len(expected), 7)
 
 
-def test_what_only_the_patch_fails_comes_first_and_what_base_fails_last() -> None:
-    """The first is a finding about the patch, the second says nothing about it."""
-    seen = [*glances({"same": 1.0, "faster": 1.5}), Glance("broken", 1.0, None), Glance("never", None, 1.0)]
+def test_what_only_the_patch_fails_comes_first_and_what_base_fails_is_left_out() -> None:
+    """The first is a finding about the patch, the second says nothing about it; nor does what both are too slow for."""
+    nothing = [Glance("never", None, 1.0), Glance("slow", LONGEST_S, LONGEST_S)]
+    seen = [*nothing, *glances({"same": 1.0, "faster": 1.5}), Glance("broken", 1.0, None)]
     assert names(left(seen, 1)) == ["broken"]
     assert names(left(seen, 2)) == ["faster", "broken"]
     assert names(left(seen, 3)) == ["same", "faster", "broken"]
+    assert names(left(seen, 5)) == ["same", "faster", "broken"]
+    assert left(seen, 5).screened_out == len(nothing)
 
 
 def test_a_screening_that_saw_nothing_leaves_nothing() -> None:
     """Else the first names of the alphabet would make a task."""
-    with pytest.raises(MeasurementFailed, match="a screening saw nothing: not done after 70 s"):
-        left([Glance("a", None, None), Glance("b", None, None, "not done after 70 s")], 1)
+    with pytest.raises(MeasurementFailed, match="a screening saw nothing: not done after 10 s"):
+        left([Glance("a", None, None), Glance("b", LONGEST_S, LONGEST_S, "not done after 10 s")], 1)
 
 
 def test_what_comes_first_is_looked_at_again() -> None:
@@ -75,6 +79,18 @@ def test_what_comes_first_is_looked_at_again() -> None:
     assert {"m.time_03", "m.time_07"} <= set(looked[1])
     assert seen[7].effect == 0.0
     assert seen[3].effect == pytest.approx(math.log(1.2))
+
+
+def test_there_is_no_second_look_at_what_nothing_was_seen_of() -> None:
+    """Twenty workloads that take minutes would be waited for again, and again."""
+    looked: list[list[str]] = []
+
+    def look(workloads: Sequence[Workload]) -> list[Glance]:
+        looked.append([workload.id for workload in workloads])
+        return [Glance(one.id, LONGEST_S if one.id == "m.slow" else 1.0, LONGEST_S) for one in workloads]
+
+    screen(look, [Workload("m.quick", "time"), Workload("m.slow", "time")], 2)
+    assert looked == [["m.quick", "m.slow"], ["m.quick"], ["m.quick"]]
 
 
 def test_what_was_seen_is_kept(tmp_path: Path) -> None:

@@ -35,13 +35,16 @@ Run = Callable[..., Sequence[Mapping[str, object]]]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Runs workloads (`module.function`) of a suite with these modules; each may take `limit_s`."""
+    """Runs workloads (`module.function`) of a suite with these modules; each may take `limit_s` or `longest_s`."""
 
-    def ran(modules: Mapping[str, str], *names: str, limit_s: float = 20.0) -> Sequence[Mapping[str, object]]:
+    def ran(
+        modules: Mapping[str, str], *names: str, limit_s: float = 20.0, longest_s: float | None = None
+    ) -> Sequence[Mapping[str, object]]:
         (tmp_path / "suite").mkdir()
         for module, text in modules.items():
             (tmp_path / "suite" / f"{module}.py").write_text(text)
-        entries = [{"name": name, "index": None, "cache": None, "limit_s": limit_s} for name in names]
+        same = {"index": None, "cache": None, "limit_s": limit_s, "longest_s": longest_s}
+        entries = [{"name": name, **same} for name in names]
         words = [str(Path(inside.__file__).parents[1]), str(tmp_path), json.dumps(entries)]
         printed = tmp_path / "printed"
         with printed.open("w") as stream:  # a pipe would be open as long as anything that was started runs
@@ -83,6 +86,14 @@ def test_each_workload_ends_in_its_own_way(run: Run) -> None:
         True,
         1,
     ]
+    assert [found.get("late", False) for found in said] == [False, False, False, True, False, False]
+
+
+def test_a_fork_may_have_less_time_than_its_module_has(run: Run) -> None:
+    """Importing is waited for, as all need it."""
+    text = "import time\ntime.sleep(1.5)\ndef one(): time.sleep(60)\ndef two(): return 2\n"
+    one, two = run({"a": text}, "a.one", "a.two", longest_s=1.0)
+    assert (one, two["value"]) == ({"failed": "not done after 1 s", "late": True}, 2)
 
 
 def test_a_module_that_cannot_be_imported_fails_for_its_own(run: Run) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from datasmith.docker.engine import Container, ExecResult
 from datasmith.workloads.base import BASE, EXPERT, Workload
-from datasmith.workloads.glance import AT_ONCE, Glance, glances
+from datasmith.workloads.glance import AT_ONCE, LONGEST_S, Glance, glances
 
 Said = Mapping[str, object]
 
@@ -23,7 +23,7 @@ class Arm:
 
     def exec(self, argv: Sequence[str], *, cpus: Sequence[int] = (), **_: object) -> ExecResult:
         """One process that looks at some workloads."""
-        entries = json.loads(argv[-1])["entries"]
+        self.entries = entries = json.loads(argv[-1])["entries"]
         self.asked.append((self.name, len(entries)))
         self.cpus = cpus
         said = {"replies": [self.replies[0 if len(self.replies) == 1 else len(self.asked) % 2]] * len(entries)}
@@ -57,13 +57,42 @@ def test_what_is_no_time_is_none(said: Said) -> None:
     (only_other,), _ = look([{"seconds": 1.0}], [said])
     assert (only_other.other, only_other.effect) == (None, math.inf)
     (only_base,), _ = look([said], [{"seconds": 1.0}])
-    assert (only_base.base, only_base.effect) == (None, -1.0)
+    assert (only_base.base, only_base.seen) == (None, False)
+    assert math.isnan(only_base.effect)
 
 
 def test_one_failure_of_two_is_none() -> None:
     """The second look may have been the one in peace."""
     (seen,), _ = look([{"seconds": 1.0}], [{"failed": "timed out"}, {"seconds": 4.0}])
     assert (seen.other, seen.reason) == (4.0, "timed out")
+
+
+LATE = {"failed": "not done after 10 s", "late": True}
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "asked", "effect"),
+    [
+        (LATE, LATE, [BASE, EXPERT], None),
+        (LATE, {"seconds": 1.0}, [BASE, EXPERT, EXPERT], math.log(10)),
+        ({"seconds": 1.0}, LATE, [BASE, EXPERT, BASE], math.log(10)),
+    ],
+)
+def test_nobody_waits_twice_for_the_same_arm(base: Said, other: Said, asked: list[str], effect: float | None) -> None:
+    """What takes minutes in one arm and a second in the other is what a screening is there to find."""
+    (seen,), said = look([base], [other])
+    assert [arm for arm, _ in said] == asked
+    assert seen.seen is (effect is not None)
+    assert seen.effect == pytest.approx(effect or 0.0)
+    assert seen.reason == LATE["failed"]
+
+
+def test_each_has_as_long_as_is_waited_for_at_most() -> None:
+    """A suite may allow itself minutes for a call; what is asked of the sandbox says that there are none."""
+    arm = Arm(BASE, [{"seconds": 1.0}], [])
+    both = cast(Container, arm)
+    glances(both, both, [Workload("m.time_x", "time", timeout_s=300.0)], "benchmarks", cpu=1, say=lambda *_: None)
+    assert [(entry["longest_s"], entry["limit_s"]) for entry in arm.entries] == [(LONGEST_S, 310.0)]
 
 
 def test_many_workloads_are_looked_at_in_several_processes() -> None:

@@ -22,6 +22,8 @@ LONGEST_WAIT_S = 0.05
 def apart(work: Callable[[], dict[str, object]], path: str, limit_s: float) -> None:
     """Write what `work` returns, or {"failed": reason}, as JSON into `path`; the work has a process group of its own.
 
+    Where the reason is that its time is over, it says so: {"failed": reason, "late": true}.
+
     Whatever is left of that group when the work is over, or its time is, is killed; in the second case with what its
     processes have started in groups of their own, as this function does. Other groups that it made are left to the end
     of the sandbox's command.
@@ -38,7 +40,7 @@ def apart(work: Callable[[], dict[str, object]], path: str, limit_s: float) -> N
             os.killpg(group, signal.SIGKILL)
     if status is None:
         os.waitpid(child, 0)
-        _leave({"failed": f"not done after {limit_s:g} s"}, path)
+        _leave({"failed": f"not done after {limit_s:g} s", "late": True}, path)
     elif not os.path.exists(path):
         _leave({"failed": _ended(status)}, path)
 

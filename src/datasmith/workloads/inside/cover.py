@@ -1,9 +1,9 @@
 """What workloads run: `python -m inside.cover '{…}'` prints one line of JSON; nothing of it is timed.
 
-Request: tree, suite, and entries: each name, index (or null), cache (directory or null), limit_s, and prepare (true:
-run its setup_cache instead). Reply: replies, one for each entry: imported and called: lists of [path in the tree, first
-line, name]; names: what the code looks up; opened, compiled, spawned, jit; or failed: a reason. A workload runs with
-its setup, a few calls, and its teardown, in a fork of its own (`forks.py`).
+Request: tree, suite, and entries, each in a fork of its own (`forks.py`); prepare (true): run its setup_cache instead.
+Reply: replies, one for each entry: imported and called: lists of [path in the tree, first line, name]; names: what the
+code looks up; opened, compiled, spawned, jit; or failed: a reason. A workload runs with its setup, a few calls, and its
+teardown.
 """
 
 from __future__ import annotations

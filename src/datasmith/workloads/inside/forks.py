@@ -2,8 +2,9 @@
 
 Each module is imported once, in a process of its own, so that nothing of one workload, such as a cache that it fills,
 is there for the next. A module that starts threads of Python's is imported anew for each of its workloads: a fork would
-be without them. An entry has name, index (or null), cache (directory or null) and limit_s; what is left of it is what
-the work returned, or failed: a reason.
+be without them. An entry has name, index (or null), cache (directory or null), limit_s, and longest_s (or null): what
+its fork may take if that is less, as the import of its module, which may take long, is over by then. What is left of an
+entry is what the work returned, or failed: a reason.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def _all_of(
     if len(sys._current_frames()) > 1:  # they would not be there after a fork, and a pool of them waits for ever
         return {"threads": True}
     for entry, path in chosen:
-        apart(partial(work, state, entry), path, _limit(entry))
+        longest = entry["longest_s"]
+        apart(partial(work, state, entry), path, min(_limit(entry), float(str(longest or "inf"))))
     return {"failed": "it was not reached"}
 
 

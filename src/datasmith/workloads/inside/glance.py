@@ -1,8 +1,9 @@
 """How long workloads take, roughly: `python -m inside.glance '{…}'` prints one line of JSON.
 
 Request: suite, and entries, each in a fork of its own (`forks.py`). Reply: replies, one for each entry: seconds, the
-shortest of a few samples, setup before each; or failed: a reason. What a module's import has warmed is warm in all of
-its workloads, and pages are shared with other forks, so these are no launches: they rank, and are not kept.
+shortest of a few samples, setup before each; or failed: a reason, and late (true) where that is its time. What a
+module's import has warmed is warm in all of its workloads, and pages are shared with other forks, so these are no
+launches: they rank, and are not kept.
 """
 
 from __future__ import annotations
