@@ -46,6 +46,11 @@ from datasmith.storage.statements import insert_into
 _C = stage_items.c
 _COLUMNS = (_C.window, _C.stage, _C.item, _C.kind, _C.state, _C.reason, _C.attempts, _C.fence)
 _THIS = (_C.window == bindparam("b_window"), _C.stage == bindparam("b_stage"), _C.item == bindparam("b_item"))
+_EARLIER = stage_items.alias("earlier").c
+# Numbers of stages, not a range of them: a row is then found by its primary key.
+_BEFORE = _EARLIER.stage.in_([_C.stage - back for back in range(1, len(STAGES))])
+_HAS_COME = ~exists().where(_EARLIER.window == _C.window, _BEFORE, _EARLIER.item == _C.item, _EARLIER.state != "passed")
+"""True for the items that are at their stage: every earlier one that knows them has let them pass."""
 Key = tuple[str, int, str]
 
 
@@ -109,7 +114,7 @@ def claim(
     repositories: Collection[str] | None = None,
 ) -> list[StageItem]:
     """Lease the first `n` items, by name, that are pending or whose lease has run out; of `repositories` alone."""
-    ours = and_(_has_come(), _is_of(connection, repositories))
+    ours = and_(_HAS_COME, _is_of(connection, repositories))
     waiting = _first(connection, stage_of, and_(_C.state == "pending", ours), n)
     abandoned = _first(connection, stage_of, and_(_C.state == "leased", _C.lease_until <= now, ours), n)
     chosen = list(heapq.merge(waiting, abandoned, key=lambda row: row.item))[:n]
@@ -186,7 +191,7 @@ def count(
     connection: Connection, window: str, stage: int, *, repositories: Collection[str] | None = None
 ) -> dict[ItemState, int]:
     """Items by state, of `repositories` alone; states that nothing is in are 0."""
-    where = (_C.window == window, _C.stage == stage, _has_come(), _is_of(connection, repositories))
+    where = (_C.window == window, _C.stage == stage, _HAS_COME, _is_of(connection, repositories))
     statement = select(_C.state, func.count()).where(*where).group_by(_C.state)
     found = {row[0]: row[1] for row in connection.execute(statement)}
     states: tuple[ItemState, ...] = ("pending", "leased", *FINAL_STATES)
@@ -195,7 +200,7 @@ def count(
 
 def oldest(connection: Connection, window: str, stage: int) -> tuple[str, datetime] | None:
     """The undecided item that was last written longest ago, and when."""
-    open_now = (_C.window == window, _C.stage == stage, _C.state.in_(("pending", "leased")), _has_come())
+    open_now = (_C.window == window, _C.stage == stage, _C.state.in_(("pending", "leased")), _HAS_COME)
     found = connection.execute(
         select(_C.item, _C.updated_at).where(*open_now).order_by(_C.updated_at, _C.item).limit(1)
     )
@@ -206,7 +211,7 @@ def oldest(connection: Connection, window: str, stage: int) -> tuple[str, dateti
 def funnel(connection: Connection, window: str) -> list[FunnelRow]:
     """Counts of pull requests by stage, state and reason."""
     columns = (_C.stage, _C.state, _C.reason)
-    where = (_C.window == window, _C.kind == "pull_request", _has_come())
+    where = (_C.window == window, _C.kind == "pull_request", _HAS_COME)
     statement = select(*columns, func.count()).where(*where)
     rows = connection.execute(statement.group_by(*columns).order_by(*columns))
     return [FunnelRow(stage, state, reason, number) for stage, state, reason, number in rows]
@@ -305,7 +310,7 @@ def _held_fences(connection: Connection, verdicts: Sequence[Verdict]) -> dict[Ke
 def _withdraw(connection: Connection, ended: Iterable[tuple[Key, ItemState]]) -> None:
     """Take items that were refused out of the stages after it: what is known there came from an answer taken back.
 
-    A failure is no answer. What is known there stays, and counts again when the item has passed (`_has_come`).
+    A failure is no answer. What is known there stays, and counts again when the item has passed (`_HAS_COME`).
     """
     refused: dict[tuple[str, int], list[str]] = defaultdict(list)
     for (window, stage, item), state in ended:
@@ -325,14 +330,6 @@ def _reopen(connection: Connection, window: str, entries: Iterable[Entry], now: 
     for stage, wanted in names.items():
         ended = list(_named(connection, window, stage, wanted, _C.state.in_(FINAL_STATES)))
         amend(connection, ended, "pending", "", now)
-
-
-def _has_come() -> ColumnElement[bool]:
-    """True for the items that are at their stage: every earlier one that knows them has let them pass."""
-    earlier = stage_items.alias("earlier").c
-    # Numbers of stages, not a range of them: a row is then found by its primary key.
-    before = earlier.stage.in_([_C.stage - back for back in range(1, len(STAGES))])
-    return ~exists().where(earlier.window == _C.window, before, earlier.item == _C.item, earlier.state != "passed")
 
 
 def _in_order(entries: Iterable[Entry]) -> list[Entry]:
