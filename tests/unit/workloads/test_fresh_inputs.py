@@ -159,12 +159,35 @@ def test_no_input_of_a_launch_comes_again(value: object, twist: int) -> None:
 
 
 def test_numbers_in_texts_move_where_that_is_asked_for() -> None:
-    """Versions and dates, also in lists of the module; parts of names stay, and each text has a change of its own."""
+    """Versions and dates, also in lists of the module; parts of names stay."""
     draw = Draw(5, 1, "texts")
     assert draw.moved("float64 x_1 utf8 name") == "float64 x_1 utf8 name"
     moved = str(draw.moved("1.20rc3"))
     assert moved != "1.20rc3" and re.fullmatch(r"[1-9]\.2[1-9]rc3", moved)
     assert Draw(5, 1).moved("1.20rc3") == "1.20rc3"
+
+
+@pytest.mark.parametrize("value", [42, 3.7])
+def test_no_change_of_a_number_tells_that_of_another(value: float) -> None:
+    """An answer that is kept for a difference, or a ratio, of two numbers of the suite is not asked for again."""
+
+    def relation(twist: int, number: int) -> float:
+        one, other = (float(str(Draw(twist, number).moved(each))) for each in (value, type(value)(10)))
+        return round(one - other if isinstance(value, int) else one / other, 6)
+
+    kept = [{relation(twist, number) for number in range(INPUTS)} for twist in range(50)]
+    assert sum(len(each) >= INPUTS - 2 for each in kept) >= 25
+    assert min(map(len, kept)) >= 2
+
+
+def test_different_texts_stay_different() -> None:
+    """A benchmark may have ten columns by their numbers; only one that ends in 0 may become another's."""
+    for number in range(INPUTS):
+        draw = Draw(4242, number, "texts")
+        made = [str(draw.moved(f"column {at}")) for at in range(1, 10)]
+        assert sorted(made) == [f"column {at}" for at in range(1, 10)]
+        assert not [at for at, text in enumerate(made, 1) if text == f"column {at}"]
+        assert re.fullmatch("column 1[1-9]", str(draw.moved("column 10")))
 
 
 def test_letters_of_long_texts_are_exchanged() -> None:

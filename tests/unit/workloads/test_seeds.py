@@ -34,10 +34,12 @@ def test_the_inputs_of_a_launch_have_seeds_of_their_own() -> None:
 
 
 def test_what_is_kept_of_an_input_tells_no_other_one() -> None:
-    """What moves the code's numbers, and what describes its values, can be found from the code that calls them."""
+    """What moves the code's values, and what describes them, can be found from the code that calls them."""
     twist = 2**62 + 12345
-    kept = [*vars(Draw(twist, 1, "letters")).values(), *vars(describer(twist)).values()]
-    assert kept and not [value for value in kept if str(twist) in str(value)]
+    draw = Draw(twist, 1, "letters")
+    kept = [*vars(Moves(draw)).values(), *vars(draw.texts).values(), *vars(describer(twist)).values()]
+    assert draw.texts in kept and draw not in kept
+    assert not [value for value in kept if str(twist) in str(value)]
 
 
 def test_what_the_host_draws_cannot_be_tried_out() -> None:

@@ -31,26 +31,25 @@ _SEEDING = frozenset(
 """Functions and arguments by these names take a seed."""
 _IN_TEXT = re.compile(r"(?<![A-Za-z_\d])\d+")
 """A number in a text; in `float64` or `x1` it is part of a name."""
+_DIGITS = "123456789"
 PROSE = 20
 """A text of so many letters, and with white space, is no name of anything: its letters may be others."""
 
 
 class Draw:
-    """Which other numbers one input of a launch is made of: all the launch's inputs differ, none follows from another.
+    """Which other numbers and texts the code of one input is made of: no two inputs of a launch have the same.
 
     twist: the launch's number, which the host draws; number: which of its inputs, 0 being that of the warm-up. The
-    same value always becomes the same one in one input. what: with "texts", the numbers that stand in texts are other
-    ones, too; with "letters" those of long texts are exchanged as well, in all texts of an input in the same way.
+    same value always becomes the same one in one input, and no value's change tells that of another. what: see `Texts`.
 
-    What is kept here is of this input alone: whoever finds it in the code that it moves knows no other one.
+    All other inputs follow from what is kept here, so nothing of it may be kept by the code that is moved.
     """
 
     def __init__(self, twist: int, number: int, what: str = "numbers") -> None:
         self.seed = derived(twist, "input", number)
-        self._part = Random(derived(twist, "order")).sample(range(INPUTS), INPUTS)[number % INPUTS]
-        """Which of INPUTS equal parts of a range is this input's: its values are in no other input's part."""
-        self._texts = what in ("letters", "texts")
-        self._letters = _exchanged(Random(f"{self.seed} letters")) if what == "letters" else {}
+        self.texts = Texts(twist, number % INPUTS, what)
+        self._twist = twist
+        self._number = number % INPUTS
 
     def moved(self, value: object) -> object:
         """A number a little away from this one, or a text with such numbers; a small integer and all else stay."""
@@ -59,23 +58,63 @@ class Draw:
         if type(value) is float and value not in (0.0, 1.0, -1.0, 0.5) and abs(value) < 1e15:
             share = LEAST_SHARE + self.spread(value) * (MOST_SHARE - LEAST_SHARE)
             return value * (1.0 + share if abs(value) >= 1.0 else 1.0 - share)
-        if type(value) is not str or not self._texts:
-            return value
-        digits = _IN_TEXT.sub(self._digit, value)
-        return digits.translate(self._letters) if self._letters and _is_prose(digits) else digits
+        return self.texts.moved(value) if type(value) is str else value
 
     def spread(self, value: object) -> float:
         """A number from 0 to 1 for this input, which those of the launch's other inputs are well away from."""
-        return (self._part + Random(f"{self.seed} {value!r}").uniform(0.3, 0.7)) / INPUTS
+        return (self._nth(value, INPUTS) + Random(f"{self.seed} {value!r}").uniform(0.3, 0.7)) / INPUTS
 
     def _nth(self, value: object, size: int) -> int:
-        """One of `size` offsets, INPUTS of them at least, which is no other input's."""
-        within = size // INPUTS
-        return self._part * within + Random(f"{self.seed} {value!r}").randrange(within)
+        """Of a drawn order of `size` offsets, that of this input."""
+        return Random(f"{self._twist} {value!r}").sample(range(size), INPUTS)[self._number]
+
+
+class Texts:
+    """What the texts of one input become: different ones stay different, but for a last digit of 0.
+
+    what: with "texts", the last digits of numbers that stand in texts are other ones; with "letters" those of long
+    texts are exchanged as well; each in all texts of an input in the same way, and in no other of the launch.
+
+    What is kept here is of this input alone: whoever finds it in the code that calls it knows no other one.
+    """
+
+    def __init__(self, twist: int, number: int, what: str) -> None:
+        self._digits = _other_digits(twist, number) if what in ("letters", "texts") else {}
+        drawn = Random(derived(twist, "letters", number))
+        self._letters = _exchanged(drawn) if what == "letters" else {}
+
+    def moved(self, text: str) -> str:
+        """The same text, or another one."""
+        if self._digits:
+            text = _IN_TEXT.sub(self._digit, text)
+        return text.translate(self._letters) if self._letters and _is_prose(text) else text
 
     def _digit(self, found: re.Match[str]) -> str:
-        others = [digit for digit in "123456789" if digit != found[0][-1]]
-        return found[0][:-1] + others[self._nth(found.string, len(others))]
+        return found[0][:-1] + self._digits.get(found[0][-1], found[0][-1])
+
+
+def _other_digits(twist: int, number: int) -> dict[str, str]:
+    """Each digit's other one, none of them 0: in no two inputs of a launch has a digit the same."""
+    drawn = Random(derived(twist, "digits"))
+    rows = [list(_DIGITS)]
+    while len(rows) < INPUTS + 1:
+        row = _unlike(rows, drawn.sample(_DIGITS, len(_DIGITS)))
+        if row:
+            rows.append(row)
+    return dict(zip("0" + _DIGITS, [drawn.sample(_DIGITS, INPUTS)[number], *rows[1 + number]]))  # noqa: B905
+
+
+def _unlike(rows: list[list[str]], order: list[str]) -> list[str]:
+    """Every digit once, none where another row has it, the first in the order that may stand there; or nothing."""
+    left = list(order)
+    found: list[str] = []
+    for taken in zip(*rows):  # noqa: B905
+        free = [digit for digit in left if digit not in taken]
+        if not free:
+            return []
+        left.remove(free[0])
+        found.append(free[0])
+    return found
 
 
 def _exchanged(drawn: Random) -> dict[int, str]:
@@ -89,18 +128,21 @@ def _is_prose(text: str) -> bool:
 
 
 class Moves:
-    """What a draw makes of seeds and of computed values; `changes` counts what was made another."""
+    """What a draw makes of seeds and of computed values; `changes` counts what was made another.
+
+    The code that is moved calls it: nothing is kept here of another input.
+    """
 
     def __init__(self, draw: Draw) -> None:
-        self._draw = draw
+        self._own, self._together, self._texts = draw.seed, draw.spread("together"), draw.texts
         self.changes = 0
         self.begin()
 
     def begin(self, turn: int = 0) -> None:
         """Draw the same again from here on: the input is made anew. In another turn seeds and values are others."""
-        self._seed = derived(self._draw.seed, "suite", turn)
-        self._drawn = Random(derived(self._draw.seed, "values", turn))
-        self._common = 1.0 + SPREAD * ((self._drawn.random() if turn else self._draw.spread("together")) - 0.5)
+        self._seed = derived(self._own, "suite", turn)
+        self._drawn = Random(derived(self._own, "values", turn))
+        self._common = 1.0 + SPREAD * ((self._drawn.random() if turn else self._together) - 0.5)
 
     @property
     def constants(self) -> dict[str, object]:
@@ -120,7 +162,7 @@ class Moves:
             self.changes += 1
             return value * self._factor() * self._common if math.isfinite(value) else value
         if type(value) is str:
-            other = self._draw.moved(value)
+            other = self._texts.moved(value)
             self.changes += other != value
             return other
         if type(value) is list and value and {type(item) for item in value} in ({float}, {str}):
