@@ -18,6 +18,7 @@ _ANSWERED = re.compile(
     r"No solution found|included as a URL dependency|^error: (?:Couldn't|Failed to) parse", re.MULTILINE
 )
 """The index was asked, or not needed to be. Such errors repeat what was asked for, and markers hold any words."""
+_UNDATED = re.compile(r"^(?:warning|hint): \S+ is missing an upload date", re.MULTILINE)
 _PYTHON_BOUND = re.compile(
     r"no usable wheels|no wheels with a matching|Python ?[<>=!~]|current Python version", re.IGNORECASE
 )
@@ -53,7 +54,7 @@ def locked_out(error: str) -> str:
 
 def lacks_dates(error: str) -> bool:
     """True where releases were passed over because the index does not say when they were uploaded."""
-    return "missing an upload date" in error
+    return bool(_UNDATED.search(error))
 
 
 def blames_python(error: str) -> bool:

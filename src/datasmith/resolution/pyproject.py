@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from datasmith.resolution.poetry_versions import platform_marker, poetry_specifier, python_marker
+from datasmith.resolution.requirements import MAX_CHARACTERS
 
 Toml = Mapping[str, object]
 _EMPTY: Toml = {}
 MOST_LINES = 50_000
 """Lines and includes of all dependency groups together, each group written out."""
+MOST_PARTS = 1000
+"""Of a dotted key: the time that it takes to read one grows with their square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +46,19 @@ class Pyproject:
     problem: str = ""
 
 
+def _document(text: str) -> Toml:
+    """Raises ValueError: it is no TOML, or beyond MAX_CHARACTERS or MOST_PARTS."""
+    if len(text) > MAX_CHARACTERS:
+        raise ValueError(f"more than {MAX_CHARACTERS} characters")
+    if any(part.count(".") >= MOST_PARTS for line in text.splitlines() for part in line.split("=")):
+        raise ValueError(f"a key of more than {MOST_PARTS} parts")
+    return tomllib.loads(text)
+
+
 def read_pyproject(text: str) -> Pyproject:
     """Read the text of a pyproject.toml; `problem` says why one cannot be used."""
     try:
-        document: Toml = tomllib.loads(text)
+        document = _document(text)
         groups = _groups(document)
     except (ValueError, RecursionError) as error:
         return Pyproject(problem=f"pyproject.toml cannot be read: {str(error).splitlines()[0]}")

@@ -17,7 +17,7 @@ MOST_ENVIRONMENTS = 10_000
 """A matrix that expands to more environments than this is refused, not expanded."""
 MOST_ITEMS = 1000
 _FILE = re.compile(r"\.?asv[^/]*\.jsonc?")
-_RELEASE = re.compile(r"=?v?(\d+(?:\.\d+)*)((?:a|b|rc|\.dev|\.post)\d+)?(\.?\*)?(?:=.*)?")
+_RELEASE = re.compile(r"=?v?(\d+(?:\.\d+)*)((?:a|b|rc|\.dev|\.post)\d+)?(\.?\*)?(?:=.*)?", re.ASCII)
 """One version as conda or pip reads it: "1.20", "1.20.*", "=1.20" (what begins so), "1.20=py*" (and its build)."""
 _CONDA_ONLY = frozenset({"pip", "python", "conda", "mamba"})
 

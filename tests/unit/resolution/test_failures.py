@@ -56,6 +56,7 @@ def test_other_signs() -> None:
     assert not blames_python(CONFLICT)
     assert is_absent("Because zzz was not found in the package registry and you require zzz", "zzz")
     assert lacks_dates("warning: six-1.0.whl is missing an upload date, but user provided: 2024")
+    assert not lacks_dates(f"{CONFLICT} depends on x ; platform_version != 'a-1.0.whl is missing an upload date'")
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,20 @@ def test_groups_beyond_the_limit_are_a_remark() -> None:
     assert not found.present and found.problem.endswith("its dependency groups have more than 50000 lines")
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = {" + "a." * 100_000 + "a = 1}", "a key of more than 1000 parts"),
+        ("[" + "a." * 100_000 + "a]", "a key of more than 1000 parts"),
+        ("x = 1\n" * 200_000, "more than 1000000 characters"),
+    ],
+)
+def test_a_file_that_takes_long_to_read_is_a_remark(text: str, said: str) -> None:
+    """A key of a hundred thousand parts took minutes."""
+    assert read_pyproject(text).problem == f"pyproject.toml cannot be read: {said}"
+
+
 def test_what_tools_list_for_development_are_groups() -> None:
     """uv's, PDM's and Hatch's own tables; groups of one name are one, and an environment that lists nothing is none."""
     found = read_pyproject(

@@ -57,7 +57,10 @@ def test_an_old_matrix_is_a_list_of_requirements() -> None:
         ("1.0rc1", "==1.0rc1"),
         ("==1.21", "==1.21"),
         ("<2,>=1.16", "<2,>=1.16"),
-        *((text, "") for text in ("main", "latest", "~1.20", ">=1.20|<2", "1.17-1", "@ https://host/x", "*")),
+        *(
+            (text, "")
+            for text in ("main", "latest", "\u0661.\u0662", "~1.20", ">=1.20|<2", "1.17-1", "@ https://host/x", "*")
+        ),
     ],
 )
 def test_a_version_is_read_as_conda_and_pip_read_it(written: str, read: str) -> None:
