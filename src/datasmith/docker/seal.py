@@ -188,6 +188,8 @@ def _search(
 
 def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Names:
     given = "".join(f"{name}\n" for name in texts(brought))
+    if not given:
+        return Names(frozenset(), {})
     done = _asked(container, _script("seal_names.sh"), stdin=given.encode(), cwd=WORKDIR)
     try:
         return Names.read(done.stdout.decode("utf-8", "surrogateescape"))

@@ -30,12 +30,10 @@ system="^(/usr|$(printf '%s' "$prefix" | sed 's/[^[:alnum:]_/-]/[&]/g'))/"
 mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')
 [ "${#places[@]}" -gt 0 ]
 
-# all TEST...: the paths that pass a test of find's.
-all() {
-  { find "${places[@]//\\040/ }" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
-    "$@" -print0 2>/dev/null || true; } | sort -zu
-}
-all -type f -readable >"$place/all"
+# One walk for both: what can be read, and what this user, whose it is, could make readable.
+{ find "${places[@]//\\040/ }" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
+  -type f -readable -print0 -o -user "$(id -u)" \( -type f -o -type d ! \( -readable -executable \) \) \
+  -fprint0 "$place/closed" 2>/dev/null || true; } | sort -zu >"$place/all"
 # Without the system and the interpreter, which are large and older than the build.
 { grep -zvE "$system" "$place/all" || [ $? = 1 ]; } >"$place/built"
 

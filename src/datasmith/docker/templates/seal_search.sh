@@ -11,7 +11,7 @@
 set -euo pipefail
 names=$1
 shift
-all -user "$(id -u)" \( -type f ! -readable -o -type d ! \( -readable -executable \) \) | show unread
+sort -zu "$place/closed" | show unread
 printf 'looked\t%s\n' "$(tr -cd '\0' <"$place/all" | wc -c)"
 # beside: of what comes in, what does not lie in the tree.
 beside() {
