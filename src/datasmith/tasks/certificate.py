@@ -69,7 +69,7 @@ class ArmSummary(_Frozen):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        """The bootstrap that `low` and `high` are from does not promise to hold the mean of skewed workloads."""
+        """What `low` and `high` are from does not promise to hold the mean: of several skewed workloads it need not."""
         in_order(low=self.low, high=self.high)
         ratios = [row.ratio for row in self.workloads if row.ratio is not None]
         in_order(least_ratio=min(ratios, default=None), speedup=self.speedup, largest_ratio=max(ratios, default=None))

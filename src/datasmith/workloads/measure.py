@@ -47,10 +47,10 @@ OUR_ARMS = frozenset({BASE, CONTROL, EXPERT})
 class MeasurePlan:
     """How precisely, how long and where to measure.
 
-    target_half_width: stop a workload when half of every ratio's interval is below this share of it. cpu: the core
-    every launch is pinned to (None: not pinned, and then not guarded either). retries: how often a launch that the
-    host guard calls disturbed is made again in its round. per_overhead, longest_s: how long a launch times calls, see
-    `launch_size`.
+    target_half_width: stop a workload when half of every ratio's interval is expected to be below this share of it.
+    cpu: the core every launch is pinned to (None: not pinned, and then not guarded either). retries: how often a launch
+    that the host guard calls disturbed is made again in its round. per_overhead, longest_s: how long a launch times
+    calls, see `launch_size`.
     """
 
     min_rounds: int = 8

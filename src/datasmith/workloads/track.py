@@ -4,7 +4,7 @@ from typing import Protocol
 
 import numpy as np
 
-from datasmith.stats.paired import interval
+from datasmith.stats.paired import expected_half_width
 from datasmith.workloads import audit
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize
@@ -25,7 +25,7 @@ class Stop(Protocol):
 
     @property
     def target_half_width(self) -> float:
-        """When half of every ratio's interval is below this share of it."""
+        """When half of every ratio's interval is expected to be below this share of it."""
 
     @property
     def confidence(self) -> float:
@@ -121,5 +121,4 @@ class Track:
         rounds = log_ratios(self.launches, arm)
         if len(rounds) < plan.min_rounds:
             return False
-        low, high = interval(rounds, confidence=plan.confidence)
-        return (high - low) / 2.0 <= plan.target_half_width * float(np.exp(np.median(rounds)))
+        return expected_half_width(rounds, confidence=plan.confidence) <= plan.target_half_width
