@@ -12,7 +12,7 @@ from datasmith.workloads.forks import entry, in_forks
 
 AT_ONCE = 100
 """Workloads that one process looks at, which imports each module of theirs once; progress is told in between."""
-LONGEST_S = 10.0
+LONGEST_S = 5.0
 """What takes longer to set up and call is not waited for: some suites have hundreds that would take minutes each."""
 
 

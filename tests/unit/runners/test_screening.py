@@ -56,8 +56,8 @@ def test_what_only_the_patch_fails_comes_first_and_what_base_fails_is_left_out()
 
 def test_a_screening_that_saw_nothing_leaves_nothing() -> None:
     """Else the first names of the alphabet would make a task."""
-    with pytest.raises(MeasurementFailed, match="a screening saw nothing: not done after 10 s"):
-        left([Glance("a", None, None), Glance("b", LONGEST_S, LONGEST_S, "not done after 10 s")], 1)
+    with pytest.raises(MeasurementFailed, match="a screening saw nothing: not done after 5 s"):
+        left([Glance("a", None, None), Glance("b", LONGEST_S, LONGEST_S, "not done after 5 s")], 1)
 
 
 def test_what_comes_first_is_looked_at_again() -> None:

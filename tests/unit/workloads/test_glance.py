@@ -67,15 +67,15 @@ def test_one_failure_of_two_is_none() -> None:
     assert (seen.other, seen.reason) == (4.0, "timed out")
 
 
-LATE = {"failed": "not done after 10 s", "late": True}
+LATE = {"failed": "not done after 5 s", "late": True}
 
 
 @pytest.mark.parametrize(
     ("base", "other", "asked", "effect"),
     [
         (LATE, LATE, [BASE, EXPERT], None),
-        (LATE, {"seconds": 1.0}, [BASE, EXPERT, EXPERT], math.log(10)),
-        ({"seconds": 1.0}, LATE, [BASE, EXPERT, BASE], math.log(10)),
+        (LATE, {"seconds": 1.0}, [BASE, EXPERT, EXPERT], math.log(LONGEST_S)),
+        ({"seconds": 1.0}, LATE, [BASE, EXPERT, BASE], math.log(LONGEST_S)),
     ],
 )
 def test_nobody_waits_twice_for_the_same_arm(base: Said, other: Said, asked: list[str], effect: float | None) -> None:
