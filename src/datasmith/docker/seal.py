@@ -138,9 +138,8 @@ def _report(container: Container, known: Fix, base_tree: str | None, import_name
     tree = _Tree(container)
     lines = telling(known.lines)
     names = sorted(set(tree.own_modules(import_names)))
-    search = _search(container, lines, known.patches, names)
     brought = seal_names.brought(known.lines)
-    compiled = _compiled(container, brought)
+    search, compiled = _searched(container, lines, known.patches, names, brought)
     problems = [
         *tree.about_settings(),
         *tree.about_objects(),
@@ -174,33 +173,24 @@ def _report(container: Container, known: Fix, base_tree: str | None, import_name
     return SealReport(looked_at, tuple(dict.fromkeys(problems)), unknown)
 
 
-def _search(
-    container: Container, lines: Mapping[str, frozenset[str]], patches: Mapping[str, str], names: Sequence[str]
-) -> Search:
-    words = [*_script("seal_search.sh"), seal_search.places(names), *_GIT]
-    given = {"lines": texts(lines), "patches": list(patches.values()), "paths": list(patches)}
-    done = _asked(container, words, stdin=json.dumps(given).encode(), cwd=WORKDIR)
-    try:
-        return Search.read(done.stdout.decode("utf-8", "surrogateescape"))
-    except (ValueError, KeyError) as error:
-        raise ContainerError(f"cannot check the seal: seal_search.sh: {error}") from error
-
-
-def _compiled(container: Container, brought: Mapping[str, frozenset[str]]) -> Names:
-    given = "".join(f"{name}\n" for name in texts(brought))
-    if not given:
-        return Names(frozenset(), {})
-    done = _asked(container, _script("seal_names.sh"), stdin=given.encode(), cwd=WORKDIR)
-    try:
-        return Names.read(done.stdout.decode("utf-8", "surrogateescape"))
-    except (ValueError, KeyError) as error:
-        raise ContainerError(f"cannot check the seal: seal_names.sh: {error}") from error
-
-
-def _script(name: str) -> list[str]:
-    text = template("seal_common.sh") + template(name)
+def _searched(
+    container: Container,
+    lines: Mapping[str, frozenset[str]],
+    patches: Mapping[str, str],
+    names: Sequence[str],
+    brought: Mapping[str, frozenset[str]],
+) -> tuple[Search, Names]:
+    """What all files of the image say, which one script walks through."""
+    text = "".join(map(template, ("seal_common.sh", "seal_search.sh", "seal_names.sh")))
     programs = [word for program in _PROGRAMS for word in (program, template(program))]
-    return ["bash", "-c", text, name, *programs, "--"]
+    words = ["bash", "-c", text, "seal", *programs, "--", seal_search.places(names), *_GIT]
+    fix = {"lines": texts(lines), "patches": list(patches.values()), "paths": list(patches), "names": texts(brought)}
+    done = _asked(container, words, stdin=json.dumps(fix).encode(), cwd=WORKDIR)
+    found, _, compiled = done.stdout.decode("utf-8", "surrogateescape").partition("\nnames\n")
+    try:
+        return Search.read(f"{found}\n"), Names.read(compiled)
+    except (ValueError, KeyError) as error:
+        raise ContainerError(f"cannot check the seal: {error}") from error
 
 
 class _Tree:

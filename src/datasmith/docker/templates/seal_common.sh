@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Inside a sandbox, in front of seal_search.sh and seal_names.sh: what both ask of the files and of texts of the fix,
 # one a line in a file. What they keep on the way lies in a directory of its own. They print paths with `\n` for the end
-# of a line, and `\\` for a backslash. First arguments of both: the names of programs, with what is in them, and `--`.
+# of a line, and `\\` for a backslash. First arguments: the names of programs, with what is in them, and `--`.
 set -euo pipefail
 export LC_ALL=C
 place=$(mktemp -d)

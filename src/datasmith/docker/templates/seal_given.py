@@ -1,7 +1,8 @@
 """Inside a sandbox, in the tree: what the host tells of the fix, laid out for the searches.
 
-Arguments: where the lines go that the fix adds, one a line; where the files go as it leaves them; words that call git.
-Standard input: JSON, {"lines": [...], "patches": [...], "paths": [...]}, each patch a git diff of the file at its path.
+Arguments: where the lines go that the fix adds, one a line; where the files go as it leaves them; where the names go
+that it brings, one a line; words that call git. Standard input: JSON, {"lines": [...], "patches": [...], "paths":
+[...], "names": [...]}, each patch a git diff of the file at its path.
 A file that the tree's commit has with the same content, under any name, is not the fix's; the others are written as
 `SIZE<tab>SHA256<tab>N`, where N counts the patches. Prints `whole<tab>N` for each of these, and `other<tab>N` for a
 patch that does not apply to the commit, or names another file before it than the commit's (git would apply it some
@@ -82,10 +83,11 @@ def is_of_another(patch: bytes, path: bytes, at_base: dict[bytes, bytes]) -> boo
     return not at_base.get(moved[1] if moved else path, b"").startswith(before[1])
 
 
-def main(lines: str, files: str, *git: str) -> None:
+def main(lines: str, files: str, names: str, *git: str) -> None:
     """See the module."""
     given = json.load(sys.stdin)
-    Path(lines).write_bytes(b"".join(line.encode("utf-8", "surrogateescape") + b"\n" for line in given["lines"]))
+    for path, texts in ((lines, given["lines"]), (names, given["names"])):
+        Path(path).write_bytes(b"".join(text.encode("utf-8", "surrogateescape") + b"\n" for text in texts))
     patches = [patch.encode("utf-8", "surrogateescape") for patch in given["patches"]]
     paths = [path.encode("utf-8", "surrogateescape") for path in given["paths"]]
     with tempfile.TemporaryDirectory() as place, Path(files).open("w") as listed:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Inside a sandbox, after seal_common.sh: which machine code, anywhere but in the system and in what other
-# distributions list as theirs, holds names that the fix brings. Reads names. Prints `name<tab>TEXT`, a name that the
-# tree's commit does not have anyway; `unread PATH`, code that is too large to be searched; and the compiled code that
-# holds some of those names, also in archives. Argument: the program that reads archives.
+# Inside a sandbox, after seal_search.sh: which machine code, anywhere but in the system and in what other distributions
+# list as theirs, holds names that the fix brings. Prints `names`, then `name<tab>TEXT`, a name that the tree's commit
+# does not have anyway; `unread PATH`, code that is too large to be searched; and the compiled code that holds some of
+# those names, also in archives.
 # shellcheck disable=SC2154
 set -euo pipefail
-cat >"$place/names"
+echo names
 only_new "$place/names"
 sed 's/^/name\t/' "$place/names"
 if [ -s "$place/names" ]; then

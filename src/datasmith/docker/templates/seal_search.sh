@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Inside a sandbox, after seal_common.sh: what of all its files could lead to the fix. Reads what seal_given.py reads.
+# Inside a sandbox, after seal_common.sh and before seal_names.sh: what of all its files could lead to the fix. Reads what seal_given.py reads.
 # Prints, each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left;
 # `copy PATH`, an installed module of the given names, and `part PATH`, a file below its directory; `own NAME`, a
 # distribution that was installed from the tree; `dist PATH`, the metadata of another one that brings those modules;
@@ -77,7 +77,7 @@ if [ -n "$names" ]; then
   matching "/(site|dist)-packages/($names)/.*\.(py|pyc|pyx|so|pyd)$" | beside | not_foreign |
     comm -z -23 - "$place/own_code" | show part
 fi
-"$reader" -I -S "$programs/seal_given.py" "$place/lines" "$place/files" "$@"
+"$reader" -I -S "$programs/seal_given.py" "$place/lines" "$place/files" "$place/names" "$@"
 only_new "$place/lines"
 sed 's/^/line\t/' "$place/lines"
 if [ -s "$place/lines" ] || [ -s "$place/files" ]; then
@@ -86,4 +86,3 @@ if [ -s "$place/lines" ] || [ -s "$place/files" ]; then
   holders "$place/lines" "$place/built"
   archived "$place/lines" '' "$place/files" <"$place/built"
 fi
-rm -r "$place"
