@@ -117,7 +117,7 @@ def _differ(ours: JsonValue, theirs: JsonValue, path: str, *, soft: bool = False
 
 
 def _tallied(one: Node, other: Node, path: str, *, soft: bool) -> Difference | None:
-    """tally: description, values seen, digests of texts and of integers, how many are not finite, sums, amounts."""
+    """tally: description, values seen, digests of texts and integers, how many not finite, sums, amounts, if cut."""
     inner, other_inner = (_node(node[1]) if node[0] == "tally" and len(node) > 1 else node for node in (one, other))
     unlike = _differ(inner, other_inner, path, soft=soft)
     if unlike or soft or one[0] != other[0]:
@@ -130,7 +130,7 @@ def _tallied(one: Node, other: Node, path: str, *, soft: bool) -> Difference | N
 
 
 def _same_tally(one: Node, other: Node) -> bool:
-    if (one[0], one[1], one[3]) != (other[0], other[1], other[3]):
+    if (one[0], one[1], one[3], one[6]) != (other[0], other[1], other[3], other[6]):
         return False
     if one[2] is not None and other[2] is not None:
         return one[2] == other[2]
@@ -364,7 +364,7 @@ _KINDS: dict[str, Callable[[Node, Node, str, bool], Difference | None]] = {
     "array": _arrays,
 }
 _WORDS: dict[str, Callable[[Node], str]] = {
-    "tally": lambda rest: f"{rest[1]} values",
+    "tally": lambda rest: f"{'the first ' if rest[7] else ''}{rest[1]} values",
     "none": lambda _rest: "None",
     "bool": lambda rest: str(rest[0]),
     "int": lambda rest: str(rest[0]),

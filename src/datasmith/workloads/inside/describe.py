@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import sys
+from collections import Counter
 from itertools import islice
 from types import MemberDescriptorType
 
-from .foreign import Later, Looked, Node, as_array, class_name, exact, is_of, positions, reader
+from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
+from .moments import held, is_moment
 from .report import TYPE_CHECKING
-from .tally import CONTAINERS, DEEPEST, OPAQUE, Left, Tally, in_order, opened, plain_of
+from .tally import CONTAINERS, DEEPEST, OPAQUE, Left, Spent, Tally, in_order, opened_each, plain_of, sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from .foreign import Foreign
 
@@ -36,7 +37,9 @@ _PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 _REAL = frozenset((int, float, bool))
 _ORDERED = frozenset((int, str, bytes, bool))
 """Keys of these types give long mappings an order that does not depend on how they were made."""
-_PLAIN_MODULES = frozenset(("datetime", "decimal", "fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
+_PLAIN_MODULES = frozenset(("fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
+_COMPILED_MODULES = frozenset(("datetime", "decimal"))
+"""Modules whose values are told whole by their text; of the latter the classes that are compiled."""
 
 
 class _Always(Later):
@@ -190,14 +193,16 @@ class Describer:
         at = self.positions(len(value), FULL_SEQUENCE)
         whole = len(at) == len(value)
         self._omitted += not whole
+        total: object = None
         if _PLAIN.issuperset(map(type, value)):
             items: object = Later(lambda: [self._plain_node(value[i]) for i in at])
+            total = None if whole else Later(lambda: sums(value))
         else:
             items = [self.look(value[i]) for i in at]
             if not whole:
                 told = set(at)
                 self._look_through(item for i, item in enumerate(value) if i not in told)
-        return ["seq", name, len(value), None if whole else at, items, None if whole else Later(lambda: _sums(value))]
+        return ["seq", name, len(value), None if whole else at, items, total]
 
     def _plain_node(self, value: object) -> Node:
         """The description of a value of one of Python's own scalar types."""
@@ -205,22 +210,26 @@ class Describer:
         return self._cut() if self._nodes < 0 or self._bytes < 0 else self._scalar(value)
 
     def _set(self, value: list[object]) -> Node:
-        value = [plain_of(item, 0) for item in value]
+        value = [item if type(item) in _PLAIN else plain_of(item, 0) for item in value]
         kinds, size = set(map(type, value)), len(value)
-        if kinds <= _PLAIN and (size <= FULL_SEQUENCE or kinds.isdisjoint((float, complex))):
+        if kinds <= _PLAIN and (size <= FULL_SEQUENCE or complex not in kinds):
             return ["set", size, Later(lambda: self._plain_set(value))]
         if size <= FULL_SEQUENCE:
             return ["set", size, sorted((self.node(item) for item in value), key=repr)]
         self._omitted += 1
-        if kinds <= _REAL:
-            return ["set", size, [self._sequence("", sorted(value, key=lambda number: (number != number, number)))]]
         self._look_through(value)
         return ["set", size, []]
 
     def _plain_set(self, value: list[object]) -> Node:
+        """Each of a few; of many the numbers in their order, and a digest of the others."""
         if len(value) <= FULL_SEQUENCE:
             return sorted((self._plain_node(item) for item in value), key=repr)
-        return [self._text("\0".join(sorted(repr(item) for item in value)))]
+        numbers = [item for item in value if type(item) in _REAL]
+        others = [repr(item) for item in value if type(item) not in _REAL]
+        found: Node = [self._text("\0".join(sorted(others)))] if others else []
+        if numbers:
+            found.append(self._sequence("", sorted(numbers, key=_last_if_none)))
+        return found
 
     def _mapping(self, name: str, items: list[tuple[object, object]]) -> Node:
         size = len(items)
@@ -234,16 +243,34 @@ class Describer:
         return ["map", name, size, self._pairs(items, self.look)]
 
     def _drawn(self, items: list[tuple[object, object]]) -> list[tuple[object, object]]:
-        """Some of many pairs, by the order of their keys, which is the same however the mapping was made."""
+        """Some of many pairs, by the order of their keys, which is the same however the mapping was made.
+
+        Of keys that look alike there is none, and where it takes too much to tell them apart, none at all.
+        """
         if all(type(key) in _ORDERED for key, _ in items):
             items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
         else:
-            forms = [opened(key) for key, _ in items]
-            if any(OPAQUE in form for form, _ in forms):
-                forms = [(repr(self.node(key)), []) for key, _ in items[: 10 * FULL_SEQUENCE]]
-            pairs = zip(forms, items)  # noqa: B905
-            items = [item for _, item in sorted(pairs, key=lambda pair: in_order(pair[0]))]
+            places = self._places([key for key, _ in items])
+            alike = Counter(places)
+            pairs = zip(places, items)  # noqa: B905
+            items = [item for place, item in sorted(pairs, key=lambda pair: pair[0]) if alike[place] == 1]
         return [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
+
+    def _places(self, keys: list[object]) -> list[tuple[str, tuple[float, ...]]]:
+        """What keys sort by; nothing where there is too much in them."""
+        try:
+            found = [in_order(opened) for opened in opened_each(keys, len(keys), Left())]
+        except Spent:
+            return []
+        apart = Describer(self._seed)
+        apart._nodes, apart._bytes = MOST_LOOKED, MOST_LOOKED * SHOWN_TEXT
+        places = []
+        for key, (form, numbers) in zip(keys, found):  # noqa: B905
+            told = OPAQUE + repr(apart.node(key)) if OPAQUE in form else form
+            if apart._nodes < 0 or apart._bytes < 0:
+                return []
+            places.append((told, tuple(numbers)))
+        return places
 
     def _pairs(self, items: list[tuple[object, object]], look: Callable[[object], Looked]) -> Node:
         pairs = sorted(((self.node(key), value) for key, value in items), key=lambda pair: repr(pair[0]))
@@ -266,11 +293,20 @@ class Describer:
             return ["skip", "callable"]
         if hasattr(kind, "__await__") or hasattr(kind, "fileno"):
             return ["skip", "a resource"]
-        if kind.__module__ in _PLAIN_MODULES or is_of(value, "datetime", "date", "time", "timedelta"):
+        if kind.__module__ in _PLAIN_MODULES or (kind.__module__ in _COMPILED_MODULES and is_static(kind)):
             return exact(self, value)
+        above = next(filter(is_moment, kind.__mro__), None)
+        if above is not None:
+            return self._derived(name, value, above)
         if hasattr(kind, "__array__") and "numpy" in sys.modules:
             return as_array(self, name, value)
         return self._container(name, value, kind)
+
+    def _derived(self, name: str, value: object, above: type) -> Node:
+        """An instance of a subclass of a moment: its text, what it holds as one, its public attributes."""
+        parts: Node = [["as text", self.look(str(value))], ["what it holds", self.look(held(value, above))]]
+        own = [[key, self.look(item)] for key, item in attributes(value) if not key.startswith("_")]
+        return ["object", name, parts + own, False]
 
     def _container(self, name: str, value: object, kind: type) -> Looked:
         foreign: Foreign = value  # type: ignore[assignment]
@@ -333,21 +369,9 @@ def _has_data(value: object) -> bool:
     return type(value).__module__ not in ("builtins", "functools", "operator") and bool(attributes(value))
 
 
-def _sums(value: Sequence[object]) -> Node | None:
-    """Sum, sum of amounts, and how many are not finite, of a long sequence of plain numbers; None of any other."""
-    numbers = [float(item) for item in value if isinstance(item, (int, float))]
-    if len(numbers) < len(value):
-        return None
-    finite = [number for number in numbers if math.isfinite(number)]
-    return [repr(_total(finite)), repr(_total(map(abs, finite))), len(numbers) - len(finite)]
-
-
-def _total(numbers: Iterable[float]) -> float:
-    """Their sum; infinite where that is too large for a number."""
-    try:
-        return math.fsum(numbers)
-    except OverflowError:
-        return math.inf
+def _last_if_none(number: object) -> tuple[bool, object]:
+    """What numbers sort by; such as are none come last."""
+    return number != number, number
 
 
 def _plain(value: object) -> object:

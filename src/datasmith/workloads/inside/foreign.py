@@ -6,6 +6,7 @@ import base64
 import hashlib
 import sys
 from random import Random
+from types import ModuleType
 
 from .report import TYPE_CHECKING
 
@@ -76,8 +77,12 @@ _ITEMS = "OT"
 """Kinds of arrays that hold references: of objects, and of texts of any length."""
 LEAST_AMOUNT = 1e-8
 """A smaller number that a sparse matrix holds is like none: by so much numbers may differ."""
+_FLAGS = type.__dict__["__flags__"]
+"""The flags of a class, whatever its own class makes of these."""
 _HEAP_TYPE = 1 << 9
 """CPython's flag of classes that are made while a program runs."""
+_IMMUTABLE_TYPE = 1 << 8
+"""... and of those among them that nobody can change, as compiled modules make them since Python 3.10."""
 
 
 class Later:
@@ -112,6 +117,8 @@ def array(describer: Describer, value: Foreign) -> Looked:
     if is_of(value, "numpy.ma", "MaskedArray"):
         return _masked(describer, value)
     plain = module("numpy").asarray(value)
+    if not is_static(type(plain)):
+        raise TypeError("numpy makes other arrays than its own")
     name, kind, dtype = class_name(value), str(value.dtype.kind), str(value.dtype.name)
     shape: Node = [int(size) for size in value.shape]
     fields: object = value.dtype.names
@@ -165,10 +172,17 @@ def digest(plain: Foreign, kind: str) -> str:
 
 def numpy_scalar(describer: Describer, value: Foreign) -> Looked:
     """A scalar is compared as the plain number that it holds."""
+    plain = plain_scalar(value)
+    return exact(describer, value) if plain is value else describer.look(plain)
+
+
+def plain_scalar(value: Foreign) -> object:
+    """What a scalar of numpy holds, of one that is longer than Python's the next number; a moment is itself."""
+    kind: object = value.dtype.kind
     item = value.item()
-    if type(item) is type(value) or str(value.dtype.kind) in "mM":
-        return exact(describer, value)
-    return describer.look(item)
+    if kind not in {"m", "M"} and type(item) is not type(value):
+        return item
+    return float(value) if kind == "f" else complex(value) if kind == "c" else value
 
 
 def exact(describer: Describer, value: object) -> Looked:
@@ -177,14 +191,27 @@ def exact(describer: Describer, value: object) -> Looked:
 
 
 def frame(describer: Describer, value: Foreign) -> Looked:
-    """A pandas DataFrame, column by column."""
+    """A pandas DataFrame, column by column; of very many the later ones together with others of their dtype."""
     columns = list(value.columns)
     parts: Node = [["columns", describer.look(columns)], ["index", describer.look(value.index)]]
+    named: set[str] = set()
     for number, column in enumerate(columns[:MOST_COLUMNS]):
-        parts.append([ascii(column)[:80], data_of(describer, value.iloc[:, number])])
+        name = ascii(column)[:80]
+        parts.append([name if name not in named else f"{name} ({number})", data_of(describer, value.iloc[:, number])])
+        named.add(name)
     if len(columns) > MOST_COLUMNS:
-        parts.append(["other columns", describer.look(value.iloc[:, MOST_COLUMNS:].to_numpy())])
+        parts += _other_columns(describer, value)
     return ["object", class_name(value), parts, False]
+
+
+def _other_columns(describer: Describer, value: Foreign) -> Node:
+    """Those of different dtypes apart: in one array they would all become the same."""
+    dtypes = [str(dtype) for dtype in value.dtypes][MOST_COLUMNS:]
+    parts: Node = [["other dtypes", describer.look(list(dtypes))]]
+    for dtype in sorted(set(dtypes)):
+        at = [MOST_COLUMNS + number for number, other in enumerate(dtypes) if other == dtype]
+        parts.append([f"other columns of {dtype}", describer.look(value.iloc[:, at].to_numpy())])
+    return parts
 
 
 def series(describer: Describer, value: Foreign) -> Looked:
@@ -200,12 +227,10 @@ def series(describer: Describer, value: Foreign) -> Looked:
 def data_of(describer: Describer, value: Foreign) -> Looked:
     """The elements under the name of their dtype, as numbers where each would be an object, and its categories."""
     dtype = value.dtype
-    if hasattr(dtype, "tz"):
-        data: Node = [["data", describer.look(value.to_numpy(dtype="datetime64[ns]"))]]
+    if hasattr(dtype, "tz") or hasattr(dtype, "freq"):
+        data: Node = [["data", describer.look(value.array.asi8)]]
     elif hasattr(dtype, "closed"):
         data = [["left", describer.look(value.array.left)], ["right", describer.look(value.array.right)]]
-    elif hasattr(dtype, "freq"):
-        data = [["data", describer.look(value.array.asi8)]]
     else:
         data = [["data", describer.look(value.to_numpy())]]
     if hasattr(dtype, "categories"):
@@ -247,12 +272,13 @@ def is_of(value: object, library: str, *names: str) -> bool:
 
 def is_static(kind: type) -> bool:
     """True for a class that was compiled into a library; one that Python code defines never is."""
-    return not kind.__flags__ & _HEAP_TYPE
+    return int(_FLAGS.__get__(kind)) & (_HEAP_TYPE | _IMMUTABLE_TYPE) != _HEAP_TYPE
 
 
 def is_numpy(value: object, name: str) -> bool:
     """True for an instance of a class of the real numpy, whatever else is called so."""
-    kind = getattr(sys.modules.get("numpy"), name, None)
+    known = sys.modules.get("numpy")
+    kind = known.__dict__.get(name) if type(known) is ModuleType else None
     return isinstance(kind, type) and is_static(kind) and isinstance(value, kind)
 
 

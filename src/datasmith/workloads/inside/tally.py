@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-import sys
-from itertools import repeat
 
-from .foreign import Node, is_numpy, is_static
+from .foreign import Node, is_numpy, is_static, plain_scalar
+from .moments import moment_of
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Protocol
 
     class Array(Protocol):
@@ -30,17 +29,15 @@ DEEPEST = 10
 """Containers in containers in containers: what lies deeper is neither described nor counted."""
 BUCKETS = 64
 """Numbers are added up in so many sums, so that a few large ones do not hide what becomes of the others."""
+MOST_GROUPS = 4
+"""The numbers of an item that has an order of its own are added up in so many groups of sums."""
+SLOPE = 32.0
+"""Sums by which a number is moved on where one before it in its item is e times as large."""
 GOLDEN = 0.6180339887498949
 CONTAINERS = frozenset((list, tuple, dict, set, frozenset))
 """Going through these runs no code but Python's own."""
-_TEXTS = frozenset((str, bytes, type(None)))
-_NUMBERS = frozenset((int, bool, float))
-_MOMENTS = (*(("datetime", name) for name in ("date", "datetime", "time", "timedelta")), ("decimal", "Decimal"))
-"""Classes of Python's own whose values are kept by a few plain ones, which are had without running any other code."""
-
-
-OPAQUE = "?"
-"""The form of what is not opened."""
+OPAQUE = "\0"
+"""The form of what is not opened; no text that Python shows has it."""
 
 
 class Left:
@@ -50,10 +47,15 @@ class Left:
         self.seen = MOST_SEEN
 
 
+class Spent(Exception):
+    """No more values may be counted."""
+
+
 class Tally:
     """Counts what is in a value: texts and integers by digests, numbers by weighted sums, in the order they stand in.
 
-    Objects of other classes are not opened.
+    Objects of other classes are not opened; classes are told by identity, as asking them may run code. Where no more
+    may be counted, the tally says that it was cut.
     """
 
     def __init__(self, left: Left) -> None:
@@ -63,59 +65,91 @@ class Tally:
         self._integers = hashlib.sha256()
         self._only_integers = True
         self._odd = 0
+        self._cut = False
         self._sums = [0.0] * BUCKETS
         self._amounts = [0.0] * BUCKETS
 
     def node(self) -> Node:
-        """[values seen, digest of texts, digest of integers (None beside other numbers), not finite, sums, amounts]."""
+        """[values seen, digest of texts, digest of integers, not finite, sums, amounts, whether it was cut].
+
+        The digest of integers is None where there are other numbers.
+        """
         integers = self._integers.hexdigest()[:32] if self._only_integers else None
         sums = [repr(total) for total in self._sums], [repr(total) for total in self._amounts]
-        return [self._seen, self._texts.hexdigest()[:32], integers, self._odd, *sums]
+        return [self._seen, self._texts.hexdigest()[:32], integers, self._odd, *sums, self._cut]
 
     def add(self, value: object, depth: int = 0) -> None:
         """Count a value and what it holds."""
-        if self._left.seen <= 0 or depth > DEEPEST:
+        if depth > DEEPEST:
+            return
+        if self._left.seen <= 0:
+            self._cut = True
             return
         self._left.seen -= 1
         self._seen += 1
         kind = type(value)
-        if kind in _NUMBERS:
+        if kind is float or kind is int or kind is bool:
             self._number(value)  # type: ignore[arg-type]
-        elif kind in _TEXTS:
-            self._text(value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass"))
+        elif kind is str or value is None:
+            self._text(repr(value).encode("utf-8", "surrogatepass"))
         elif kind is list or kind is tuple:
-            for item in value:  # type: ignore[attr-defined]
-                self.add(item, depth + 1)
+            self._items(value, depth)  # type: ignore[arg-type]
         elif kind is dict:
             self._mapping(value, depth)  # type: ignore[arg-type]
         elif kind is set or kind is frozenset:
             self._unordered(value, len(value), depth)  # type: ignore[arg-type]
-        elif kind is complex:
-            self._number(value.real)  # type: ignore[attr-defined]
-            self._number(value.imag)  # type: ignore[attr-defined]
         else:
-            plain = plain_of(value, self._left.seen)
-            if plain is not value:
-                self._seen -= 1
-                self.add(plain, depth + 1)
+            self._other(value, depth)
+
+    def _other(self, value: object, depth: int) -> None:
+        if type(value) is complex:
+            self._number(value.real)
+            self._number(value.imag)
+            return
+        if type(value) is bytes:
+            self._text(b"b" + value)
+            return
+        plain = plain_of(value, self._left.seen)
+        if plain is not value:
+            self._seen -= 1
+            self.add(plain, depth + 1)
+        else:
+            moment = moment_of(value)
+            if moment:
+                self._text(moment.encode())
+
+    def _items(self, value: Sequence[object], depth: int) -> None:
+        if depth < DEEPEST and len(value) <= self._left.seen and _are_numbers(value):
+            self._numbers(value, self._seen + 1)  # type: ignore[arg-type]
+            self._left.seen -= len(value)
+            self._seen += len(value)
+            return
+        for item in value:
+            self.add(item, depth + 1)
 
     def _number(self, value: float) -> None:
         if type(value) is float:
             self._only_integers = False
         else:
-            self._integers.update(b"%d," % value)
-        self._add_up(value, self._seen)
+            self._integers.update(b"%x," % value)  # type: ignore[str-format]
+        self._add_up(value, self._seen % BUCKETS, 0.5 + self._seen * GOLDEN % 1.0)
 
-    def _add_up(self, value: float, place: int) -> None:
-        """Add a number to the sums, with the weight of its place."""
+    def _numbers(self, values: Sequence[float], first: int) -> None:
+        """Count numbers that stand in an order, the first of them at this place."""
+        exact = [value for value in values if type(value) is not float]
+        self._only_integers = self._only_integers and len(exact) == len(values)
+        self._integers.update(b"".join([b"%x," % value for value in exact]))  # type: ignore[str-format]
+        for place, value in enumerate(values, first):
+            self._add_up(value, place % BUCKETS, 0.5 + place * GOLDEN % 1.0)
+
+    def _add_up(self, value: float, at: int, weight: float) -> None:
         try:
             number = float(value)
         except OverflowError:
-            self._text(b"%d" % value)
+            self._text(b"%x" % value)  # type: ignore[str-format]
             return
         if math.isfinite(number):
-            at = place % BUCKETS
-            self._sums[at] += number * (0.5 + place * GOLDEN % 1.0)
+            self._sums[at] += number * weight
             self._amounts[at] += abs(number)
         else:
             self._odd += 1
@@ -126,7 +160,8 @@ class Tally:
 
     def _mapping(self, value: dict[object, object], depth: int) -> None:
         """By keys in an order that does not depend on how it was made, where they have one; else pair by pair."""
-        if not set(map(type, value)) <= {str} and not set(map(type, value)) <= {int}:
+        kind = type(next(iter(value), ""))
+        if (kind is not str and kind is not int) or not all(type(key) is kind for key in value):
             self._unordered(value.items(), len(value), depth)
             return
         for key in sorted(value):  # type: ignore[type-var]
@@ -136,28 +171,76 @@ class Tally:
     def _unordered(self, items: Iterable[object], size: int, depth: int) -> None:
         """What is in items whose order says nothing: what they are without their numbers, and sums of these.
 
-        Of numbers that stand beside each other in an item the products are added up, too, so that it matters which.
+        All of them count, or none: which would be the first ones depends on how it was made.
         """
         self._text(b"%d" % size)
-        if size > self._left.seen:
+        try:
+            found = sorted(opened_each(items, size, self._left, depth), key=in_order)
+        except Spent:
+            self._left.seen = 0
+            self._cut = True
             return
-        self._left.seen -= size
-        found = sorted((opened(item, depth) for item in items), key=in_order)
-        self._text("\0".join([form for form, _ in found]).encode("utf-8", "surrogatepass"))
-        if any(type(number) is float for _, numbers in found for number in numbers):
+        forms, rows = [form for form, _ in found], [numbers for _, numbers in found]
+        self._text("\0".join(forms).encode("utf-8", "surrogatepass"))
+        if any(type(number) is float for numbers in rows for number in numbers):
             self._only_integers = False
         else:
-            self._integers.update(repr([list(map(int, numbers)) for _, numbers in found]).encode())
-        for rank, (_, numbers) in enumerate(found):
-            for place, number in enumerate(numbers):  # others than the first may stand in any order
-                self._add_up(number, place if place else rank)
-                if place:
-                    self._add_up(_product(number, numbers[place - 1]), BUCKETS // 2 + place)
+            self._integers.update(";".join([",".join(map(hex, numbers)) for numbers in rows]).encode())  # type: ignore[arg-type]
+        self._spread(forms, rows)
+
+    def _spread(self, forms: list[str], rows: list[list[float]]) -> None:
+        """Add up what stands in items: the first number of each by its rank, so that it matters which has it.
+
+        Each other number goes into two sums that lie next to each other, in shares that follow from all that stands
+        before it in its item: it matters with which it stands there, and next to nothing where that is rounded.
+        """
+        groups = max(1, min(MOST_GROUPS, max(map(len, rows), default=1)))
+        width = BUCKETS // groups
+        kinds, last = 0, ""
+        for rank, (form, numbers) in enumerate(zip(forms, rows)):  # noqa: B905
+            if not numbers:
+                continue
+            kinds, last = kinds + (form != last), form
+            self._add_up(numbers[0], rank % width, 0.5 + rank * GOLDEN % 1.0)
+            mixed = kinds * GOLDEN * width
+            for place in range(1, len(numbers)):
+                mixed += SLOPE * (0.5 + place * GOLDEN % 1.0) * _magnitude(numbers[place - 1])
+                at, group = mixed % width, place % groups * width
+                share = at - int(at)
+                self._add_up(numbers[place], group + int(at), 1.0 - share)
+                self._add_up(numbers[place], group + (int(at) + 1) % width, share)
 
 
-def _product(one: float, other: float) -> float:
+def _are_numbers(values: Iterable[object]) -> bool:
+    return all(type(value) is float or type(value) is int or type(value) is bool for value in values)
+
+
+def _magnitude(number: float) -> float:
+    """How large a number is, about as its logarithm; a small part more of it is a small amount more."""
     try:
-        return float(one) * float(other)
+        found = math.asinh(number)
+    except OverflowError:
+        return math.log(abs(number))
+    return found if math.isfinite(found) else 1.0
+
+
+def sums(value: Sequence[object]) -> Node | None:
+    """Sum, sum of amounts, and how many are not finite, of a long sequence of Python's own scalars.
+
+    None where some are no numbers, or are too large to be added up.
+    """
+    try:
+        numbers = list(map(float, value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    finite = [number for number in numbers if math.isfinite(number)]
+    return [repr(_total(finite)), repr(_total(map(abs, finite))), len(numbers) - len(finite)]
+
+
+def _total(numbers: Iterable[float]) -> float:
+    """Their sum; infinite where that is too large for a number."""
+    try:
+        return math.fsum(numbers)
     except OverflowError:
         return math.inf
 
@@ -168,50 +251,66 @@ def in_order(found: tuple[str, list[float]]) -> tuple[str, list[float]]:
     return form, [math.inf if number != number else number for number in numbers]
 
 
-def opened(value: object, depth: int = 0) -> tuple[str, list[float]]:
-    """What a plain value is without its numbers, and these; an object of any other class is a question mark.
+def opened_each(items: Iterable[object], size: int, left: Left, depth: int = 0) -> list[tuple[str, list[float]]]:
+    """What each of so many plain values is without its numbers, and these; an object of any other class is `OPAQUE`.
 
     Two containers of the same content have the same form, however they were made.
+
+    Raises:
+        Spent: that would be more values than may be counted.
     """
+    if size > left.seen:
+        raise Spent
+    left.seen -= size
+    items = list(items)
+    return [("#", [item]) for item in items] if _are_numbers(items) else [_opened(item, left, depth) for item in items]  # type: ignore[list-item]
+
+
+def _opened(value: object, left: Left, depth: int) -> tuple[str, list[float]]:
     numbers: list[float] = []
-    return _form(value, numbers, depth), numbers
+    return _form(value, numbers, left, depth), numbers
 
 
-def _form(value: object, numbers: list[float], depth: int) -> str:
+def _form(value: object, numbers: list[float], left: Left, depth: int) -> str:
     kind = type(value)
-    if kind in _NUMBERS:
+    if kind is float or kind is int or kind is bool:
         numbers.append(value)  # type: ignore[arg-type]
         return "#"
     if kind is complex:
         numbers += (value.real, value.imag)  # type: ignore[attr-defined]
         return "#j"
-    if kind in _TEXTS:
+    if kind is str or kind is bytes or value is None:
         return repr(value)
     if depth > DEEPEST:
         return "..."
+    if kind is tuple or kind is list or kind is dict or kind is set or kind is frozenset:
+        return _form_within(value, numbers, left, depth + 1)  # type: ignore[arg-type]
+    plain = plain_of(value, left.seen)
+    return moment_of(value) or OPAQUE if plain is value else _form(plain, numbers, left, depth + 1)
+
+
+def _form_within(value: Collection[object], numbers: list[float], left: Left, depth: int) -> str:
+    kind, size = type(value), len(value)
     if kind is list or kind is tuple:
-        return "[" + ",".join([_form(item, numbers, depth + 1) for item in value]) + "]"  # type: ignore[attr-defined]
-    if kind in CONTAINERS:
-        inner: Iterable[object] = value.items() if kind is dict else value  # type: ignore[attr-defined, assignment]
-        parts = sorted(map(opened, inner, repeat(depth + 1)), key=in_order)
-        numbers += (number for _, own in parts for number in own)
-        return "{" + ",".join([form for form, _ in parts]) + "}"
-    plain = plain_of(value)
-    return OPAQUE if plain is value else _form(plain, numbers, depth + 1)
+        if size > left.seen:
+            raise Spent
+        left.seen -= size
+        return "[" + ",".join([_form(item, numbers, left, depth) for item in value]) + "]"
+    inner: Iterable[object] = value.items() if kind is dict else value  # type: ignore[attr-defined]
+    parts = sorted(opened_each(inner, size, left, depth), key=in_order)
+    numbers += (number for _, own in parts for number in own)
+    return "{" + ",".join([form for form, _ in parts]) + "}"
 
 
-def plain_of(value: object, most: int = MOST_SEEN) -> object:
-    """What a scalar of numpy, or an array of so many numbers, holds, or the plain values that make a moment.
+def plain_of(value: object, most: int) -> object:
+    """The number or text that a scalar of numpy holds, and the list that an array of so many numbers is.
 
     Any other value itself.
     """
     kind = type(value)
     if is_static(kind) and is_numpy(value, "generic"):
-        return value.item()  # type: ignore[attr-defined]
+        return plain_scalar(value)  # type: ignore[arg-type]
     if is_static(kind) and is_numpy(value, "ndarray"):
         array: Array = value  # type: ignore[assignment]
         return array.tolist() if array.size <= most and getattr(array.dtype, "kind", "") in "biufc" else value
-    if any(kind is getattr(sys.modules.get(module), name, None) for module, name in _MOMENTS):
-        made_of = kind.__reduce__(value)[1]
-        return repr([part for part in made_of if type(part) in (int, str, bytes)])
     return value
