@@ -1,12 +1,14 @@
 """Names of modules that stand for something else in a patch's new lines, as is seen in the lines around them.
 
 Only those lines are known, and what they do not show may be the module: a name counts as another thing where a
-parameter, a loop or the result of a call gives it to one just above, and nothing in between can take it back.
+parameter, a loop or the result of a call gives it to one just above, and nothing in between can take it back. Still
+the module can be handed in from where the same word is its name: so no line that is shown may use it like that.
 """
 
 import ast
+import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from textwrap import dedent
@@ -15,11 +17,24 @@ FURTHEST = 40
 """Lines above the use of a name in which it may be bound."""
 LONGEST = 10
 """Lines that are read of the statement that uses it."""
-_OWNER = re.compile(r"(?<![\w.])\w+(?=\.)")
+MOST = 200
+"""Lines of a hunk that may use a name: of more nobody asks what they mean by it."""
+_OWNER = r"(?<![\w.]){0}(?=\.)|(?<=attr\(){0}(?=\s*,)|(?<=attr__\(){0}(?=\s*,)|(?<=vars\(){0}(?=\s*\))"
+"""A name where attributes of the thing are meant, and not the thing itself."""
+_OWNERS = re.compile(_OWNER.format(r"\w+"))
 _DOCSTRING = re.compile(r'\s*"""[^"\'#\\]*"""\s*')
 _ENDLESS = re.compile(r'"""|\'\'\'')
 """Where a hunk begins in a text these end it, and what looks like code above them is none."""
 _FETCHES = re.compile(r"import|modules")
+_LOOKS_UP = re.compile(r"attr\(|attrgetter|__getattr|modules|globals|locals|vars|__dict__")
+"""What finds a thing by a text that is its name."""
+_IMPORTS = re.compile(r"\s*(from\s+[\w.]+\s+)?import\b(?!.*\bas\b)[\w\s.,()]*")
+"""Lines that import things by their own names, as most files do: what they do with them stands elsewhere."""
+_NEAR = 30
+"""Characters before a name in which a word beside it begins."""
+_WORD_BEFORE = re.compile(r"(?<!\w)([^\W\d]\w*)\s+$")
+_WORD_AFTER = re.compile(r"\s+([^\W\d]\w*)")
+_KEYWORDS = frozenset([*keyword.kwlist, *keyword.softkwlist])
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOOPS = (ast.For, ast.AsyncFor)
 _UNCERTAIN = (
@@ -29,38 +44,90 @@ _UNCERTAIN = (
 """What may bind a name again, or run what uses it at another time."""
 
 
-def without_bound(lines: Sequence[str], uses: re.Pattern[str], modules: AbstractSet[str]) -> list[str]:
+def without_bound(
+    lines: Sequence[str],
+    uses: Callable[[Sequence[str]], AbstractSet[int]],
+    modules: AbstractSet[str],
+    beside: Sequence[Sequence[str]] = (),
+) -> list[str]:
     """A diff's hunk lines with their marks, in which names of modules that are bound in sight are written `_`.
 
-    `uses` finds the lines that matter. Where one of them has another name of a module, all lines are left as they are.
+    `uses` gives the numbers of the lines that matter. Where one of them has another name of a module, all lines are
+    left as they are. `beside` are the hunk lines of the patch's other files, which may hand a module in.
     """
-    after = [line for line in lines if not line.startswith("-")]
-    imported = {word for line in after if "import" in line for word in re.findall(r"\w+", line)}
-    made = list(lines)
-    for place, texts, at in _added(lines):
-        if uses.search(texts[at]):
-            made[place] = "+" + _without(texts, at, modules, modules - imported)
-            if uses.search(made[place][1:]):
+    made, names = list(lines), _Names(modules, lines, beside)
+    found = ((places[at], texts, at) for places, texts in _hunks(lines) for at in sorted(uses(texts)))
+    for place, texts, at in found:
+        if lines[place].startswith("+"):
+            text = names.without_bound(texts, at)
+            if uses([text]):
                 return list(lines)
+            made[place] = f"+{text}"
     return made
 
 
-def _added(lines: Sequence[str]) -> Iterator[tuple[int, list[str], int]]:
-    """Of each added line: its place in the diff, the text that its hunk leaves, and its place in that."""
+def _hunks(lines: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
+    """Of each hunk the places in the diff of the lines that it leaves, and their texts."""
     heads = [place for place, line in enumerate(lines) if line.startswith("@@")]
     for begin, end in pairwise([*heads, len(lines)]):
         places = [place for place in range(begin, end) if lines[place].startswith((" ", "+"))]
-        texts = [lines[place][1:].rstrip("\r") for place in places]
-        yield from ((place, texts, at) for at, place in enumerate(places) if lines[place].startswith("+"))
+        yield places, [lines[place][1:].rstrip("\r") for place in places]
 
 
-def _without(texts: Sequence[str], at: int, modules: AbstractSet[str], names: AbstractSet[str]) -> str:
-    """The line with this number, where those of the names that are bound in sight are written `_`."""
-    text = texts[at]
-    for name in names & set(_OWNER.findall(text)):
-        if _is_bound(name, texts, at, modules):
-            text = re.sub(rf"(?<![\w.]){name}(?=\.)", "_", text)
-    return text
+class _Names:
+    """The names of modules in a file of a patch, and which of them no line is seen to use for the module."""
+
+    def __init__(self, modules: AbstractSet[str], lines: Sequence[str], beside: Sequence[Sequence[str]]) -> None:
+        self._modules = modules
+        self._here = [texts for _, texts in _hunks(lines)]
+        self._beside = [
+            ["" if _IMPORTS.fullmatch(text) else text for text in texts]
+            for other in beside
+            for _, texts in _hunks(other)
+        ]
+        imports = (line for line in lines if "import" in line and not line.startswith("-"))
+        self._unused = {word: False for line in imports for word in re.findall(r"\w+", line)}
+
+    def without_bound(self, texts: Sequence[str], at: int) -> str:
+        """The line with this number, where those of the names that are bound in sight are written `_`."""
+        text = texts[at]
+        for name in self._modules & set(_OWNERS.findall(text)):
+            if self._is_unused(name) and _is_bound(name, texts, at, self._modules):
+                text = re.sub(_OWNER.format(name), "_", text)
+        return text
+
+    def _is_unused(self, name: str) -> bool:
+        if name not in self._unused:
+            pieces = [*((texts, "\\w") for texts in self._here), *((texts, "\\w.") for texts in self._beside)]
+            self._unused[name] = not any(_is_used(name, texts, self._modules, more) for texts, more in pieces)
+        return self._unused[name]
+
+
+def _is_used(name: str, texts: Sequence[str], modules: AbstractSet[str], going_on: str) -> bool:
+    """Whether a line of Python may mean the module by its name: as a value that is not bound in sight.
+
+    None is what is called, a keyword of a call, or what is assigned to; or what an attribute is asked for, where
+    `going_on`, the characters with which other things begin, has the dot: files beside it may use modules.
+    """
+    after = rf"(?![{going_on}]|\s*\(|\s*=(?!=))"
+    value = re.compile(rf"(?<![\w.]){name}{after}")
+    fetched = re.compile(rf"(?<=\.){name}(?!\w|\s*[.(]|\s*=(?!=))")
+    quoted = re.compile(rf"""["'.]{name}["']""")
+    code = [(at, text) for at, text in enumerate(texts) if name in text and not text.lstrip().startswith("#")]
+    if any(_is_code(fetched, text) or (quoted.search(text) and _LOOKS_UP.search(text)) for _, text in code):
+        return True
+    places = [at for at, text in code if _is_code(value, text)]
+    return len(places) > MOST or not all(_is_bound(name, texts, at, modules) for at in places)
+
+
+def _is_code(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether it is found where no other word stands beside it, as in prose, unless that is one of Python's own."""
+    for found in pattern.finditer(text):
+        before = _WORD_BEFORE.search(text, max(0, found.start() - _NEAR), found.start())
+        beside = (before, _WORD_AFTER.match(text, found.end()))
+        if all(word is None or word[1] in _KEYWORDS for word in beside):
+            return True
+    return False
 
 
 def _is_bound(name: str, texts: Sequence[str], at: int, modules: AbstractSet[str]) -> bool:

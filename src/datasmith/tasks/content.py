@@ -11,6 +11,7 @@ from unicodedata import normalize
 
 from datasmith.tasks.bound import without_bound
 from datasmith.tasks.gitdiff import FileChange
+from datasmith.tasks.targets import assignments
 
 PYTHON = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".pyx.in", ".pxd.in", ".pxi.in", ".py.in")
 NATIVE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".hxx", ".inc", ".tp", ".rs", ".go", ".s", ".asm")
@@ -23,18 +24,24 @@ _NAMES = (
 )
 _MODULES = f"(?:{'|'.join(_NAMES.split())})"
 _TOOLS = (
-    "abc ast base64 collections contextlib copy functools hashlib inspect itertools linecache operator re struct"
-    " tokenize traceback types warnings weakref numpy np"
+    "abc ast base64 collections contextlib copy datetime decimal fractions functools hashlib inspect itertools"
+    " linecache operator re struct tokenize traceback types warnings weakref numpy np"
 )
 _CALLED = frozenset([*_NAMES.split(), *_TOOLS.split()])
 """Modules that a patch has no reason to change; the checks themselves call some of them."""
 _LIBRARIES = f"(?:{'|'.join(sorted(_CALLED))})"
+_OTHERS = f"(?:{'|'.join(_TOOLS.split())})"
 _TARGETS = r"(?:\*?[\w.\[\]\"']+\s*,\s*)*"
 """What may stand before the target of an assignment to several."""
 _ONE_LINE = r"\b(?:if|elif|else|try|finally|for|while|with)\b.*:"
 """The head of a statement whose body stands in the same line."""
 _ASSIGNED = rf"(^|;|{_ONE_LINE})\s*[(\[]*\s*{_TARGETS}{_LIBRARIES}(\.\w+)+\s*(,[\w\s.,*]*)?[)\]]*\s*(:[^=]+)?=(?!=)"
 """An attribute of such a module, as it seems, that is assigned to."""
+_BY_FUNCTION = (
+    rf"(?:\b(?:setattr|delattr|vars)|__(?:set|del)attr__)\(\s*{_OTHERS}(\.\w+)*\s*[,)]"
+    rf"|(?<![\w.]){_OTHERS}(\.\w+)*\.__dict__"
+)
+"""The same by a function, or in the module's own table."""
 _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     "the tools of benchmarks or tests": (
         r"\b(asv_runner|asv_bench|_pytest|pluggy|junitxml|airspeed)\b|PYTEST_",
@@ -44,6 +51,8 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     ),
     "what other modules hold": (
         _ASSIGNED,
+        _BY_FUNCTION,
+        rf"__(?:set|del)attr__\(\s*{_MODULES}(\.\w+)*\s*,",
         r"\bdefault_timer\s*=[^=]",
         r"\.(perf_counter|monotonic|process_time|thread_time|timeit)(_ns)?\s*=[^=]",
         rf"\b(getattr|setattr|delattr|vars|dir)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
@@ -91,9 +100,15 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),
     "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
 }
-_ASSIGNS = re.compile(_ASSIGNED)
+_ASSIGNS = re.compile(f"{_ASSIGNED}|{_BY_FUNCTION}")
+_ROOT = rf"(?<![\w.])(?!os\.environ\b|sys\.modules\b)(?:{_LIBRARIES}%s)\b"
+"""A module whose attributes, and the items of these, nobody assigns to; the loaded ones have their own expressions."""
+_ROOTS = re.compile(_ROOT % "")
 Line = tuple[str, ...]
-"""A line with other names of modules undone, where there are any, and as it is: who says `as` renames nothing by it."""
+"""A line with other names of modules undone, where there are any, and as it is: who says `as` renames nothing by it.
+
+What the statement that begins with it assigns to may follow.
+"""
 _RENAMED = re.compile(r"\b([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
 _JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
 """Between two texts that Python makes one of."""
@@ -101,15 +116,25 @@ _CONTINUED = re.compile(r"\\\n+\s*")
 _FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\s+(.*)")
 
 
-def content_reasons(change: FileChange) -> list[str]:
-    """Why a file's new content is refused; empty where nothing speaks against it."""
+def content_reasons(change: FileChange, beside: Sequence[FileChange] = ()) -> list[str]:
+    """Why a file's new content is refused; empty where nothing speaks against it. `beside` it others are changed."""
     name = change.path.lower()
     if name.endswith(BINARY) or ".so." in name.rsplit("/", 1)[-1]:
         return [] if change.deleted else ["machine code, byte code or an archive, which nobody can read"]
     words = _IN_PYTHON if name.endswith(PYTHON) else _IN_NATIVE if name.endswith(NATIVE) else {}
-    added, removed = _code(change.lines, "+"), _code(change.lines, "-")
-    doubtful = _code(without_bound(change.lines, _ASSIGNS, _CALLED), "+") if words is _IN_PYTHON else added
+    python = words is _IN_PYTHON
+    added, removed = _code(change.lines, "+", python=python), _code(change.lines, "-", python=python)
+    doubtful = added
+    if python:
+        others = [other.lines for other in beside if other is not change and other.path.lower().endswith(PYTHON)]
+        doubtful = _code(without_bound(change.lines, _assigning, _CALLED, others), "+", python=True)
     return [f"its new lines speak of {what}" for what in _more(words, added, removed, doubtful)]
+
+
+def _assigning(texts: Sequence[str]) -> set[int]:
+    """The numbers of the lines that assign to what modules hold, as it seems."""
+    plain = {at for at, text in enumerate(texts) if _ASSIGNS.search(text)}
+    return plain | {at for at, _ in assignments(texts, _ROOTS)}
 
 
 def _more(
@@ -131,7 +156,7 @@ def _hits(pattern: re.Pattern[str], lines: Sequence[Line]) -> Iterator[str]:
             yield found[0]
 
 
-def _code(lines: Sequence[str], mark: str) -> list[Line]:
+def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
     """The lines with a mark, without it, without comments that fill a line; and with other names of modules undone.
 
     They are lines as Python reads them: a carriage return ends one, a backslash before its end does not, and letters of
@@ -139,13 +164,23 @@ def _code(lines: Sequence[str], mark: str) -> list[Line]:
     """
     marked = "\n".join(line[1:] for line in lines if line.startswith(mark))
     read = _CONTINUED.sub(" ", normalize("NFKC", marked).replace("\r", "\n"))
-    texts = [_JOINED.sub("", line) for line in read.split("\n")]
-    code = [text for text in texts if not text.lstrip().startswith(("#", "//", ">>>"))]
+    texts = [text for text in read.split("\n") if not text.lstrip().startswith(("#", "//", ">>>"))]
+    code = [_JOINED.sub("", text) for text in texts]
     renamed = {name: full for text in code for name, full in _names(text) if name != full}
+    other = "".join(f"|{re.escape(name)}" for name in renamed)
+    assigned: dict[int, list[str]] = {}
+    for at, text in assignments(texts, re.compile(_ROOT % other)) if python else ():
+        assigned.setdefault(at, []).append(text)
+    readings = [(text, *assigned.get(at, ())) for at, text in enumerate(code)]
     if not renamed:
-        return [(text,) for text in code]
-    names = re.compile(rf"(?<![\w.])({'|'.join(map(re.escape, renamed))})(?!\w)")
-    return [(text,) if _FROM.match(text) else (names.sub(lambda found: renamed[found[1]], text), text) for text in code]
+        return readings
+    names = re.compile(rf"(?<![\w.])({other[1:]})(?!\w)")
+    return [
+        line
+        if _FROM.match(line[0])
+        else (*(names.sub(lambda found: renamed[found[1]], text) for text in line), line[0])
+        for line in readings
+    ]
 
 
 def _names(line: str) -> Iterator[tuple[str, str]]:

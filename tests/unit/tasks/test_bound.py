@@ -3,7 +3,7 @@
 import pytest
 
 from datasmith.evaluation.redteam.diffs import added
-from datasmith.tasks.bound import FURTHEST
+from datasmith.tasks.bound import FURTHEST, MOST
 from datasmith.tasks.content import content_reasons
 from datasmith.tasks.gitdiff import FileChange, parse_diff
 from datasmith.tasks.policy import check_patch
@@ -31,11 +31,75 @@ def is_refused(text: str, above: str = ABOVE) -> bool:
         "    async def set(self, *operator):\n        operator.shape = (n, n)",
         "    for time in self.times:\n        time.attrs = self.attrs",
         "    for key, random in found.items():\n        random.state = key",
+        "    def f(self):\n        copy = self._clone()\n        setattr(copy, 'index', 3)\n        del copy.size\n"
+        "        copy.__dict__.update(vars(copy))\n        copy.attrs['a'] = [\n            1,\n        ]",
     ],
 )
 def test_a_name_that_is_bound_in_sight_is_no_module(text: str) -> None:
     """A parameter, what a loop goes through and the result of a call, whatever a module is called like."""
     assert not is_refused(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "copy = self._clone()\ncopy.index = index\nreturn copy",
+        "copy = self._clone()\ncopy.index = index\nreturn wrap(copy, *copy.sizes)",
+        "def set(self, copy):\n    copy.index = index\n    self.all.append(copy)",
+        "def copy(self):\n    copy = self._clone()\n    copy.index = self.index\n    return copy\n"
+        "def twin(self):\n    return self.copy(), make(copy=True)",
+        "def f(self):\n    copy = self._clone()\n    copy.index = 1\n    return copy\n"
+        "def g(self):\n    copy = self._twin()\n    return copy",
+        "def f(self, time):\n    # The copy of time\n    time.kind = 1\n"
+        "def g(self):\n    pass  # has a time of its own",
+        "for time in self.times:\n    time.attrs = self.attrs\n    yield time['time']",
+    ],
+)
+def test_what_is_bound_in_sight_may_be_used_there(text: str) -> None:
+    """Below what binds it the word is the local thing; called, a keyword or in prose it hands in nothing."""
+    assert not is_refused(text, "import numpy\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def _patch(json):\n    json.dumps = forged\n_patch(json)",
+        "def _patch(gc):\n    gc.isenabled = forged\n_patch(gc)",
+        "def _it(): return hashlib\nhashlib = _it()\nhashlib.sha256 = forged",
+        "def _it():\n    return (hashlib)\ndef f():\n    hashlib = _it()\n    hashlib.sha256 = forged",
+        "def _patch(json):\n    json.dumps = forged\n_patch(json=json)",
+        "def _patch(json):\n    json.default = forged\n_patch(json.JSONEncoder)",
+        "def _patch(json):\n    json.dumps = forged\n_patch(compat.json)",
+        "def _patch(json):\n    json.dumps = forged\njson = make()\n_patch(compat.json)",
+        "def _patch(json):\n    json.dumps = forged\n_patch(getattr(compat, 'json'))",
+        "def _patch(json):\n    json.dumps = forged\njson = make()\n_patch(globals()['json'])",
+        "def _patch(json):\n    json.dumps = forged\nfor one in (1, json):\n    _patch(one)",
+        "def _patch(json):\n    json.dumps = forged\nother = json\n_patch(other)",
+        "def _patch(json):\n    json.dumps = forged\n_patch(0or json)",
+        "def _patch(json):\n    json.dumps = forged\ndef g(x=json):\n    _patch(x)",
+        "def _patch(json):\n    json.dumps = forged\n    return json\n@_patch\ndef g(x, json=json): pass",
+        "def _patch(json):\n    json.dumps = forged\nclass A:\n    json = f()\n    def g(self):\n        _patch(json)",
+        "def _patch(operator):\n    setattr(operator, 'add', forged)\n_patch(operator)",
+        "def _patch(copy):\n    del copy.copy\n_patch(copy)",
+        "def f(copy):\n    copy.x = 1\n" + "def g(copy):\n    use(copy)\n" * MOST,
+    ],
+)
+def test_the_same_word_elsewhere_may_hand_the_module_in(text: str) -> None:
+    """An argument, a result, a default or a right-hand side of which nothing shows that it is another thing."""
+    assert is_refused(text)
+
+
+def test_a_module_may_be_handed_in_from_another_file() -> None:
+    """What other files of the patch only import, or ask for attributes, shows nothing; nor do files that do not run."""
+    sets = added("src/a.py", f"{ABOVE}def patch(json):\n    json.dumps = forged\n")
+
+    def is_allowed(name: str, text: str) -> bool:
+        return check_patch(sets + added(name, text), benchmark_dir="benchmarks").allowed
+
+    assert not is_allowed("src/b.py", "from a import patch\nimport json\npatch(json)\n")
+    assert not is_allowed("src/b.py", "from a import patch\nimport json as j\npatch(j)\n")
+    assert is_allowed("src/b.py", "import json\nwritten = json.dumps(json.loads(x))\n")
+    assert is_allowed("src/b.md", "patch(json)\n")
 
 
 def test_lines_that_stay_show_it_too() -> None:

@@ -89,6 +89,54 @@ def test_lines_about_the_grader_are_refused(line: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "x = json.dumps = forged",
+        "def f(): json.dumps = forged",
+        "async def f(): json.dumps = forged",
+        "class A: json.dumps = forged",
+        "except E: json.dumps = forged",
+        "case 1: json.dumps = forged",
+        "elif fast: x = json.dumps = forged",
+        "else: x = json.dumps = forged",
+        "finally: x = json.dumps = forged",
+        "(json).dumps = forged",
+        "for json.dumps in [forged, '']:",
+        "for x, (json.dumps, y) in seen:  # once",
+        "with forged() as json.dumps:",
+        "[0 for json.dumps in [forged]]",
+        "del json.dumps",
+        "json.dumps += forged",
+        "x[''], json.JSONEncoder.default = forged",
+        "(x,\n json.dumps) = forged",
+        "[x, y[\n  3\n], json.dumps, *z] = forged",
+        "copyreg.dispatch_table[Table] = forged",
+        "text = f('a (', (QQQ\nQQQ\nfor json.dumps in [forged]: pass",
+        "import timeit as t\nfor t.Timer.timeit in [one]: pass",
+        "from timeit import Timer as T\nx = T.timeit = one",
+        "setattr(hashlib, 'sha256', forged)",
+        "setattr(numpy, 'isfinite', forged)",
+        "delattr(numpy.random, 'seed')",
+        "import hashlib as h\nsetattr(h, 'sha256', forged)",
+        "object.__setattr__(json, 'dumps', forged)",
+        "type(numpy).__delattr__(numpy, 'isfinite')",
+        "numpy.__dict__['isfinite'] = forged",
+        "vars(hashlib)['sha256'] = forged",
+        "decimal.Decimal = Mine",
+        "datetime.datetime = Mine",
+        "fractions.Fraction = Mine",
+        "cdef int x\nfor json.dumps in [forged]: pass",
+        "QQQQQQ#QQQ; json.dumps = forged",
+    ],
+)
+def test_whatever_python_binds_counts(text: str) -> None:
+    """An attribute of a module is bound by each statement with a target, in one line or several, or by a function."""
+    text = text.replace("QQQ", '"' * 3) + "\n"
+    assert "what other modules hold" in str(reasons(added("src/a.pyx", text)))
+    assert not reasons(changed("src/a.pyx", text, "pass\n"))
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "from time import perf_counter",
@@ -118,6 +166,16 @@ def test_lines_about_the_grader_are_refused(line: str) -> None:
         "self.time = time.time()",
         "times.sort()",
         "    def __eq__(self, other):",
+        'os.environ["OPENBLAS_NUM_THREADS"] = "1"',
+        "for x in np.unique(y): z[np.newaxis] = np.pi",
+        "with np.errstate(all='ignore') as state: self.np.x = 3",
+        "def f(x: np.ndarray = None, *, y=np.pi, z: types.ModuleType = math): return x == np.pi",
+        "from numpy import array\nfor x in array(y):\n    z[array] = 3",
+        "value = getattr(np, name)",
+        "value = vars(self)",
+        "setattr(self, name, copy.copy(x))",
+        "values = self.copy().__dict__",
+        "x = (  # [\n1)\nfor json.dumps\n",
     ],
 )
 def test_plain_code_is_allowed(line: str) -> None:

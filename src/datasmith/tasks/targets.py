@@ -1,0 +1,90 @@
+"""What lines of Python assign to or delete, as Python itself reads them: by loops, `with`, `del` or several at once.
+
+The lines are pieces of a program, so each statement is read alone, and the head of one without what stands below it.
+What is no statement of Python (an extension of it, or the middle of a text) is left to those who search for words.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+MOST = 50
+"""Lines that are read of one statement."""
+_TEXT = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
+_FIRST = re.compile(r"\w+")
+_BEFORE = {
+    "elif": "if _: pass\n",
+    "else": "if _: pass\n",
+    "except": "try: pass\n",
+    "finally": "try: pass\n",
+    "case": "match _:\n ",
+}
+"""What stands before a line of its kind, so that it is a statement."""
+_BELOW = ("", "\n  pass")
+_Chain = ast.Attribute | ast.Subscript
+
+
+def assignments(texts: Sequence[str], roots: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+    """(number of the line where its statement begins, `a.b = _`) of each attribute, or item of one, that is bound.
+
+    `roots` finds the first names of those that matter.
+    """
+    depths = [_depth(text) for text in texts]
+    at = 0
+    while at < len(texts):
+        end = _end(depths, at)
+        together = "\n".join(texts[at:end]).strip()
+        found = roots.search(together) is not None
+        body = _statements(together) if found else []
+        if body is None and end > at + 1:
+            end, body = at + 1, _statements(texts[at].strip())
+        for target in _targets(body or []):
+            if roots.match(target):
+                yield at, f"{target} = _"
+        at = end
+
+
+def _depth(text: str) -> int:
+    """How many brackets a line leaves open."""
+    code = _TEXT.sub("", text).split("#", 1)[0]
+    return sum(map(code.count, "([{")) - sum(map(code.count, ")]}"))
+
+
+def _end(depths: Sequence[int], at: int) -> int:
+    """The number of the line after a statement's last; it has one line where its brackets are never closed."""
+    depth = 0
+    for end in range(at, min(at + MOST, len(depths))):
+        depth += depths[end]
+        if depth <= 0:
+            return end + 1
+    return at + 1
+
+
+def _statements(text: str) -> list[ast.stmt] | None:
+    """None where the text is no statement."""
+    first = _FIRST.match(text)
+    before = _BEFORE.get(first[0], "") if first else ""
+    for below in _BELOW:
+        try:
+            return ast.parse(before + text + below).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return None
+
+
+def _targets(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for node in (node for statement in body for node in ast.walk(statement)):
+        if isinstance(node, _Chain) and not isinstance(node.ctx, ast.Load):
+            words = list(_words(node))
+            if len(words) > 1:
+                yield ".".join(reversed(words))
+
+
+def _words(node: ast.expr) -> Iterator[str]:
+    """The names of a chain of attributes and items, the last first; none where it does not start with a name."""
+    while isinstance(node, _Chain):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        node = node.value
+    if isinstance(node, ast.Name):
+        yield node.id
