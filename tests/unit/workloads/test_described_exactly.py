@@ -116,6 +116,14 @@ EQUAL: dict[str, tuple[object, object]] = {
         {(i, str(i)): (i / 7, i / 3) for i in range(5000)},
         {(i, str(i)): (i / 7 * (1 + 1e-9), i / 3 * (1 - 1e-9)) for i in range(5000)},
     ),
+    "all a little more": (
+        {(0.3, i / 3, i * i / 7) for i in range(3000)},
+        {
+            (x * (1 + 3e-6), y * (1 + 3e-6), z * (1 + 3e-6))
+            for x, y, z in ((0.3, i / 3, i * i / 7) for i in range(3000))
+        },
+    ),
+    "... in few": ([{0.5: (1.5, 1e6)}] * 1500, [{0.5: (1.5 * (1 + 3e-6), 1e6)}] * 1500),
     "rounding that changes an order": (
         {(0.3, i / 3, i / 7) for i in range(2000)},
         {(0.3 if i % 2 else 0.1 + 0.2, i / 3, i / 7) for i in range(2000)},

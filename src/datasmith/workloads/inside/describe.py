@@ -12,6 +12,7 @@ import json
 import sys
 from collections import Counter
 from itertools import islice
+from operator import itemgetter
 from types import MemberDescriptorType
 
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
@@ -228,7 +229,7 @@ class Describer:
         others = [repr(item) for item in value if type(item) not in _REAL]
         found: Node = [self._text("\0".join(sorted(others)))] if others else []
         if numbers:
-            found.append(self._sequence("", sorted(numbers, key=_last_if_none)))
+            found.append(self._sequence("", _in_order(numbers)))
         return found
 
     def _mapping(self, name: str, items: list[tuple[object, object]]) -> Node:
@@ -249,6 +250,8 @@ class Describer:
         """
         if all(type(key) in _ORDERED for key, _ in items):
             items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
+        elif all(type(key) in _REAL for key, _ in items):
+            items = sorted((item for item in items if item[0] == item[0]), key=itemgetter(0))
         else:
             places = self._places([key for key, _ in items])
             alike = Counter(places)
@@ -369,9 +372,10 @@ def _has_data(value: object) -> bool:
     return type(value).__module__ not in ("builtins", "functools", "operator") and bool(attributes(value))
 
 
-def _last_if_none(number: object) -> tuple[bool, object]:
-    """What numbers sort by; such as are none come last."""
-    return number != number, number
+def _in_order(numbers: list[object]) -> list[object]:
+    """Numbers from the smallest one; such as are none come last."""
+    ordered: list[object] = sorted(number for number in numbers if number == number)  # type: ignore[type-var]
+    return ordered + [number for number in numbers if number != number]
 
 
 def _plain(value: object) -> object:

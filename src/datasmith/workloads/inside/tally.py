@@ -31,8 +31,6 @@ BUCKETS = 64
 """Numbers are added up in so many sums, so that a few large ones do not hide what becomes of the others."""
 MOST_GROUPS = 4
 """The numbers of an item that has an order of its own are added up in so many groups of sums."""
-SLOPE = 32.0
-"""Sums by which a number is moved on where one before it in its item is e times as large."""
 GOLDEN = 0.6180339887498949
 CONTAINERS = frozenset((list, tuple, dict, set, frozenset))
 """Going through these runs no code but Python's own."""
@@ -45,6 +43,16 @@ class Left:
 
     def __init__(self) -> None:
         self.seen = MOST_SEEN
+
+    def take(self, size: int) -> None:
+        """Count so many.
+
+        Raises:
+            Spent: there are not so many left.
+        """
+        if size > self.seen:
+            raise Spent
+        self.seen -= size
 
 
 class Spent(Exception):
@@ -194,8 +202,11 @@ class Tally:
         Each other number goes into two sums that lie next to each other, in shares that follow from all that stands
         before it in its item: it matters with which it stands there, and next to nothing where that is rounded.
         """
-        groups = max(1, min(MOST_GROUPS, max(map(len, rows), default=1)))
+        longest = max(map(len, rows), default=0)
+        groups = max(1, min(MOST_GROUPS, longest))
         width = BUCKETS // groups
+        weights = [0.5 + place * GOLDEN % 1.0 for place in range(longest)]
+        amounts: list[list[float]] = [[0.0] for _ in range(groups)]
         kinds, last = 0, ""
         for rank, (form, numbers) in enumerate(zip(forms, rows)):  # noqa: B905
             if not numbers:
@@ -204,11 +215,30 @@ class Tally:
             self._add_up(numbers[0], rank % width, 0.5 + rank * GOLDEN % 1.0)
             mixed = kinds * GOLDEN * width
             for place in range(1, len(numbers)):
-                mixed += SLOPE * (0.5 + place * GOLDEN % 1.0) * _magnitude(numbers[place - 1])
-                at, group = mixed % width, place % groups * width
-                share = at - int(at)
-                self._add_up(numbers[place], group + int(at), 1.0 - share)
-                self._add_up(numbers[place], group + (int(at) + 1) % width, share)
+                mixed += weights[place] * _magnitude(numbers[place - 1])
+                group = place % groups
+                amounts[group].append(self._share_out(numbers[place], mixed % width, width, group * width))
+        for group, own in enumerate(amounts):
+            amount = max(sum(own) / width, *own)
+            for at in range(group * width, group * width + width):
+                self._amounts[at] += amount
+
+    def _share_out(self, value: float, at: float, width: int, group: int) -> float:
+        """Add a number to two sums of its group; its amount, by which all of these may differ: shares are rounded."""
+        try:
+            number = float(value)
+        except OverflowError:
+            self._text(b"%x" % value)  # type: ignore[str-format]
+            return 0.0
+        if not math.isfinite(number):
+            self._odd += 1
+            return 0.0
+        low = int(at)
+        share = at - low
+        for at, part in ((group + low, 1.0 - share), (group + (low + 1) % width, share)):
+            self._sums[at] += number * part
+            self._amounts[at] += abs(number) * part
+        return abs(number)
 
 
 def _are_numbers(values: Iterable[object]) -> bool:
@@ -259,9 +289,7 @@ def opened_each(items: Iterable[object], size: int, left: Left, depth: int = 0) 
     Raises:
         Spent: that would be more values than may be counted.
     """
-    if size > left.seen:
-        raise Spent
-    left.seen -= size
+    left.take(size)
     items = list(items)
     return [("#", [item]) for item in items] if _are_numbers(items) else [_opened(item, left, depth) for item in items]  # type: ignore[list-item]
 
@@ -283,21 +311,29 @@ def _form(value: object, numbers: list[float], left: Left, depth: int) -> str:
         return repr(value)
     if depth > DEEPEST:
         return "..."
-    if kind is tuple or kind is list or kind is dict or kind is set or kind is frozenset:
+    if kind is tuple or kind is list:
+        return _form_in_turn(value, numbers, left, depth + 1)  # type: ignore[arg-type]
+    if kind is dict or kind is set or kind is frozenset:
         return _form_within(value, numbers, left, depth + 1)  # type: ignore[arg-type]
     plain = plain_of(value, left.seen)
     return moment_of(value) or OPAQUE if plain is value else _form(plain, numbers, left, depth + 1)
 
 
+def _form_in_turn(value: Sequence[object], numbers: list[float], left: Left, depth: int) -> str:
+    left.take(len(value))
+    parts = []
+    for item in value:
+        if type(item) is float or type(item) is int:
+            numbers.append(item)
+            parts.append("#")
+        else:
+            parts.append(_form(item, numbers, left, depth))
+    return "[" + ",".join(parts) + "]"
+
+
 def _form_within(value: Collection[object], numbers: list[float], left: Left, depth: int) -> str:
-    kind, size = type(value), len(value)
-    if kind is list or kind is tuple:
-        if size > left.seen:
-            raise Spent
-        left.seen -= size
-        return "[" + ",".join([_form(item, numbers, left, depth) for item in value]) + "]"
-    inner: Iterable[object] = value.items() if kind is dict else value  # type: ignore[attr-defined]
-    parts = sorted(opened_each(inner, size, left, depth), key=in_order)
+    inner: Iterable[object] = value.items() if type(value) is dict else value
+    parts = sorted(opened_each(inner, len(value), left, depth), key=in_order)
     numbers += (number for _, own in parts for number in own)
     return "{" + ",".join([form for form, _ in parts]) + "}"
 
