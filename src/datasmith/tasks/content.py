@@ -101,15 +101,18 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
 }
 _ASSIGNS = re.compile(f"{_ASSIGNED}|{_BY_FUNCTION}")
-_ROOT = rf"(?<![\w.])(?!os\.environ\b|sys\.modules\b)(?:{_LIBRARIES}%s)\b"
-"""A module whose attributes, and the items of these, nobody assigns to; the loaded ones have their own expressions."""
+_ROOT = rf"(?<![\w.])(?!os\.environ\b|sys\.modules\b)(?:{_LIBRARIES}%s)\b(?!(?:\.\w+)*\()"
+"""A module whose attributes, and items of these, nobody assigns to, unless it is called: no result of that is its own.
+
+What is loaded has expressions of its own.
+"""
 _ROOTS = re.compile(_ROOT % "")
 Line = tuple[str, ...]
 """A line with other names of modules undone, where there are any, and as it is: who says `as` renames nothing by it.
 
 What the statement that begins with it assigns to may follow.
 """
-_RENAMED = re.compile(r"\b([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
+_RENAMED = re.compile(r"\b(?<!\w\.)(?<!\.\.)([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
 _JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
 """Between two texts that Python makes one of."""
 _CONTINUED = re.compile(r"\\\n+\s*")

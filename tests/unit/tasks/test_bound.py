@@ -184,3 +184,5 @@ def test_a_long_patch_is_read_once() -> None:
     """Lines that say nothing of a module cost nothing, and the first that may be one ends the search."""
     text = "x = 1\n" + "def f(random):\n    random.x = (\n" * 2000
     assert not check_patch(added("src/a.py", text), benchmark_dir="benchmarks").allowed
+    chain = f"json{'.x' * 50_000} = 1\n"
+    assert not check_patch(added("src/a.py", chain), benchmark_dir="benchmarks").allowed

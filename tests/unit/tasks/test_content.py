@@ -113,6 +113,8 @@ def test_lines_about_the_grader_are_refused(line: str) -> None:
         "copyreg.dispatch_table[Table] = forged",
         "text = f('a (', (QQQ\nQQQ\nfor json.dumps in [forged]: pass",
         "import timeit as t\nfor t.Timer.timeit in [one]: pass",
+        "with mods[0].json as j: j.dumps = forged",
+        "for json.dumps(x).y, json.dumps in [forged]: pass",
         "from timeit import Timer as T\nx = T.timeit = one",
         "setattr(hashlib, 'sha256', forged)",
         "setattr(numpy, 'isfinite', forged)",
