@@ -248,6 +248,7 @@ def funnel(
     start_date: Start,
     end_date: End,
     data_dir: ResultsDir = None,
+    items: Annotated[bool, typer.Option("--items", help="Name the pull requests below each reason.")] = False,
     as_json: Json = False,
 ) -> None:
     """Print where every pull request of a window ended, and why; exits with 1 where the counts do not add up."""
@@ -261,13 +262,13 @@ def funnel(
     if as_json:
         print(document({**asdict(result), "breaches": result.breaches}))
     else:
-        _print_funnel(result)
+        _print_funnel(result, items=items)
     if result.breaches:
         print(f"error: {'; '.join(result.breaches)}", file=sys.stderr)
         raise typer.Exit(1)
 
 
-def _print_funnel(funnel: "Funnel") -> None:
+def _print_funnel(funnel: "Funnel", *, items: bool = False) -> None:
     from datasmith.storage.base import STAGES
 
     print(f"funnel of {funnel.window}")
@@ -281,6 +282,9 @@ def _print_funnel(funnel: "Funnel") -> None:
         )
         for state, reason, number in count.reasons:
             print(f"      {number:>4} {state}: {one_line(reason)}")
+            named = [item for *why, item in count.ended if items and why == [state, reason]]
+            for item in named:
+                print(f"             {item.replace(':', '#')}")
 
 
 def main() -> None:

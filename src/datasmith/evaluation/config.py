@@ -28,7 +28,10 @@ NO_MODEL = "none"
 
 
 class AgentEntry(BaseModel):
-    """One agent under test: exactly one of `agent` and `agent_import_path`, and always a model."""
+    """One agent under test: exactly one of `agent` and `agent_import_path`, and always a model.
+
+    `name` stands for the agent in folders and tables, where several entries have the same one.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,6 +40,7 @@ class AgentEntry(BaseModel):
     model: str = Field(min_length=1)
     agent_kwargs: Mapping[str, JsonValue] = Field(default_factory=dict)
     model_kwargs: Mapping[str, JsonValue] = Field(default_factory=dict)
+    name: str | None = Field(default=None, min_length=1, max_length=80)
 
     @model_validator(mode="after")
     def _one_agent(self) -> Self:
@@ -59,8 +63,8 @@ class AgentEntry(BaseModel):
 
     @property
     def short_name(self) -> str:
-        """The agent's name, or its class's."""
-        return self.agent or (self.agent_import_path or "").rpartition(":")[2]
+        """The name that the entry gives, else the agent's, or its class's."""
+        return self.name or self.agent or (self.agent_import_path or "").rpartition(":")[2]
 
     def config_id(self, number: int) -> str:
         """The entry's name among its run's, as the older harness has it: `agent-2-terminus-2:anthropic-claude-4`."""
@@ -145,11 +149,11 @@ def _problem(error: ValidationError) -> str:
 
 
 def labels(entries: Sequence[AgentEntry]) -> tuple[str, ...]:
-    """A distinct name for each entry, safe as a folder: `nop`, `claude-gpt-5`, and `command-2` for a second one."""
+    """A distinct name for each entry, safe as a folder: its own, or `nop`, `claude-gpt-5`, `command-2` for a second."""
     taken: dict[str, int] = {}
     names = []
     for entry in entries:
-        parts = [entry.short_name] if entry.model == NO_MODEL else [entry.short_name, entry.model]
+        parts = [entry.short_name] if entry.name or entry.model == NO_MODEL else [entry.short_name, entry.model]
         name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(parts)).strip("-.")[:80] or "agent"
         taken[name] = taken.get(name, 0) + 1
         names.append(name if taken[name] == 1 else f"{name}-{taken[name]}")

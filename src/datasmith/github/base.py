@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol, Self
 
@@ -26,7 +26,8 @@ class Window:
         """
         first, last = _day("--start-date", start), _day("--end-date", end)
         if last <= first:
-            raise ConfigError(f"--end-date {end} must be after --start-date {start} (example: --end-date 2026-03-01)")
+            example = f"(example: --end-date {first + timedelta(days=31):%Y-%m-%d})"
+            raise ConfigError(f"--end-date {end} must be after --start-date {start} {example}")
         return cls(first, last)
 
     @property

@@ -108,10 +108,17 @@ class Git:
         self._close()
 
     def _ask(self, *words: str) -> Completed:
-        """Put a question to the clone itself; a parent directory's repository is never taken for it."""
+        """Put a question to the clone itself; a parent directory's repository is never taken for it.
+
+        Raises:
+            ConfigError: there is no git. Nothing else of a clone is asked before this.
+        """
         ceiling = {"GIT_CEILING_DIRECTORIES": str(self.path.resolve().parent)}
         env = clean_environment(ENVIRONMENT | ceiling)
-        return run(["git", *OPTIONS, *words], cwd=self.path, env=env, timeout=TIMEOUT_S)
+        try:
+            return run(["git", *OPTIONS, *words], cwd=self.path, env=env, timeout=TIMEOUT_S)
+        except FileNotFoundError as error:
+            raise ConfigError("git is not installed, or not on the PATH (example: apt-get install git)") from error
 
     def is_shallow(self) -> bool:
         """True where the clone was made with a depth: commits name parents that it does not have."""

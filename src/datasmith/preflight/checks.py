@@ -22,6 +22,7 @@ CHECKS = (
     Check("Disk", "cache_dir", frozenset({4, 5}), here.cache_room),
     Check("Programs", "git", frozenset({1, 2, 4, 5}), here.git),
     Check("Programs", "uv", frozenset({4, 5}), here.uv),
+    Check("Engine", "Cores to measure on", frozenset({5}), here.cores),
     Check("Engine", "Sandbox", frozenset({4, 5}), here.engine),
     Check("Engine", "Interpreters", frozenset({4, 5}), here.pythons),
     Check("GitHub", "API access", frozenset({1, 2}), accounts.github_calls),

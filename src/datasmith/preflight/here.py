@@ -11,6 +11,7 @@ from datasmith.agents.coding.programs import find_program
 from datasmith.agents.coding.writers import find_cli
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, EngineUnavailable, SchemaMismatch
+from datasmith.executors.cores import core_sets, usable_cores
 from datasmith.preflight.base import Answer, Facts
 from datasmith.settings import TOKENS_FILE, Settings, known_variables
 from datasmith.storage import open_store
@@ -159,6 +160,15 @@ def git(_facts: Facts) -> Answer:
         return Answer("FAIL", "not found", "apt-get install git")
     said = done.text.strip()
     return Answer("OK", said) if done.ok else Answer("FAIL", said or f"exit code {done.rc}", "apt-get install git")
+
+
+def cores(facts: Facts) -> Answer:
+    """Each pull request that is measured has a core of its own."""
+    try:
+        found = core_sets(facts.settings.bench_cores, usable_cores())
+    except ConfigError as error:
+        return Answer("FAIL", str(error), "or leave it unset: then every core is used, the last one first")
+    return Answer("OK", f"{len(found)} at once, on {'; '.join(','.join(map(str, each)) for each in found)}")
 
 
 def uv(_facts: Facts) -> Answer:

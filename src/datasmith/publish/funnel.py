@@ -11,7 +11,10 @@ LAST = max(STAGES)
 
 @dataclass(frozen=True, slots=True)
 class StageCount:
-    """One stage: pull requests that entered it, and where they went; `reasons` are (state, reason, count)."""
+    """One stage: pull requests that entered it, and where they went.
+
+    `reasons` are (state, reason, count); `ended` are (state, reason, pull request) of the same ones, in the same order.
+    """
 
     stage: int
     entered: int
@@ -20,6 +23,7 @@ class StageCount:
     failed: int
     waiting: int
     reasons: tuple[tuple[str, str, int], ...]
+    ended: tuple[tuple[str, str, str], ...]
 
     @property
     def adds_up(self) -> bool:
@@ -76,7 +80,8 @@ def _by_pull_request(rows: Iterable[StageItem]) -> Iterable[Sequence[StageItem]]
 
 def _count(stage: int, rows: Sequence[StageItem]) -> StageCount:
     states: Counter[ItemState] = Counter(row.state for row in rows)
-    told = Counter((row.state, row.reason) for row in rows if row.state in {"refused", "failed"})
+    ended = [(row.state, row.reason, row.item) for row in rows if row.state in {"refused", "failed"}]
+    told: Counter[tuple[str, str]] = Counter((state, reason) for state, reason, _ in ended)
     reasons = sorted(((*key, number) for key, number in told.items()), key=lambda row: (row[0], -row[2], row[1]))
     return StageCount(
         stage=stage,
@@ -86,4 +91,5 @@ def _count(stage: int, rows: Sequence[StageItem]) -> StageCount:
         failed=states["failed"],
         waiting=states["pending"] + states["leased"],
         reasons=tuple(reasons),
+        ended=tuple(sorted(ended, key=lambda row: (row[0], -told[row[0], row[1]], *row[1:]))),
     )

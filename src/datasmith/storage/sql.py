@@ -267,7 +267,8 @@ class SqlStore:
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreUnavailable(f"{self.location}: cannot create {directory}: {error.strerror}") from error
+            problem = f"cannot create {directory}: {error.strerror} (example: --data-dir ./work)"
+            raise StoreUnavailable(f"{self.location}: {problem}") from error
 
     def _make_engine(self) -> Engine:
         if not self._sqlite:

@@ -3,6 +3,7 @@
 import functools
 import itertools
 import json
+import re
 import sys
 from datetime import UTC, datetime
 from io import StringIO
@@ -127,6 +128,9 @@ def test_a_run_prints_stages_and_funnel(capsys: pytest.CaptureFixture[str], clon
     assert counts in out and "   1 refused: title: housekeeping\n" in out
     code, out, err = said(capsys, "funnel", *WINDOW)
     assert (code, err) == (0, "") and counts in out and "4 resolve_packages        1 entered" in out
+    assert re.search(
+        r" 1 refused: title: housekeeping\n {13}\S+/\S+#\d+\n", said(capsys, "funnel", *WINDOW, "--items")[1]
+    )
 
 
 def test_json_is_all_there_is_on_standard_output(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:

@@ -65,9 +65,11 @@ def test_labels_are_distinct_and_safe_as_folders() -> None:
         {**GOOD, "agent_kwargs": {"x": 1}},
         {"agent": "command", "model": "../../etc/gpt 5"},
         {"agent_import_path": "a.b:C", "model": "m"},
+        {**GOOD, "agent_kwargs": {"x": 2}, "name": "does nothing"},
+        {"agent": "command", "model": "m", "name": "mine"},
     ]
     names = labels(parse_entries(json.dumps(rows), "c.json"))
-    assert names == ("nop", "nop-2", "command-..-..-etc-gpt-5", "C-m")
+    assert names == ("nop", "nop-2", "command-..-..-etc-gpt-5", "C-m", "does-nothing", "mine")
     assert not any("/" in name for name in names)
 
 

@@ -33,6 +33,14 @@ def test_a_directory_that_is_no_clone_is_refused(tmp_path: Path) -> None:
             Git(path)
 
 
+def test_a_machine_without_git_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is asked of a clone first."""
+    ScriptedRepository(tmp_path / "clone.git")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigError, match=r"git is not installed.* \(example: apt-get install git\)"):
+        Git(tmp_path / "clone.git")
+
+
 def test_a_clone_without_commits_is_refused_when_it_is_read(scripted: ScriptedRepository) -> None:
     """An empty clone opens, and has no head."""
     with pytest.raises(ConfigError, match="has no commits"):

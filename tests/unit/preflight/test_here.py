@@ -1,5 +1,6 @@
 """Checks of this machine, on this machine."""
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -114,6 +115,14 @@ def test_a_place_below_a_file_is_no_room(tmp_path: Path) -> None:
     found = here.room("cache_dir", tmp_path / "file/cache")
     assert (found.state, found.todo) == ("FAIL", "set FC_CACHE_DIR (example: ~/fc-data)")
     assert "file is not a directory we can write" in found.detail
+
+
+def test_cores_to_measure_on_are_there(tmp_path: Path) -> None:
+    """A list that stage 5 would refuse is refused here, too."""
+    found = here.cores(facts(tmp_path, bench_cores=""))
+    assert found.state == "OK" and found.detail.startswith(f"{len(os.sched_getaffinity(0))} at once, on ")
+    refused = here.cores(facts(tmp_path, bench_cores="9999"))
+    assert refused.state == "FAIL" and "there is no core 9999 here" in refused.detail
 
 
 def test_programs_are_found_with_their_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,8 +63,8 @@ def test_a_lost_pull_request_is_a_breach() -> None:
 
 def test_a_count_that_does_not_add_up_is_a_breach() -> None:
     """The sum is checked, not assumed."""
-    assert not StageCount(2, 3, 1, 1, 0, 0, ()).adds_up
-    assert StageCount(2, 3, 1, 1, 0, 1, ()).adds_up
+    assert not StageCount(2, 3, 1, 1, 0, 0, (), ()).adds_up
+    assert StageCount(2, 3, 1, 1, 0, 1, (), ()).adds_up
 
 
 def test_repositories_are_not_counted() -> None:
@@ -82,4 +82,10 @@ def test_reasons_come_by_number() -> None:
         ("failed", "boom", 1),
         ("refused", "docs", 2),
         ("refused", "CI", 1),
+    )
+    assert funnel("w", rows).stages[0].ended == (
+        ("failed", "boom", "o/r:9"),
+        ("refused", "docs", "o/r:1"),
+        ("refused", "docs", "o/r:2"),
+        ("refused", "CI", "o/r:0"),
     )
