@@ -32,10 +32,10 @@ def export_tasks(folders: Sequence[Path], output: Path, harness: Harness, *, for
     there = [output / folder.name for folder in folders if (output / folder.name).exists()]
     if there and not force:
         raise ConfigError(f"--output {output}: {there[0].name} is there already (example: --force)")
+    write = _for_harbor if harness == "harbor" else _for_terminal_bench
     with naming("--output", output, "harbor-tasks"):
         output.mkdir(parents=True, exist_ok=True)
-    write = _for_harbor if harness == "harbor" else _for_terminal_bench
-    return tuple(write(folder, output) for folder in folders)
+        return tuple(write(folder, output) for folder in folders)
 
 
 def _for_harbor(folder: Path, output: Path) -> Path:

@@ -1,10 +1,13 @@
 """Export of task folders: where they cannot go is said before anything is written."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from datasmith.errors import ConfigError
+from datasmith.evaluation import export
 from datasmith.evaluation.export import export_tasks
 from datasmith.tasks.folder import write_task
 from tests.unit.tasks.samples import sample_task, source_tar
@@ -26,3 +29,15 @@ def test_tasks_are_not_exported_over_themselves(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="holds the tasks themselves"):
         export_tasks([folder], tmp_path / "tasks/../tasks", "harbor", force=True)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_disk_that_is_full_names_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And an example; nothing else says where the files were to go."""
+    folder = write_task(sample_task(), tmp_path / "tasks", source=source_tar(tmp_path / "repo.tar.gz"), provenance={})
+
+    def full(*_: object, **__: object) -> Path:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(export, "write_task", full)
+    with pytest.raises(ConfigError, match=r"--output .*: No space left on device \(example: --output harbor-tasks\)"):
+        export_tasks((folder,), tmp_path / "out", "harbor")
