@@ -45,7 +45,7 @@ def test_the_largest_effects_stay_in_the_suites_order(most: int, expected: list[
 
 def test_what_only_the_patch_fails_comes_first_and_what_base_fails_is_left_out() -> None:
     """The first is a finding about the patch, the second says nothing about it; nor does what both are too slow for."""
-    nothing = [Glance("never", None, 1.0), Glance("slow", LONGEST_S, LONGEST_S)]
+    nothing = [Glance("never", None, 1.0), Glance("slow", LONGEST_S, LONGEST_S), Glance("slower", LONGEST_S, None)]
     seen = [*nothing, *glances({"same": 1.0, "faster": 1.5}), Glance("broken", 1.0, None)]
     assert names(left(seen, 1)) == ["broken"]
     assert names(left(seen, 2)) == ["faster", "broken"]

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Inside a sandbox, after seal_common.sh and before seal_names.sh: what of all its files could lead to the fix. Reads what seal_given.py reads.
-# Prints, each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package that a download left;
-# `copy PATH`, an installed module of the given names, and `part PATH`, a file below its directory; `own NAME`, a
-# distribution that was installed from the tree; `dist PATH`, the metadata of another one that brings those modules;
-# `repo PATH`, a repository, pack or object store beside the tree's own; `unread PATH`, what cannot be read, and can
-# be made readable by the user of sandboxes, whose it is; `line TEXT`, a line of the fix that the tree's commit does
-# not have anyway; the files and archives that hold some of those; `same N PATH`, what holds file N as the fix leaves
-# it; and what seal_given.py prints. Arguments: module names for a regular expression, as in "a|b/c"; words that call git.
+# Inside a sandbox, after seal_common.sh and before seal_names.sh: what of all its files could lead to the fix. Reads
+# what seal_given.py reads. Prints, each as `word<tab>text`: `looked N`, the number of files; `cache PATH`, a package
+# that a download left; `copy PATH`, an installed module of the given names, and `part PATH`, a file below its
+# directory; `own NAME`, a distribution that was installed from the tree; `dist PATH`, the metadata of another one
+# that brings those modules; `repo PATH`, a repository, pack or object store beside the tree's own; `unread PATH`,
+# what cannot be read, and can be made readable by the user of sandboxes, whose it is; `line TEXT`, a line of the fix
+# that the tree's commit does not have anyway; the files and archives that hold some of those; `same N PATH`, what
+# holds file N as the fix leaves it; and what seal_given.py prints. Arguments: module names for a regular expression,
+# as in "a|b/c"; words that call git.
 # shellcheck disable=SC2154
 set -euo pipefail
 names=$1
