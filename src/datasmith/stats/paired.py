@@ -77,10 +77,15 @@ def expected_half_width(log_ratios: Floats, *, confidence: float = 0.95) -> floa
         ConfigError: as of `interval`.
     """
     data = checked(log_ratios)
+    scatter = float(np.abs(data - np.median(data)).sum()) / (len(data) - 1)
+    return NormalDist().inv_cdf(1.0 - _tail(confidence)) * math.pi / 2.0 * scatter / math.sqrt(len(data))
+
+
+def _tail(confidence: float) -> float:
+    """The share beyond each end."""
     if not 0.0 < confidence < 1.0:
         raise ConfigError(f"confidence: {confidence} must lie between 0 and 1 (example: 0.95)")
-    scatter = float(np.abs(data - np.median(data)).sum()) / (len(data) - 1)
-    return NormalDist().inv_cdf((1.0 + confidence) / 2.0) * math.pi / 2.0 * scatter / math.sqrt(len(data))
+    return (1.0 - confidence) / 2.0
 
 
 @lru_cache(maxsize=256)
@@ -89,9 +94,7 @@ def _place(rounds: int, confidence: float) -> tuple[int, float]:
 
     That the median is below the order statistic of a rank, or above its mirror image, has a binomial chance.
     """
-    if not 0.0 < confidence < 1.0:
-        raise ConfigError(f"confidence: {confidence} must lie between 0 and 1 (example: 0.95)")
-    tail = (1.0 - confidence) / 2.0
+    tail = _tail(confidence)
     outside, left_out = 0, 0.0
     while left_out + (step := math.comb(rounds, outside) / 2**rounds) <= tail:
         outside, left_out = outside + 1, left_out + step

@@ -90,8 +90,9 @@ class _Looks:
             if reply.get("late") is True:
                 self.late.add(workload)
                 seconds = LONGEST_S
-            if seconds is not None:
-                self.fastest[workload] = min(seconds, self.fastest.get(workload, math.inf))
+            fastest = _fastest(seconds, self.fastest.get(workload))
+            if fastest is not None:
+                self.fastest[workload] = fastest
 
 
 def closer(seen: Sequence[Glance], again: Sequence[Glance]) -> list[Glance]:

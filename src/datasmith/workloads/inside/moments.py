@@ -44,7 +44,11 @@ _NAME = type.__dict__["__name__"]
 
 def is_moment(kind: type) -> bool:
     """True for the compiled classes of Python's own moments and decimals, whatever else is called so."""
-    return is_static(kind) and kind.__module__ + "." + kind.__name__ in _MOMENTS
+    return is_static(kind) and _full_name(kind) in _MOMENTS
+
+
+def _full_name(kind: type) -> str:
+    return kind.__module__ + "." + kind.__name__
 
 
 def moment_of(value: object) -> str:
@@ -68,7 +72,7 @@ def held(value: object, kind: type) -> str:
     """What a value holds as one of a class of moments that is its own or above that."""
     moment: type[Moment] = kind
     parts = moment.__reduce__(value)[1]  # type: ignore[arg-type]
-    name = kind.__module__ + "." + kind.__name__
+    name = _full_name(kind)
     if len(parts) != 2 or type(parts[0]) is not bytes:
         return name + repr(parts)
     zone = type(parts[1])

@@ -151,16 +151,22 @@ class Tally:
             self._add_up(value, place % BUCKETS, 0.5 + place * GOLDEN % 1.0)
 
     def _add_up(self, value: float, at: int, weight: float) -> None:
+        number = self._finite(value)
+        if number is not None:
+            self._sums[at] += number * weight
+            self._amounts[at] += abs(number)
+
+    def _finite(self, value: float) -> float | None:
+        """The number to add up; None where there is none: then it counts among texts, or among what is not finite."""
         try:
             number = float(value)
         except OverflowError:
             self._text(b"%x" % value)  # type: ignore[str-format]
-            return
+            return None
         if math.isfinite(number):
-            self._sums[at] += number * weight
-            self._amounts[at] += abs(number)
-        else:
-            self._odd += 1
+            return number
+        self._odd += 1
+        return None
 
     def _text(self, data: bytes) -> None:
         self._texts.update(b"%d:" % len(data))
@@ -225,13 +231,8 @@ class Tally:
 
     def _share_out(self, value: float, at: float, width: int, group: int) -> float:
         """Add a number to two sums of its group; its amount, by which all of these may differ: shares are rounded."""
-        try:
-            number = float(value)
-        except OverflowError:
-            self._text(b"%x" % value)  # type: ignore[str-format]
-            return 0.0
-        if not math.isfinite(number):
-            self._odd += 1
+        number = self._finite(value)
+        if number is None:
             return 0.0
         low = int(at)
         share = at - low
