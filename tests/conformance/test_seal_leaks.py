@@ -129,12 +129,15 @@ class Leak:
 
 STRINGS = b"\x7fELF\x02\0" + b"\0".join((b"build_the_table_once", b"lookup_identifier", b"fromiter")) + b"\0"
 """What of the fix can be read in its machine code: the names that it brought."""
-LEAKS = {
+SPOILED = {
     "full clone": Leak("commits 2", commit_fix),
     "tag": Leak("refs/tags/v2", tag),
     "ORIG_HEAD": Leak(".git/ORIG_HEAD is there", orig_head),
     "alternates": Leak("objects of the fix are present", alternates),
     "packed and unreachable": Leak("objects do not belong to the commit", packed),
+}
+"""Trees that lead to the fix; each is alone in its image, as each may hide another."""
+LEFT = {
     "a later wheel in a cache": Leak(
         "cached package", path="/workspace/cache/pip/pkg-2.0-py3-none-any.whl", content=b"PK"
     ),
@@ -160,45 +163,13 @@ LEAKS = {
         "another distribution brings", path=f"{SITE}/pkg_nightly-2.0.dist-info/RECORD", content=b"pkg/__init__.py,,\n"
     ),
 }  # fmt: skip
+"""What builds leave, all in one image: each is named by its path."""
 
 
 def fix(tree: Path) -> Fix:
     """What the host knows of the fix: the blob of its file, and its lines."""
     blob = git(tree, "hash-object", "--stdin", stdin=FIXED)
     return Fix(frozenset({blob}), {"a.py": NEW, "CHANGES.md": [NOTE]})
-
-
-def image(built: Built, place: Path, name: str, leak: Leak) -> tuple[ImageRef, Fix]:
-    """The image of a spoiled tree, sealed by our own last script unless the leak is one that it would take away."""
-    tree = committed(place / "tree", FILES)
-    leak.spoil(tree)
-    known = fix(tree)
-    with tarfile.open(place / "repo.tar", "w") as archive:
-        archive.add(tree, arcname=".")
-    texts = {"leak.sh": leak.script, FINAL: DockerContext.default(lock="").texts[FINAL].encode()}
-    scripts = ("leak.sh",) if name in {"ORIG_HEAD", "alternates", "tag"} else ("leak.sh", FINAL)
-    files: dict[str, bytes | Path] = {script: texts[script] for script in scripts}
-    number = [*LEAKS, "sealed"].index(name)
-    tier = Tier("pr", f"fc-conformance/leak:{number}", scripts, {**files, "repo.tar": place / "repo.tar"})
-    return built.engine.build(built.env, tier, log=built.log), known
-
-
-def test_an_image_without_a_leak_is_sealed(built: Built, tmp_path: Path) -> None:
-    """A build's own machine code, documentation and metadata at base are no sign of the fix."""
-    ours = Leak("", path=f"{WORKDIR}/build/lib/pkg/core.so", content=b"\x7fELF\0PyInit_core\0build_a_table\0")
-    made, known = image(built, tmp_path, "sealed", ours)
-    with built.engine.start(made) as container:
-        report = seal.check(container, fix=known, import_names=["pkg"], below=built.engine.below(made))
-    assert report.ok, report.problems
-
-
-@pytest.mark.parametrize("name", LEAKS)
-def test_every_leak_is_found(built: Built, tmp_path: Path, name: str) -> None:
-    """Whichever engine built it, and whether or not our own last script ran: the image is not sealed, and says why."""
-    made, known = image(built, tmp_path, name, LEAKS[name])
-    with built.engine.start(made) as container:
-        report = seal.check(container, fix=known, import_names=["pkg"])
-    assert any(LEAKS[name].says in problem for problem in report.problems), report.problems
 
 
 def left_by(built: Built, tree: Path, name: str, script: bytes, *, sealed: bool = False) -> ImageRef:
@@ -209,6 +180,44 @@ def left_by(built: Built, tree: Path, name: str, script: bytes, *, sealed: bool 
     texts = {"leak.sh": script, **({FINAL: DockerContext.default(lock="").texts[FINAL].encode()} if sealed else {})}
     tier = Tier("pr", f"fc-conformance/{name}:1", tuple(texts), {**texts, "repo.tar": source})
     return built.engine.build(built.env, tier, log=built.log)
+
+
+def spoiled(built: Built, place: Path, name: str) -> tuple[ImageRef, Fix]:
+    """The image of a spoiled tree, sealed by our own last script unless the leak is one that it would take away."""
+    tree = committed(place / "tree", FILES)
+    SPOILED[name].spoil(tree)
+    sealed = name not in {"ORIG_HEAD", "alternates", "tag"}
+    return left_by(built, tree, f"leak-{[*SPOILED].index(name)}", b"true\n", sealed=sealed), fix(tree)
+
+
+def test_an_image_without_a_leak_is_sealed(built: Built, tmp_path: Path) -> None:
+    """A build's own machine code, documentation and metadata at base are no sign of the fix."""
+    ours = Leak("", path=f"{WORKDIR}/build/lib/pkg/core.so", content=b"\x7fELF\0PyInit_core\0build_a_table\0")
+    tree = committed(tmp_path / "tree", FILES)
+    made = left_by(built, tree, "sealed", ours.script, sealed=True)
+    with built.engine.start(made) as container:
+        report = seal.check(container, fix=fix(tree), import_names=["pkg"], below=built.engine.below(made))
+    assert report.ok, report.problems
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_every_spoiled_tree_is_found(built: Built, tmp_path: Path, name: str) -> None:
+    """Whichever engine built it, and whether or not our own last script ran: the image is not sealed, and says why."""
+    made, known = spoiled(built, tmp_path, name)
+    with built.engine.start(made) as container:
+        report = seal.check(container, fix=known, import_names=["pkg"])
+    assert any(SPOILED[name].says in problem for problem in report.problems), report.problems
+
+
+def test_everything_that_a_build_leaves_is_found(built: Built, tmp_path: Path) -> None:
+    """Each file by its own path, though our own last script ran after the build."""
+    tree = committed(tmp_path / "tree", FILES)
+    made = left_by(built, tree, "left", b"".join(leak.script for leak in LEFT.values()), sealed=True)
+    with built.engine.start(made) as container:
+        problems = seal.check(container, fix=fix(tree), import_names=["pkg"]).problems
+    for name, leak in LEFT.items():
+        path = leak.path.removesuffix("/RECORD")
+        assert any(leak.says in problem and path in problem for problem in problems), (name, problems)
 
 
 LYING = b"""set -eu
@@ -387,7 +396,7 @@ def test_the_command_looks_into_images_of_every_engine(
     monkeypatch.setenv("FC_CACHE_DIR", str(built.place / "cache"))
     monkeypatch.setenv("FC_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("FC_CA_BUNDLE", str(CA_BUNDLE) if CA_BUNDLE.exists() else "")
-    made, _ = image(built, tmp_path, "tag", LEAKS["tag"])
+    made, _ = spoiled(built, tmp_path, "tag")
     code = run_app(app, ["seal-check", made.name, "--engine", built.engine.name])
     out, err = capsys.readouterr()
     assert (code, err) == (1, "")

@@ -230,7 +230,7 @@ def test_an_archive_is_read_where_only_whole_files_are_looked_for(tmp_path: Path
     (tmp_path / "files").write_text(f"{len(FIX)}\t{sha256(FIX).hexdigest()}\t7\n")
     (tmp_path / "archive").write_bytes(tar({"a": random.Random(1).randbytes(300_000), "b.py": FIX}, "w:gz"))
     wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
-    assert look(wanted, str(tmp_path / "archive"), foreign=False) == Found(same={"7"})
+    assert look(wanted, str(tmp_path / "archive"), foreign=False) == Found(same={"7"}, inside=True)
 
 
 def commented(comment: bytes) -> bytes:
@@ -346,7 +346,7 @@ def test_a_zip_that_nobody_opens_is_told(tmp_path: Path) -> None:
     assert told(tmp_path, unknown_method()) == (False, False)
     (tmp_path / "archive").write_bytes(data)
     wanted = Wanted(str(tmp_path / "texts"), str(tmp_path / "files"))
-    assert look(wanted, str(tmp_path / "archive"), foreign=True) == Found()
+    assert look(wanted, str(tmp_path / "archive"), foreign=True) == Found(inside=True)
 
 
 PACK = b"PACK\0\0\0\2" + bytes(60)

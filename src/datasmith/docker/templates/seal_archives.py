@@ -4,8 +4,8 @@ What is written otherwise (UTF-16, or the marks of HTML between the words) count
 
 Arguments: a file of texts, one a line; a file with the paths that the tree's commit has, which are not looked into;
 a regular expression of the names of files that count; a file with the paths that other distributions list as theirs
-(NUL between all of them); and a file of whole files, each `SIZE<tab>SHA256<tab>N`. Standard input: paths, NUL between
-them. Prints `file<tab>PATH` and `has<tab>TEXT`; `same<tab>N<tab>PATH` where file N is there, in an archive or by
+(NUL between all of them); a file of whole files, each `SIZE<tab>SHA256<tab>N`; and a file for the paths that were
+looked into, or could not be: all that another search for texts needs. Standard input: paths, NUL between them. Prints `file<tab>PATH` and `has<tab>TEXT`; `same<tab>N<tab>PATH` where file N is there, in an archive or by
 itself; `repo<tab>PATH` where objects of git are; and `unread<tab>PATH` where an archive holds more than is read of one,
 or cannot be read to its end; these but for what other distributions list. What is damaged inside of one is gone past:
 data of tests is so on purpose. Paths are written as seal_common.sh does.
@@ -48,12 +48,16 @@ def is_repository(head: bytes) -> bool:
 
 @dataclass
 class Found:
-    """Texts, numbers of whole files, and objects of git that a file holds; and whether all of it was read."""
+    """Texts, numbers of whole files, and objects of git that a file holds; and whether all of it was read.
+
+    `inside` says whether it is more than what lies there, or may be.
+    """
 
     lines: set[bytes] = field(default_factory=set)
     same: set[str] = field(default_factory=set)
     repo: bool = False
     whole: bool = True
+    inside: bool = False
 
 
 class Lines:
@@ -148,26 +152,30 @@ def look(wanted: Wanted, path: str, *, foreign: bool) -> Found:
     found = Found()
     try:
         found = wanted.plain(path)
-        if looked_into(path, foreign=foreign):
+        found.inside = looked_into(path, foreign=foreign)
+        if found.inside:
             wanted.held(path, found)
     except FileNotFoundError:
         return found
     except (OSError, Unread):
-        found.whole = False
-    return Found(found.lines) if foreign else found
+        found.whole, found.inside = False, True
+    return Found(found.lines, inside=found.inside) if foreign else found
 
 
-def main(texts: str, known: str, names: str, listed_by_others: str, files: str) -> None:
+def main(texts: str, known: str, names: str, listed_by_others: str, files: str, looked: str) -> None:
     """See the module."""
     wanted = Wanted(texts, files, names)
     tracked, others = (set(split(Path(file).read_bytes())) for file in (known, listed_by_others))
+    inside = []
     for path in split(sys.stdin.buffer.read()):
         if path.startswith(TREE) and path[len(TREE) :] in tracked:
             continue
         found = look(wanted, path, foreign=path in others)
+        inside += [path.encode("utf-8", "surrogateescape") + b"\0"] if found.inside else []
         shown = path.replace("\\", "\\\\").replace("\n", "\\n").encode("utf-8", "surrogateescape")
         told = [b"same\t" + number.encode() + b"\t" + shown for number in sorted(found.same)]
         told += [] if found.whole else [b"unread\t" + shown]
         told += [b"repo\t" + shown] if found.repo else []
         told += [b"file\t" + shown, *(b"has\t" + line for line in sorted(found.lines))] if found.lines else []
         sys.stdout.buffer.writelines(line + b"\n" for line in told)
+    Path(looked).write_bytes(b"".join(inside))

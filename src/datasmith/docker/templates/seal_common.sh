@@ -16,7 +16,7 @@ while [ "$1" != -- ]; do
   shift 2
 done
 shift
-# The interpreter's own files, unless a build could have put them there: what it left there counts.
+# The files of the interpreter and of uv are older than the build, unless it could have put them there: then they count.
 python=$(readlink -f /opt/env/bin/python || true)
 prefix=${python%/bin/*}
 case $prefix/ in /opt/env/* | /workspace/* | /tmp/* | /home/agent/* | /dev/* | /) prefix=/usr ;; esac
@@ -26,6 +26,8 @@ anyone() {
 }
 if anyone "$prefix"; then prefix=/usr; fi
 system="^(/usr|$(printf '%s' "$prefix" | sed 's/[^[:alnum:]_/-]/[&]/g'))/"
+tools='^/opt/fc/bin/uv$'
+if anyone /opt/fc/bin/uv; then tools=$system; fi
 # Every mounted place by itself: a walk that stays on one file system does not enter what is mounted in it.
 mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|dev|sys)(/|$)')
 [ "${#places[@]}" -gt 0 ]
@@ -34,8 +36,8 @@ mapfile -t places < <(cut -d ' ' -f 5 /proc/self/mountinfo | grep -vE '^/(proc|d
 { find "${places[@]//\\040/ }" -xdev \( -path /proc -o -path /dev -o -path /sys -o -path "$place" \) -prune -o \
   -type f -readable -print0 -o -user "$(id -u)" \( -type f -o -type d ! \( -readable -executable \) \) \
   -fprint0 "$place/closed" 2>/dev/null || true; } | sort -zu >"$place/all"
-# Without the system and the interpreter, which are large and older than the build.
-{ grep -zvE "$system" "$place/all" || [ $? = 1 ]; } >"$place/built"
+# Without the system, the interpreter and uv, which are large and older than the build.
+{ grep -zvE -e "$system" -e "$tools" "$place/all" || [ $? = 1 ]; } >"$place/built"
 
 # matching EXPRESSION: those of all files whose path fits.
 matching() {
@@ -93,13 +95,14 @@ only_new() {
 
 # archived TEXTS NAMES [FILES]: the same as `holders` prints, for the archives among the files named on standard input
 # (with NUL) that the tree's commit does not have; in them files count whose names fit. FILES lists whole files of the
-# fix, which count in an archive and by themselves.
+# fix, which count in an archive and by themselves. Those that were looked into are written to $place/archives, which is
+# all that another search needs.
 archived() {
   "${git[@]}" ls-tree -rz --name-only HEAD >"$1.tracked"
   "$reader" -I -S -c 'import sys
 sys.path.insert(0, sys.argv[1])
 from seal.seal_archives import main
-main(*sys.argv[2:])' "$place" "$1" "$1.tracked" "$2" "$place/foreign" "${3:-/dev/null}"
+main(*sys.argv[2:])' "$place" "$1" "$1.tracked" "$2" "$place/foreign" "${3:-/dev/null}" "$place/archives"
 }
 
 # holders TEXTS FILES: print `file<tab>PATH` of each file (named with NUL) that holds some of the texts, followed by

@@ -16,6 +16,8 @@ if [ -s "$place/names" ]; then
   show unread <"$place/large"
   comm -z -23 "$place/compiled" "$place/large" >"$place/small"
   holders "$place/names" "$place/small"
-  archived "$place/names" "$code" <"$place/built"
+  archives=$place/archives
+  [ -e "$archives" ] || archives=$place/built
+  archived "$place/names" "$code" <"$archives"
 fi
 rm -r "$place"
