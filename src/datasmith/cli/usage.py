@@ -42,7 +42,7 @@ EXAMPLES = {
     "--start-date": "2026-02-01",
     "--suite-from": "newest",
     "--suite-repo": "astropy/astropy-benchmarks",
-    "--task": "dataset/formulacode_verified",
+    "--task": "work/dataset/tasks",
     "--task-id": "shapely_shapely_2283",
     "--to": "release",
     "--workload": "'*'",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 from datasmith.docker.outages import NETWORK
+from datasmith.errors import IndexUnavailable
 from datasmith.resolution.requirements import Need, Origin
 
 _DEARNESS: dict[Origin, int] = {
@@ -41,6 +42,12 @@ def statement(error: str) -> str:
 def is_outage(error: str) -> bool:
     """True where the index could not be asked: this says nothing about the requirements."""
     return bool(locked_out(error)) or (not _ANSWERED.search(error) and bool(NETWORK.search(statement(error))))
+
+
+def unavailable(said: str) -> IndexUnavailable:
+    """The error of an index that could not be asked, with the setting that names another one."""
+    another = "FC_INDEX_URL names another one, as https://pypi.example.org/simple"
+    return IndexUnavailable(f"package index unavailable: {said} ({another})")
 
 
 def locked_out(error: str) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from datasmith.errors import IndexUnavailable
 from datasmith.redact import has_credentials
+from datasmith.resolution.failures import unavailable
 from datasmith.resolution.index_page import ACCEPT, IndexFile, read_page
 from datasmith.settings import trusting
 
@@ -51,7 +51,7 @@ class SimpleIndex:
         """
         data = self._get(self._with_credentials(file.url), MOST_FILE_BYTES, file.file_name)
         if data is not None and hashlib.sha256(data).hexdigest() != file.sha256:
-            raise IndexUnavailable(f"package index unavailable: {file.file_name} is not what its page says")
+            raise unavailable(f"{file.file_name} is not what its page says")
         return data
 
     def _with_credentials(self, url: str) -> str:
@@ -71,11 +71,11 @@ class SimpleIndex:
                 if response.status_code in _GONE:
                     return b""
                 if not response.is_success:
-                    raise IndexUnavailable(f"package index unavailable: {what}: status {response.status_code}")
+                    raise unavailable(f"{what}: status {response.status_code}")
                 return _body(response, most)
         except (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL) as error:
             # The message of the error may hold the index's address, which may hold a password.
-            raise IndexUnavailable(f"package index unavailable: {what}: {type(error).__name__}") from error
+            raise unavailable(f"{what}: {type(error).__name__}") from error
 
     @contextmanager
     def _client(self) -> Iterator["httpx2.Client"]:

@@ -13,11 +13,10 @@ from typing import Literal
 import tomli_w
 from packaging.version import Version
 
-from datasmith.errors import IndexUnavailable
 from datasmith.process import Completed, run
 from datasmith.resolution import reuploads
 from datasmith.resolution.base import SourceRelease
-from datasmith.resolution.failures import is_outage, locked_out, statement
+from datasmith.resolution.failures import is_outage, locked_out, statement, unavailable
 from datasmith.resolution.index import PYPI
 from datasmith.resolution.platforms import uv_platform
 from datasmith.resolution.requirements import asks_for_releases
@@ -124,7 +123,7 @@ class UvCompiler:
             return Compiled(done.text, pins, chosen, tuple(starmap(Lacking, _LACKING.findall(done.error_text))))
         if is_outage(done.error_text):
             said = locked_out(done.error_text) or statement(done.error_text)
-            raise IndexUnavailable(f"package index unavailable: {said[:500]}")
+            raise unavailable(said[:500])
         return Refused(done.error_text)
 
     def _late(self, words: list[str | Path]) -> Refused:
@@ -132,7 +131,7 @@ class UvCompiler:
         probe = self._run([*words, "--no-deps", "--no-cache"], ["pip"], (), "", timeout=PROBE_S)
         late = f"uv did not answer within {self._timeout_s:.0f} seconds"
         if probe.timed_out or is_outage(probe.error_text):
-            raise IndexUnavailable(f"{late}, nor does the package index")
+            raise unavailable(late)
         return Refused(f"{late}, although the package index does")
 
     def _run(

@@ -30,7 +30,7 @@ def until_decided(
         try:
             return measure(say)
         except MeasurementFailed:
-            what = "measure again"
+            what = "measure again (the machine was too busy)"
     return measure(say)
 
 

@@ -57,7 +57,7 @@ def test_a_measurement_that_begins_anew_says_so(busy: int) -> None:
             until_decided(once, told.append)
     else:
         assert isinstance(until_decided(once, told.append), Measured)
-    again = ["measure again 1/9, round 1"] * (ATTEMPTS - 1)
+    again = ["measure again (the machine was too busy) 1/9, round 1"] * (ATTEMPTS - 1)
     assert told == ["measure 1/9, round 1", *again][: busy + 1]
 
 

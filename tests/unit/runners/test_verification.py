@@ -320,5 +320,5 @@ def test_folders_are_found_below_a_root(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     (tmp_path / "link").symlink_to(tmp_path / "b")
     assert find_folders(tmp_path) == ((tmp_path / "a/acme_calc/sha", "legacy"), (tmp_path / "b", "task"))
-    with pytest.raises(ConfigError, match="example: --task dataset/formulacode_verified"):
+    with pytest.raises(ConfigError, match="example: --task work/dataset/tasks"):
         find_folders(tmp_path / ".nothing")

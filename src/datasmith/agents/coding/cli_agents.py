@@ -7,7 +7,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from datasmith.agents.coding.base import Agent, AgentResult
 from datasmith.agents.coding.budget import FIXED, Budget
@@ -51,7 +51,7 @@ class CliAgent:
         Raises:
             ConfigError: one of them is missing, or an option cannot be kept; names the setting and an example.
         """
-        self._options = _read_options(options)
+        self._options = options.read_as(CliOptions, EXAMPLE)
         settings = options.settings or _settings()
         if options.model == "none":
             raise ConfigError(
@@ -173,15 +173,6 @@ def _prompt(task: Task) -> str:
     template = files("datasmith.agents").joinpath("prompts", "solve.md").read_text(encoding="utf-8")
     instruction = as_utf8(task.instruction).replace("\0", "")
     return Template(template).substitute(instruction=instruction, benchmark_dir=task.benchmark_dir)
-
-
-def _read_options(options: AgentOptions) -> CliOptions:
-    try:
-        return CliOptions.model_validate(dict(options.kwargs))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"agent_kwargs of {options.name!r}: {where}: {first['msg']} {EXAMPLE}") from error
 
 
 def _settings() -> "Settings":

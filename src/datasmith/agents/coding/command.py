@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from datasmith.agents.coding.base import AgentResult, Usage
 from datasmith.agents.coding.diff import baseline, extract_patch
@@ -77,12 +77,7 @@ class CommandAgent:
 
 
 def _parse(options: AgentOptions) -> CommandOptions:
-    try:
-        read = CommandOptions.model_validate(dict(options.kwargs))
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"agent_kwargs of {options.name!r}: {where}: {first['msg']} {EXAMPLE}") from error
+    read = options.read_as(CommandOptions, EXAMPLE)
     if (read.path is None) == (read.command is None):
         raise ConfigError(f"agent_kwargs of {options.name!r}: give either path or command {EXAMPLE}")
     if read.command and (not read.command[0] or "\0" in "".join(read.command)):

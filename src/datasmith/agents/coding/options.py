@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +35,17 @@ class AgentOptions:
         if unknown:
             reads = f"reads {', '.join(sorted(known))}" if known else "reads none"
             raise ConfigError(f"agent_kwargs of {self.name!r}: unknown {', '.join(unknown)} (it {reads})")
+
+    def read_as(self, model: type[_Model], example: str) -> _Model:
+        """agent_kwargs as this model.
+
+        Raises:
+            ConfigError: they are none; ends with the example.
+        """
+        try:
+            return model.model_validate(dict(self.kwargs))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            said = first["msg"].replace("tuple", "list")  # JSON has only these
+            raise ConfigError(f"agent_kwargs of {self.name!r}: {where}: {said} {example}") from error

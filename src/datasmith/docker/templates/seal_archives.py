@@ -5,10 +5,11 @@ What is written otherwise (UTF-16, or the marks of HTML between the words) count
 Arguments: a file of texts, one a line; a file with the paths that the tree's commit has, which are not looked into;
 a regular expression of the names of files that count; a file with the paths that other distributions list as theirs
 (NUL between all of them); a file of whole files, each `SIZE<tab>SHA256<tab>N`; and a file for the paths that were
-looked into, or could not be: all that another search for texts needs. Standard input: paths, NUL between them. Prints `file<tab>PATH` and `has<tab>TEXT`; `same<tab>N<tab>PATH` where file N is there, in an archive or by
-itself; `repo<tab>PATH` where objects of git are; and `unread<tab>PATH` where an archive holds more than is read of one,
-or cannot be read to its end; these but for what other distributions list. What is damaged inside of one is gone past:
-data of tests is so on purpose. Paths are written as seal_common.sh does.
+looked into, or could not be: all that another search for texts needs. Standard input: paths, NUL between them.
+Prints `file<tab>PATH` and `has<tab>TEXT`; `same<tab>N<tab>PATH` where file N is there, in an archive or by itself;
+`repo<tab>PATH` where objects of git are; and `unread<tab>PATH` where an archive holds more than is read of one, or
+cannot be read to its end; these but for what other distributions list. What is damaged inside of one is gone past: data
+of tests is so on purpose. Paths are written as seal_common.sh does.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def find_folders(place: Path) -> tuple[tuple[Path, Kind], ...]:
             below = (path for path in at.iterdir() if path.is_dir() and not path.is_symlink())
             pending += [(path, depth + 1) for path in below if not path.name.startswith(".")]
     if not found:
-        example = "example: --task dataset/formulacode_verified/shapely_shapely/<sha>, or --task work/dataset/tasks"
+        example = "example: --task work/dataset/tasks, or one of the folders in it"
         raise ConfigError(f"--task {place}: no task folder is there or below ({example})")
     return tuple(sorted(found))
 
