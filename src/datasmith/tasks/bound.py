@@ -19,9 +19,9 @@ LONGEST = 10
 """Lines that are read of the statement that uses it."""
 MOST = 200
 """Lines of a hunk that may use a name: of more nobody asks what they mean by it."""
-_OWNER = r"(?<![\w.]){0}(?=\.)|(?<=attr\(){0}(?=\s*,)|(?<=attr__\(){0}(?=\s*,)|(?<=vars\(){0}(?=\s*\))"
+OWNER = r"(?<![\w.]){0}(?=\.)|(?<=attr\(){0}(?=\s*,)|(?<=attr__\(){0}(?=\s*,)|(?<=vars\(){0}(?=\s*\))"
 """A name where attributes of the thing are meant, and not the thing itself."""
-_OWNERS = re.compile(_OWNER.format(r"\w+"))
+_OWNERS = re.compile(OWNER.format(r"\w+"))
 _DOCSTRING = re.compile(r'\s*"""[^"\'#\\]*"""\s*')
 _ENDLESS = re.compile(r'"""|\'\'\'')
 """Where a hunk begins in a text these end it, and what looks like code above them is none."""
@@ -93,7 +93,7 @@ class _Names:
         text = texts[at]
         for name in self._modules & set(_OWNERS.findall(text)):
             if self._is_unused(name) and _is_bound(name, texts, at, self._modules):
-                text = re.sub(_OWNER.format(name), "_", text)
+                text = re.sub(OWNER.format(name), "_", text)
         return text
 
     def _is_unused(self, name: str) -> bool:

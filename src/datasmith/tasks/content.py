@@ -6,11 +6,13 @@ is; what holds the rest are the clocks, the outputs and the sandbox.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from unicodedata import normalize
 
-from datasmith.tasks.bound import without_bound
+from datasmith.tasks.bound import OWNER, without_bound
 from datasmith.tasks.gitdiff import FileChange
+from datasmith.tasks.handed import Handed, fetched
 from datasmith.tasks.targets import assignments
 
 PYTHON = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".pyx.in", ".pxd.in", ".pxi.in", ".py.in")
@@ -29,6 +31,12 @@ _TOOLS = (
 )
 _CALLED = frozenset([*_NAMES.split(), *_TOOLS.split()])
 """Modules that a patch has no reason to change; the checks themselves call some of them."""
+_VARIABLES = (
+    "time io random math statistics signal copy collections datetime operator re struct tokenize types warnings inspect"
+    " base64 abc ast decimal fractions"
+)
+_ONLY_MODULES = _CALLED.difference(_VARIABLES.split())
+"""Those that nobody calls anything else; that `time` or `copy` is the module, an import has to say."""
 _LIBRARIES = f"(?:{'|'.join(sorted(_CALLED))})"
 _OTHERS = f"(?:{'|'.join(_TOOLS.split())})"
 _TARGETS = r"(?:\*?[\w.\[\]\"']+\s*,\s*)*"
@@ -101,12 +109,13 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
 }
 _ASSIGNS = re.compile(f"{_ASSIGNED}|{_BY_FUNCTION}")
-_ROOT = rf"(?<![\w.])(?!os\.environ\b|sys\.modules\b)(?:{_LIBRARIES}%s)\b(?!(?:\.\w+)*\()"
-"""A module whose attributes, and items of these, nobody assigns to, unless it is called: no result of that is its own.
-
-What is loaded has expressions of its own.
+_ROOT = re.compile(r"(?<![\w.])(?!os\.environ\b|sys\.modules\b)(\w+)\b(?!(?:\.\w+)*\()")
+"""What a module is whose attributes, and items of these, nobody assigns to, unless it is called: no result of that is
+its own. What is loaded has expressions of its own.
 """
-_ROOTS = re.compile(_ROOT % "")
+_NAME = re.compile(r"(?<![\w.])\w+(?!\w)")
+_OWNER = re.compile(OWNER.format(r"\w+"))
+_PASSED = re.compile(r"(?<=[(,=])\s*(\w+)\s*(?=[,)]|$)")
 Line = tuple[str, ...]
 """A line with other names of modules undone, where there are any, and as it is: who says `as` renames nothing by it.
 
@@ -125,28 +134,32 @@ def content_reasons(change: FileChange, beside: Sequence[FileChange] = ()) -> li
     if name.endswith(BINARY) or ".so." in name.rsplit("/", 1)[-1]:
         return [] if change.deleted else ["machine code, byte code or an archive, which nobody can read"]
     words = _IN_PYTHON if name.endswith(PYTHON) else _IN_NATIVE if name.endswith(NATIVE) else {}
-    python = words is _IN_PYTHON
-    added, removed = _code(change.lines, "+", python=python), _code(change.lines, "-", python=python)
-    doubtful = added
-    if python:
-        others = [other.lines for other in beside if other is not change and other.path.lower().endswith(PYTHON)]
-        doubtful = _code(without_bound(change.lines, _assigning, _CALLED, others), "+", python=True)
+    if words is not _IN_PYTHON:
+        return [f"its new lines speak of {what}" for what in _more(words, *_plain(change.lines))]
+    others = [other.lines for other in beside if other is not change and other.path.lower().endswith(PYTHON)]
+    added, removed = _code(change.lines, "+", others), _code(change.lines, "-", others)
+    doubtful = _code(without_bound(change.lines, _assigning, _CALLED, others), "+", others)
     return [f"its new lines speak of {what}" for what in _more(words, added, removed, doubtful)]
 
 
 def _assigning(texts: Sequence[str]) -> set[int]:
     """The numbers of the lines that assign to what modules hold, as it seems."""
     plain = {at for at, text in enumerate(texts) if _ASSIGNS.search(text)}
-    return plain | {at for at, _ in assignments(texts, _ROOTS)}
+    return plain | {at for at, _ in assignments(texts, _has_root(_CALLED))}
 
 
 def _more(
-    words: Mapping[str, tuple[str, ...]], added: Sequence[Line], removed: Sequence[Line], doubtful: Sequence[Line]
+    words: Mapping[str, tuple[str, ...]],
+    added: Sequence[Line],
+    removed: Sequence[Line],
+    doubtful: Sequence[Line] | None = None,
 ) -> Iterator[str]:
-    """`doubtful` are the added lines where names that certainly are no modules' are left out."""
+    """`doubtful` are the added lines where names that certainly are no modules' are left out; None: all of them."""
     for what, patterns in words.items():
         pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
-        left, more, fewer = (list(_hits(pattern, lines)) for lines in (doubtful, added, removed))
+        left, more, fewer = (
+            list(_hits(pattern, lines)) for lines in (added if doubtful is None else doubtful, added, removed)
+        )
         if left and len(more) > len(fewer):
             yield f"{what} ({left[0].strip()[:40]!r})"
 
@@ -159,8 +172,15 @@ def _hits(pattern: re.Pattern[str], lines: Sequence[Line]) -> Iterator[str]:
             yield found[0]
 
 
-def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
-    """The lines with a mark, without it, without comments that fill a line; and with other names of modules undone.
+def _plain(lines: Sequence[str]) -> tuple[list[Line], list[Line]]:
+    """The added and the removed lines as they are."""
+    added: list[Line] = [(text,) for text in _texts(lines, "+")]
+    removed: list[Line] = [(text,) for text in _texts(lines, "-")]
+    return added, removed
+
+
+def _texts(lines: Sequence[str], mark: str) -> list[str]:
+    """The lines with a mark, without it, without comments that fill a line, and with texts beside each other joined.
 
     They are lines as Python reads them: a carriage return ends one, a backslash before its end does not, and letters of
     other shapes are the same names.
@@ -168,22 +188,49 @@ def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
     marked = "\n".join(line[1:] for line in lines if line.startswith(mark))
     read = _CONTINUED.sub(" ", normalize("NFKC", marked).replace("\r", "\n"))
     texts = [text for text in read.split("\n") if not text.lstrip().startswith(("#", "//", ">>>"))]
-    code = [_JOINED.sub("", text) for text in texts]
+    return [_JOINED.sub("", text) for text in texts]
+
+
+def _code(lines: Sequence[str], mark: str, others: Sequence[Sequence[str]]) -> list[Line]:
+    """What `_texts` gives of a file of Python, with other names of modules undone; `others` are the patch's others."""
+    texts = _texts(lines, mark)
+    code = [fetched(text) for text in texts]
     renamed = {name: full for text in code for name, full in _names(text) if name != full}
-    other = "".join(f"|{re.escape(name)}" for name in renamed)
+    modules = {name: name for name in _ONLY_MODULES | _imported(lines)} | {
+        name: full for name, full in renamed.items() if full.partition(".")[0] in _CALLED
+    }
+    beside = [lines for lines in others if any(line.startswith(mark) and _passes(line, modules) for line in lines)]
+    everywhere = [*code, *(fetched(text) for lines in beside for text in _texts(lines, mark))]
+    handed = {name: full for name, full in Handed(modules, code, everywhere).names.items() if name not in modules}
+    known = handed | renamed
     assigned: dict[int, list[str]] = {}
-    for at, text in assignments(texts, re.compile(_ROOT % other)) if python else ():
+    for at, text in assignments(code, _has_root({*_CALLED, *known})):
         assigned.setdefault(at, []).append(text)
-    readings = [(text, *assigned.get(at, ())) for at, text in enumerate(code)]
-    if not renamed:
+    readings = [tuple(dict.fromkeys((text, code[at], *assigned.get(at, ())))) for at, text in enumerate(texts)]
+    if not known:
         return readings
-    names = re.compile(rf"(?<![\w.])({other[1:]})(?!\w)")
-    return [
-        line
-        if _FROM.match(line[0])
-        else (*(names.sub(lambda found: renamed[found[1]], text) for text in line), line[0])
-        for line in readings
-    ]
+
+    def undone(text: str) -> str:
+        # What is only handed on is meant where it is asked for attributes: a call may have a keyword of that name.
+        text = _NAME.sub(lambda found: renamed.get(found[0], found[0]), text)
+        return _OWNER.sub(lambda found: handed.get(found[0], found[0]), text)
+
+    return [line if _FROM.match(line[0]) else (*map(undone, line), line[0]) for line in readings]
+
+
+def _has_root(names: AbstractSet[str]) -> Callable[[str], bool]:
+    return lambda text: any(found[1] in names for found in _ROOT.finditer(text))
+
+
+def _passes(line: str, modules: Container[str]) -> bool:
+    """Whether a line hands a module to a call, as it seems."""
+    return any(word in modules for word in _PASSED.findall(line))
+
+
+def _imported(lines: Sequence[str]) -> set[str]:
+    """The modules that a line of a diff is seen to import, if it stays or is new."""
+    shown = (line for line in lines if "import" in line and not line.startswith("-"))
+    return {word for line in shown for word in re.findall(r"\w+", line)} & _CALLED
 
 
 def _names(line: str) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,8 @@ What is no statement of Python (an extension of it, or the middle of a text) is 
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 MOST = 50
 """Lines that are read of one statement."""
@@ -24,23 +25,29 @@ _BELOW = ("", "\n  pass")
 _Chain = ast.Attribute | ast.Subscript
 
 
-def assignments(texts: Sequence[str], roots: re.Pattern[str]) -> Iterator[tuple[int, str]]:
+def assignments(texts: Sequence[str], matters: Callable[[str], bool]) -> Iterator[tuple[int, str]]:
     """(number of the line where its statement begins, `a.b = _`) of each attribute, or item of one, that is bound.
 
-    `roots` finds the first names of those that matter.
+    `matters` says whether a piece of code has a first name of one that counts.
     """
+    for at, body in statements(texts, matters):
+        for target in _targets(body):
+            if matters(target):
+                yield at, f"{target} = _"
+
+
+def statements(texts: Sequence[str], matters: Callable[[str], bool]) -> Iterator[tuple[int, list[ast.stmt]]]:
+    """(number of the line where it begins, itself) of each statement that matters."""
     depths = [_depth(text) for text in texts]
     at = 0
     while at < len(texts):
         end = _end(depths, at)
         together = "\n".join(texts[at:end]).strip()
-        found = roots.search(together) is not None
-        body = _statements(together) if found else []
+        body = _statements(together) if matters(together) else []
         if body is None and end > at + 1:
             end, body = at + 1, _statements(texts[at].strip())
-        for target in _targets(body or []):
-            if roots.match(target):
-                yield at, f"{target} = _"
+        if body:
+            yield at, body
         at = end
 
 
@@ -60,6 +67,7 @@ def _end(depths: Sequence[int], at: int) -> int:
     return at + 1
 
 
+@lru_cache(maxsize=4096)  # One search after another asks for the same statements.
 def _statements(text: str) -> list[ast.stmt] | None:
     """None where the text is no statement."""
     first = _FIRST.match(text)
@@ -85,6 +93,8 @@ def _words(node: ast.expr) -> Iterator[str]:
     while isinstance(node, _Chain):
         if isinstance(node, ast.Attribute):
             yield node.attr
+        node = node.value
+    if isinstance(node, ast.NamedExpr):
         node = node.value
     if isinstance(node, ast.Name):
         yield node.id
