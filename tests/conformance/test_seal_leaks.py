@@ -105,38 +105,31 @@ def tarred(mode: Literal["w", "w:gz", "w:bz2", "w:xz"], name: str = "pkg-2.0/a.p
     return target.getvalue()
 
 
-def nothing(_: Path) -> None:
-    """The tree is as it should be; the build leaks."""
-
-
 @dataclass(frozen=True)
 class Leak:
-    """What is done to the tree before it is sealed, what the build does then, and what the seal has to say."""
+    """A file that a build leaves, and what the seal has to say of it."""
 
     says: str
-    spoil: Callable[[Path], object] = nothing
-    path: str = ""
-    content: bytes = b""
+    path: str
+    content: bytes
 
     @property
     def script(self) -> bytes:
         """Writes the file, byte by byte in octal, as a build would leave it."""
-        if not self.path:
-            return b"true\n"
         octal = "".join(f"\\0{byte:03o}" for byte in self.content)
         return f"set -eu\nmkdir -p '{self.path.rpartition('/')[0]}'\nprintf '%b' '{octal}' >'{self.path}'\n".encode()
 
 
 STRINGS = b"\x7fELF\x02\0" + b"\0".join((b"build_the_table_once", b"lookup_identifier", b"fromiter")) + b"\0"
 """What of the fix can be read in its machine code: the names that it brought."""
-SPOILED = {
-    "full clone": Leak("commits 2", commit_fix),
-    "tag": Leak("refs/tags/v2", tag),
-    "ORIG_HEAD": Leak(".git/ORIG_HEAD is there", orig_head),
-    "alternates": Leak("objects of the fix are present", alternates),
-    "packed and unreachable": Leak("objects do not belong to the commit", packed),
+SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
+    "full clone": (commit_fix, "commits 2"),
+    "tag": (tag, "refs/tags/v2"),
+    "ORIG_HEAD": (orig_head, ".git/ORIG_HEAD is there"),
+    "alternates": (alternates, "objects of the fix are present"),
+    "packed and unreachable": (packed, "objects do not belong to the commit"),
 }
-"""Trees that lead to the fix; each is alone in its image, as each may hide another."""
+"""Trees that lead to the fix, and what the seal has to say; each alone in its image, as each may hide another."""
 LEFT = {
     "a later wheel in a cache": Leak(
         "cached package", path="/workspace/cache/pip/pkg-2.0-py3-none-any.whl", content=b"PK"
@@ -185,7 +178,7 @@ def left_by(built: Built, tree: Path, name: str, script: bytes, *, sealed: bool 
 def spoiled(built: Built, place: Path, name: str) -> tuple[ImageRef, Fix]:
     """The image of a spoiled tree, sealed by our own last script unless the leak is one that it would take away."""
     tree = committed(place / "tree", FILES)
-    SPOILED[name].spoil(tree)
+    SPOILED[name][0](tree)
     sealed = name not in {"ORIG_HEAD", "alternates", "tag"}
     return left_by(built, tree, f"leak-{[*SPOILED].index(name)}", b"true\n", sealed=sealed), fix(tree)
 
@@ -206,7 +199,7 @@ def test_every_spoiled_tree_is_found(built: Built, tmp_path: Path, name: str) ->
     made, known = spoiled(built, tmp_path, name)
     with built.engine.start(made) as container:
         report = seal.check(container, fix=known, import_names=["pkg"])
-    assert any(SPOILED[name].says in problem for problem in report.problems), report.problems
+    assert any(SPOILED[name][1] in problem for problem in report.problems), report.problems
 
 
 def test_everything_that_a_build_leaves_is_found(built: Built, tmp_path: Path) -> None:
