@@ -19,9 +19,9 @@ LONGEST = 10
 """Lines that are read of the statement that uses it."""
 MOST = 200
 """Lines of a hunk that may use a name: of more nobody asks what they mean by it."""
-OWNER = r"(?<![\w.]){0}(?=\.)|(?<=attr\(){0}(?=\s*,)|(?<=attr__\(){0}(?=\s*,)|(?<=vars\(){0}(?=\s*\))"
+_OWNER = r"(?<![\w.]){0}(?=\.)|(?<=attr\(){0}(?=\s*,)|(?<=attr__\(){0}(?=\s*,)|(?<=vars\(){0}(?=\s*\))"
 """A name where attributes of the thing are meant, and not the thing itself."""
-_OWNERS = re.compile(OWNER.format(r"\w+"))
+OWNERS = re.compile(_OWNER.format(r"\w+"))
 _DOCSTRING = re.compile(r'\s*"""[^"\'#\\]*"""\s*')
 _ENDLESS = re.compile(r'"""|\'\'\'')
 """Where a hunk begins in a text these end it, and what looks like code above them is none."""
@@ -66,6 +66,12 @@ def without_bound(
     return made
 
 
+def imported(lines: Sequence[str]) -> set[str]:
+    """All words of those lines of a diff that stay or are new, and import something."""
+    shown = (line for line in lines if "import" in line and not line.startswith("-"))
+    return {word for line in shown for word in re.findall(r"\w+", line)}
+
+
 def _hunks(lines: Sequence[str]) -> Iterator[tuple[list[int], list[str]]]:
     """Of each hunk the places in the diff of the lines that it leaves, and their texts."""
     heads = [place for place, line in enumerate(lines) if line.startswith("@@")]
@@ -85,15 +91,14 @@ class _Names:
             for other in beside
             for _, texts in _hunks(other)
         ]
-        imports = (line for line in lines if "import" in line and not line.startswith("-"))
-        self._unused = {word: False for line in imports for word in re.findall(r"\w+", line)}
+        self._unused = dict.fromkeys(imported(lines), False)
 
     def without_bound(self, texts: Sequence[str], at: int) -> str:
         """The line with this number, where those of the names that are bound in sight are written `_`."""
         text = texts[at]
-        for name in self._modules & set(_OWNERS.findall(text)):
+        for name in self._modules & set(OWNERS.findall(text)):
             if self._is_unused(name) and _is_bound(name, texts, at, self._modules):
-                text = re.sub(OWNER.format(name), "_", text)
+                text = re.sub(_OWNER.format(name), "_", text)
         return text
 
     def _is_unused(self, name: str) -> bool:

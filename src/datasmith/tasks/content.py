@@ -6,13 +6,15 @@ is; what holds the rest are the clocks, the outputs and the sandbox.
 """
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from unicodedata import normalize
 
-from datasmith.tasks.bound import OWNER, without_bound
+from datasmith.tasks.bound import OWNERS, imported, without_bound
 from datasmith.tasks.gitdiff import FileChange
-from datasmith.tasks.handed import Handed, fetched
+from datasmith.tasks.handed import handed
 from datasmith.tasks.targets import assignments
 
 PYTHON = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".pyx.in", ".pxd.in", ".pxi.in", ".py.in")
@@ -114,8 +116,7 @@ _ROOT = re.compile(r"(?<![\w.])(?!os\.environ\b|sys\.modules\b)(\w+)\b(?!(?:\.\w
 its own. What is loaded has expressions of its own.
 """
 _NAME = re.compile(r"(?<![\w.])\w+(?!\w)")
-_OWNER = re.compile(OWNER.format(r"\w+"))
-_PASSED = re.compile(r"(?<=[(,=])\s*(\w+)\s*(?=[,)]|$)")
+_FETCHES = re.compile(r"""(?:__import__|\b(?:importlib\s*\.\s*)?import_module)\s*\(\s*["']([A-Za-z_][\w.]*)["']\s*\)""")
 Line = tuple[str, ...]
 """A line with other names of modules undone, where there are any, and as it is: who says `as` renames nothing by it.
 
@@ -134,32 +135,32 @@ def content_reasons(change: FileChange, beside: Sequence[FileChange] = ()) -> li
     if name.endswith(BINARY) or ".so." in name.rsplit("/", 1)[-1]:
         return [] if change.deleted else ["machine code, byte code or an archive, which nobody can read"]
     words = _IN_PYTHON if name.endswith(PYTHON) else _IN_NATIVE if name.endswith(NATIVE) else {}
-    if words is not _IN_PYTHON:
-        return [f"its new lines speak of {what}" for what in _more(words, *_plain(change.lines))]
-    others = [other.lines for other in beside if other is not change and other.path.lower().endswith(PYTHON)]
-    added, removed = _code(change.lines, "+", others), _code(change.lines, "-", others)
-    doubtful = _code(without_bound(change.lines, _assigning, _CALLED, others), "+", others)
+    python = words is _IN_PYTHON
+    added, removed = _code(change.lines, "+", python=python), _code(change.lines, "-", python=python)
+    doubtful = added
+    if python:
+        others = [other.lines for other in beside if other is not change and other.path.lower().endswith(PYTHON)]
+        doubtful = _code(without_bound(change.lines, _assigning, _CALLED, others), "+", python=True)
     return [f"its new lines speak of {what}" for what in _more(words, added, removed, doubtful)]
 
 
 def _assigning(texts: Sequence[str]) -> set[int]:
     """The numbers of the lines that assign to what modules hold, as it seems."""
     plain = {at for at, text in enumerate(texts) if _ASSIGNS.search(text)}
-    return plain | {at for at, _ in assignments(texts, _has_root(_CALLED))}
+    return plain | {at for at, text in assignments(texts, _has_root(_CALLED)) if _ASSIGNS.search(text)}
+
+
+def _has_root(names: AbstractSet[str]) -> Callable[[str], bool]:
+    return lambda text: any(found[1] in names for found in _ROOT.finditer(text))
 
 
 def _more(
-    words: Mapping[str, tuple[str, ...]],
-    added: Sequence[Line],
-    removed: Sequence[Line],
-    doubtful: Sequence[Line] | None = None,
+    words: Mapping[str, tuple[str, ...]], added: Sequence[Line], removed: Sequence[Line], doubtful: Sequence[Line]
 ) -> Iterator[str]:
-    """`doubtful` are the added lines where names that certainly are no modules' are left out; None: all of them."""
+    """`doubtful` are the added lines where names that certainly are no modules' are left out."""
     for what, patterns in words.items():
         pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
-        left, more, fewer = (
-            list(_hits(pattern, lines)) for lines in (added if doubtful is None else doubtful, added, removed)
-        )
+        left, more, fewer = (list(_hits(pattern, lines)) for lines in (doubtful, added, removed))
         if left and len(more) > len(fewer):
             yield f"{what} ({left[0].strip()[:40]!r})"
 
@@ -170,13 +171,6 @@ def _hits(pattern: re.Pattern[str], lines: Sequence[Line]) -> Iterator[str]:
         found = next(filter(None, map(pattern.search, line)), None)
         if found:
             yield found[0]
-
-
-def _plain(lines: Sequence[str]) -> tuple[list[Line], list[Line]]:
-    """The added and the removed lines as they are."""
-    added: list[Line] = [(text,) for text in _texts(lines, "+")]
-    removed: list[Line] = [(text,) for text in _texts(lines, "-")]
-    return added, removed
 
 
 def _texts(lines: Sequence[str], mark: str) -> list[str]:
@@ -191,46 +185,35 @@ def _texts(lines: Sequence[str], mark: str) -> list[str]:
     return [_JOINED.sub("", text) for text in texts]
 
 
-def _code(lines: Sequence[str], mark: str, others: Sequence[Sequence[str]]) -> list[Line]:
-    """What `_texts` gives of a file of Python, with other names of modules undone; `others` are the patch's others."""
+def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
+    """What `_texts` gives, each line also with other names of modules undone, in new lines of Python all of them."""
     texts = _texts(lines, mark)
-    code = [fetched(text) for text in texts]
-    renamed = {name: full for text in code for name, full in _names(text) if name != full}
-    modules = {name: name for name in _ONLY_MODULES | _imported(lines)} | {
-        name: full for name, full in renamed.items() if full.partition(".")[0] in _CALLED
-    }
-    beside = [lines for lines in others if any(line.startswith(mark) and _passes(line, modules) for line in lines)]
-    everywhere = [*code, *(fetched(text) for lines in beside for text in _texts(lines, mark))]
-    handed = {name: full for name, full in Handed(modules, code, everywhere).names.items() if name not in modules}
-    known = handed | renamed
-    assigned: dict[int, list[str]] = {}
-    for at, text in assignments(code, _has_root({*_CALLED, *known})):
-        assigned.setdefault(at, []).append(text)
-    readings = [tuple(dict.fromkeys((text, code[at], *assigned.get(at, ())))) for at, text in enumerate(texts)]
-    if not known:
-        return readings
-
-    def undone(text: str) -> str:
-        # What is only handed on is meant where it is asked for attributes: a call may have a keyword of that name.
-        text = _NAME.sub(lambda found: renamed.get(found[0], found[0]), text)
-        return _OWNER.sub(lambda found: handed.get(found[0], found[0]), text)
-
-    return [line if _FROM.match(line[0]) else (*map(undone, line), line[0]) for line in readings]
+    renamed = {name: full for text in texts for name, full in _names(text) if name != full}
+    given = handed(_ONLY_MODULES | (imported(lines) & _CALLED), _fetched(texts)) if python and mark == "+" else {}
+    readings = _readings(texts, {*_CALLED, *renamed, *given}) if python else [(text,) for text in texts]
+    # What is only handed on is meant where it is asked for attributes: a call may have a keyword of that name.
+    undone = [partial(_NAME.sub, lambda found: renamed.get(found[0], found[0]))] if renamed else []
+    undone += [partial(OWNERS.sub, lambda found: given.get(found[0], found[0]))] if given else []
+    return [
+        line
+        if _FROM.match(line[0])
+        else tuple(dict.fromkeys([*(undo(text) for undo in undone for text in line), *line]))
+        for line in readings
+    ]
 
 
-def _has_root(names: AbstractSet[str]) -> Callable[[str], bool]:
-    return lambda text: any(found[1] in names for found in _ROOT.finditer(text))
+def _fetched(texts: Sequence[str]) -> list[str]:
+    """The lines in which calls that import such a module by its name are that name."""
+    return [_FETCHES.sub(lambda found: found[1] if found[1] in _CALLED else found[0], text) for text in texts]
 
 
-def _passes(line: str, modules: Container[str]) -> bool:
-    """Whether a line hands a module to a call, as it seems."""
-    return any(word in modules for word in _PASSED.findall(line))
-
-
-def _imported(lines: Sequence[str]) -> set[str]:
-    """The modules that a line of a diff is seen to import, if it stays or is new."""
-    shown = (line for line in lines if "import" in line and not line.startswith("-"))
-    return {word for line in shown for word in re.findall(r"\w+", line)} & _CALLED
+def _readings(texts: Sequence[str], names: AbstractSet[str]) -> list[Line]:
+    """Each line, the same with `_fetched`, and what the statement that begins there assigns to of these names."""
+    code = _fetched(texts)
+    assigned = defaultdict[int, list[str]](list)
+    for at, text in assignments(code, _has_root(names)):
+        assigned[at].append(text)
+    return [tuple(dict.fromkeys((text, code[at], *assigned[at]))) for at, text in enumerate(texts)]
 
 
 def _names(line: str) -> Iterator[tuple[str, str]]:

@@ -1,99 +1,106 @@
-"""Other names that a patch's new lines give to modules: by assignments, loops, `with`, defaults and calls.
+"""Other names that a patch's new lines give to modules: by imports, assignments, loops, `with`, defaults and calls.
 
-`j = json` is an import by another name, and `f(json)` one in what `f` calls its parameter. Only plain handing on is
-followed: what is put into an object, or comes back from a call, is not.
+`j = json` is an import by another name, and `f(json)` one in what the file's own `f` calls its parameter. Only plain
+handing on of a whole module is followed: what is put into an object, or comes back from a call, is not.
 """
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from datasmith.tasks.targets import statements
 
-FURTHEST = 3
-"""Names of names of a module that are followed."""
-_FETCHES = re.compile(r"""(?:__import__|\b(?:importlib\s*\.\s*)?import_module)\s*\(\s*["']([A-Za-z_][\w.]*)["']\s*\)""")
+ROUNDS = 8
+"""Looks at all lines, each for what is written above what tells it."""
+_SUBMODULES = frozenset({"os.path", "np.random", "numpy.random", "np.linalg", "numpy.linalg", "importlib.util"})
+"""Modules that are asked for as attributes of others: any other attribute may be of any kind."""
 _WORD = re.compile(r"\w+")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def fetched(text: str) -> str:
-    """A line in which calls that import a module by its name are that name."""
-    return _FETCHES.sub(r"\1", text)
+def handed(modules: AbstractSet[str], texts: Sequence[str]) -> dict[str, str]:
+    """The names that lines of Python give to modules, and these; `modules` are those that go by their own names."""
+    found = _Handed(modules)
+    for _ in range(ROUNDS):
+        before = found.size
+        for _, body in statements(texts, found.matters):
+            found.look(node for statement in body for node in ast.walk(statement))
+        if found.size == before:
+            break
+    return {name: module for name, module in found.names.items() if name != module}
 
 
-class Handed:
-    """The names that some lines of Python give to modules.
+class _Handed:
+    """What is known of some statements so far."""
 
-    `modules` are names of modules, and what each stands for. `everywhere` are the lines of all files of the patch: a
-    function of one may be called in another.
-    """
+    def __init__(self, modules: AbstractSet[str]) -> None:
+        self.names = {name: name for name in modules}
+        """Name -> the module that it stands for."""
+        self._given: dict[str, dict[int | str, str]] = {}
+        """Function -> by place or name of a parameter, the module that some call gives it."""
 
-    def __init__(self, modules: Mapping[str, str], texts: Sequence[str], everywhere: Sequence[str]) -> None:
-        self.names: dict[str, str] = {}
-        """Name -> the module that it stands for, or an attribute of one."""
-        self._modules = modules
-        for _ in range(FURTHEST):
-            before = dict(self.names)
-            given: dict[str, list[ast.Call]] = {}
-            for name, call in self._calls(everywhere):
-                given.setdefault(name, []).append(call)
-            for node in self._nodes(texts, given):
-                self.names.update(self._bound(node, given))
-            if self.names == before:
-                break
+    @property
+    def size(self) -> int:
+        """How much is known."""
+        return len(self.names) + sum(map(len, self._given.values()))
 
-    def _nodes(self, texts: Sequence[str], more: Mapping[str, object] | None = None) -> Iterator[ast.AST]:
-        """What is in those statements that have one of the names, or one of `more`."""
-        words = {*self._modules, *self.names, *(more or ())}
-        for _, body in statements(texts, lambda text: not words.isdisjoint(_WORD.findall(text))):
-            yield from (node for statement in body for node in ast.walk(statement))
+    def matters(self, text: str) -> bool:
+        """Whether more may be learned from a piece of code."""
+        return any(word in self.names or word in self._given for word in _WORD.findall(text))
 
-    def _calls(self, texts: Sequence[str]) -> Iterator[tuple[str, ast.Call]]:
-        """(name of a function, a call of it) where that is given a module."""
-        for node in self._nodes(texts):
-            if isinstance(node, ast.Call) and any(map(self._held, _arguments(node))):
-                called = node.func
-                name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
-                yield name, node
+    def look(self, nodes: Iterable[ast.AST]) -> None:
+        """Learn from all that is in a statement."""
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                self._call(node)
+            for name, module in self._bound(node):
+                self.names.setdefault(name, module)
+
+    def _call(self, call: ast.Call) -> None:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        for place, value in _arguments(call):
+            if module := self._held(value):
+                self._given.setdefault(name, {}).setdefault(place, module)
 
     def _held(self, value: ast.AST | None) -> str:
         """The module that a value is, or may be, or holds as it stands there; empty where there is none."""
-        if isinstance(value, ast.Name):
-            return self.names.get(value.id, "") or self._modules.get(value.id, "")
-        if isinstance(value, ast.Attribute):
-            root = self._held(value.value) if isinstance(value.value, ast.Name | ast.Attribute) else ""
-            return f"{root}.{value.attr}" if root else ""
         parts: Sequence[ast.AST | None] = ()
+        if isinstance(value, ast.Name):
+            return self.names.get(value.id, "")
+        if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
+            name = f"{self.names.get(value.value.id, '')}.{value.attr}"
+            return name if name in _SUBMODULES else ""
         if isinstance(value, ast.Tuple | ast.List | ast.Set):
             parts = value.elts
-        elif isinstance(value, ast.Dict):
+        elif isinstance(value, ast.Dict | ast.BoolOp):
             parts = value.values
         elif isinstance(value, ast.IfExp):
             parts = (value.body, value.orelse)
-        elif isinstance(value, ast.BoolOp):
-            parts = value.values
-        elif isinstance(value, ast.NamedExpr | ast.Starred | ast.Await):
+        elif isinstance(value, ast.NamedExpr | ast.Starred):
             parts = (value.value,)
         return next(filter(None, map(self._held, parts)), "")
 
-    def _bound(self, node: ast.AST, given: Mapping[str, Sequence[ast.Call]]) -> Iterator[tuple[str, str]]:
+    def _bound(self, node: ast.AST) -> Iterator[tuple[str, str]]:
         """(name, module) of what a statement or an expression binds."""
-        if isinstance(node, ast.Assign):
+        if isinstance(node, ast.Import):
+            yield from ((alias.asname or "", alias.name) for alias in node.names if alias.name in self.names)
+        elif isinstance(node, ast.Assign):
             yield from (pair for target in node.targets for pair in self._taken(target, node.value))
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
             yield from self._taken(node.target, node.value)
         elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             yield from self._taken(node.target, node.iter)
         elif isinstance(node, ast.withitem) and node.optional_vars and isinstance(node.context_expr, ast.Call):
-            for argument in _arguments(node.context_expr):
-                yield from self._taken(node.optional_vars, argument)
+            yield from (
+                pair for _, value in _arguments(node.context_expr) for pair in self._taken(node.optional_vars, value)
+            )
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Lambda):
-            yield from self._passed(node.func.args, node)
+            given = {place: self._held(value) for place, value in _arguments(node)}
+            yield from _passed(node.func.args, given)
         elif isinstance(node, _FUNCTIONS):
             yield from self._defaults(node.args)
-            for call in given.get(getattr(node, "name", ""), ()):
-                yield from self._passed(node.args, call)
+            yield from _passed(node.args, self._given.get(getattr(node, "name", ""), {}))
 
     def _taken(self, target: ast.expr, value: ast.AST | None) -> Iterator[tuple[str, str]]:
         """Several targets take what stands at their places, where that can be seen, else any of it."""
@@ -117,14 +124,16 @@ class Handed:
             if module := self._held(value):
                 yield parameter.arg, module
 
-    def _passed(self, parameters: ast.arguments, call: ast.Call) -> Iterator[tuple[str, str]]:
-        plain = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
-        places = plain[1:] if plain[:1] in (["self"], ["cls"]) else plain
-        named = {keyword.arg or "": keyword.value for keyword in call.keywords}
-        for name, value in (*zip(places, call.args, strict=False), *named.items()):
-            if module := self._held(value):
-                yield name, module
+
+def _arguments(call: ast.Call) -> list[tuple[int | str, ast.expr]]:
+    """By their places, or their names."""
+    return [*enumerate(call.args), *((keyword.arg or "", keyword.value) for keyword in call.keywords)]
 
 
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
+def _passed(parameters: ast.arguments, given: Mapping[int | str, str]) -> Iterator[tuple[str, str]]:
+    """(parameter, module) of a function that is called with these."""
+    plain = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
+    places = plain[1:] if plain[:1] in (["self"], ["cls"]) else plain
+    named = [*plain, *(parameter.arg for parameter in parameters.kwonlyargs)]
+    asked: list[tuple[int | str, str]] = [*enumerate(places), *zip(named, named, strict=True)]
+    yield from ((name, given[place]) for place, name in asked if place in given)

@@ -7,10 +7,11 @@ What is no statement of Python (an extension of it, or the middle of a text) is 
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 
 MOST = 50
 """Lines that are read of one statement."""
+LONGEST = 50_000
+"""Characters of one that is read."""
 _TEXT = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
 _FIRST = re.compile(r"\w+")
 _BEFORE = {
@@ -21,23 +22,22 @@ _BEFORE = {
     "case": "match _:\n ",
 }
 """What stands before a line of its kind, so that it is a statement."""
-_BELOW = ("", "\n  pass")
+_BELOW = ("", "\n  pass", "\nfinally: pass")
+_SETTERS = frozenset({"setattr", "delattr", "vars"})
 _Chain = ast.Attribute | ast.Subscript
 
 
 def assignments(texts: Sequence[str], matters: Callable[[str], bool]) -> Iterator[tuple[int, str]]:
     """(number of the line where its statement begins, `a.b = _`) of each attribute, or item of one, that is bound.
 
-    `matters` says whether a piece of code has a first name of one that counts.
+    By a function, too: `setattr(a, _)`. `matters` says whether a piece of code has a first name of one that counts.
     """
     for at, body in statements(texts, matters):
-        for target in _targets(body):
-            if matters(target):
-                yield at, f"{target} = _"
+        yield from ((at, target) for target in _targets(body) if matters(target))
 
 
 def statements(texts: Sequence[str], matters: Callable[[str], bool]) -> Iterator[tuple[int, list[ast.stmt]]]:
-    """(number of the line where it begins, itself) of each statement that matters."""
+    """(number of the line where it begins, itself) of each statement whose text matters."""
     depths = [_depth(text) for text in texts]
     at = 0
     while at < len(texts):
@@ -67,9 +67,10 @@ def _end(depths: Sequence[int], at: int) -> int:
     return at + 1
 
 
-@lru_cache(maxsize=4096)  # One search after another asks for the same statements.
 def _statements(text: str) -> list[ast.stmt] | None:
-    """None where the text is no statement."""
+    """None where the text is no statement, or too long to be read as one."""
+    if len(text) > LONGEST:
+        return None
     first = _FIRST.match(text)
     before = _BEFORE.get(first[0], "") if first else ""
     for below in _BELOW:
@@ -85,7 +86,11 @@ def _targets(body: Sequence[ast.stmt]) -> Iterator[str]:
         if isinstance(node, _Chain) and not isinstance(node.ctx, ast.Load):
             words = list(_words(node))
             if len(words) > 1:
-                yield ".".join(reversed(words))
+                yield f"{'.'.join(reversed(words))} = _"
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SETTERS and node.args:
+            words = list(_words(node.args[0]))
+            if words:
+                yield f"{node.func.id}({'.'.join(reversed(words))}, _)"
 
 
 def _words(node: ast.expr) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """Modules that a patch's new lines hand on under other names, and what of that is none of the policy's business."""
 
+from itertools import pairwise
+
 import pytest
 
 from datasmith.evaluation.redteam.diffs import added, changed
@@ -31,6 +33,15 @@ HANDED = {
     "in some case": ["j = json if fast else None", "j.dumps = forged"],
     "in a list": ["j = [json]", "j[0].dumps = forged"],
     "in a mapping": ["j = {'a': json}", "j['a'].dumps = forged"],
+    "beside a note": ["j = json  # known as j", "j.dumps = forged"],
+    "by an import": ["import json as j", "j.dumps = forged  # same as j"],
+    "with other words": ["import \\", "    inspect as i", "def f(inspect=json): pass", "i.dumps = forged"],
+    "over five names": ["a = json", *(f"{b} = {a}" for a, b in pairwise("abcdef")), "f.dumps = forged"],
+    "before it is told": ["def patched(j):", "    k = j", "    k.dumps = forged", "patched(json)"],
+    "in one line": ["try: j = json", "finally: pass", "j.dumps = forged"],
+    "over several lines": ["j = json", "setattr(", "    j,", "    'dumps', forged,", ")"],
+    "with a space": ["j = json", "setattr( j, 'dumps', forged)"],
+    "beside a word that breaks the line": ["for json.dumps in [forged]: 0 and import_module('if')"],
     "of a word that can be a variable": ["import copy", "c = copy", "c.deepcopy = forged"],
 }
 
@@ -42,14 +53,6 @@ def test_a_module_stays_one_under_another_name(how: str) -> None:
     assert "what other modules hold" in reason
 
 
-def test_a_function_of_another_file_counts() -> None:
-    """The files of a patch are one program."""
-    patch = added("pkg/a.py", "def patched(j):\n    j.dumps = forged\n")
-    assert check_patch(patch, benchmark_dir="benchmarks").allowed
-    (reason,) = check_patch(patch + added("pkg/b.py", "patched(json)\n"), benchmark_dir="benchmarks").reasons
-    assert reason.startswith("pkg/a.py") and "what other modules hold" in reason
-
-
 @pytest.mark.parametrize(
     "lines",
     [
@@ -57,6 +60,12 @@ def test_a_function_of_another_file_counts() -> None:
         ["def scaled(copy, dtype=np.float64):", "    data = copy", "    data.flags = 3"],
         ["dtype = np.float64", "made = build(", "    dtype=dtype,", ")"],
         ["found = copy.copy(other)", "found.name = 3"],
+        ["def zeros(n, dtype=np.float64): pass", "dtype.names = ('a', 'b')"],
+        ["values.append(np.nan)", "def append(self, node): node.parent = self"],
+        ["best = best or math.inf", "best.used = True"],
+        ["heap = [(np.inf, root)]", "for cost, node in heap:", "    node.cost = cost"],
+        ["def __init__(self, stream=sys.stdout): pass", "stream.name = 'log'"],
+        ["except json.JSONDecodeError as error: last = error", "last.path = path"],
         ["root = math.sqrt", "self.value = root(3)"],
         ["def patched(j):", "    j.dumps = 1", "patched(3)"],
         ["def patched(self, j):", "    self.dumps = j", "a.patched(json)"],
@@ -67,7 +76,23 @@ def test_what_is_no_module_or_is_only_asked_is_left_alone(lines: list[str]) -> N
     assert check_patch(added("pkg/a.py", "\n".join(lines) + "\n"), benchmark_dir="benchmarks").allowed
 
 
-def test_what_was_there_may_be_moved() -> None:
-    """A line that the patch takes away elsewhere in the file is none of its own."""
-    old, new = "j = json\nj.dumps = own\nx = 1\n", "x = 1\nj = json\nj.dumps = own\n"
-    assert check_patch(changed("pkg/a.py", old, new), benchmark_dir="benchmarks").allowed
+@pytest.mark.parametrize(
+    "text",
+    [
+        "j = json" + ".a" * 2000 + "\n",
+        "json = f(x" + ".a" * 2000 + ")\n",
+        "".join(f"def f(a{at}): pass\nf(json, {at})\n" for at in range(2000)),
+        "".join(f"a{at + 1} = a{at}\n" for at in range(2000)) + "a0 = json\n",
+    ],
+    ids=["attributes", "attributes of an argument", "functions and calls", "names of names"],
+)
+def test_any_text_gets_a_verdict(text: str) -> None:
+    """However deep or long it is; a thousand such lines took half a minute."""
+    assert check_patch(added("pkg/a.py", text), benchmark_dir="benchmarks").allowed
+
+
+def test_credit_is_for_what_is_taken_away_as_it_stands() -> None:
+    """A name that was handed on in lines that go away pays for nothing."""
+    old = "def made(j=json):\n    j.dumps = own\n"
+    new = "def made(j=json):\n    j.loads = own\n    json.dumps = forged\n"
+    assert not check_patch(changed("pkg/a.py", old, new), benchmark_dir="benchmarks").allowed
