@@ -189,8 +189,9 @@ def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
     """What `_texts` gives, each line also with other names of modules undone, in new lines of Python all of them."""
     texts = _texts(lines, mark)
     renamed = {name: full for text in texts for name, full in _names(text) if name != full}
-    given = handed(_ONLY_MODULES | (imported(lines) & _CALLED), _fetched(texts)) if python and mark == "+" else {}
-    readings = _readings(texts, {*_CALLED, *renamed, *given}) if python else [(text,) for text in texts]
+    code = [_fetched(text) for text in texts] if python else texts
+    given = handed(_ONLY_MODULES | (imported(lines) & _CALLED), code) if python and mark == "+" else {}
+    readings = _readings(texts, code, {*_CALLED, *renamed, *given}) if python else [(text,) for text in texts]
     # What is only handed on is meant where it is asked for attributes: a call may have a keyword of that name.
     undone = [partial(_NAME.sub, lambda found: renamed.get(found[0], found[0]))] if renamed else []
     undone += [partial(OWNERS.sub, lambda found: given.get(found[0], found[0]))] if given else []
@@ -202,14 +203,13 @@ def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
     ]
 
 
-def _fetched(texts: Sequence[str]) -> list[str]:
-    """The lines in which calls that import such a module by its name are that name."""
-    return [_FETCHES.sub(lambda found: found[1] if found[1] in _CALLED else found[0], text) for text in texts]
+def _fetched(text: str) -> str:
+    """A line in which calls that import such a module by its name are that name."""
+    return _FETCHES.sub(lambda found: found[1] if found[1] in _CALLED else found[0], text)
 
 
-def _readings(texts: Sequence[str], names: AbstractSet[str]) -> list[Line]:
-    """Each line, the same with `_fetched`, and what the statement that begins there assigns to of these names."""
-    code = _fetched(texts)
+def _readings(texts: Sequence[str], code: Sequence[str], names: AbstractSet[str]) -> list[Line]:
+    """Each line, the same in `code`, and what the statement that begins there assigns to of these names."""
     assigned = defaultdict[int, list[str]](list)
     for at, text in assignments(code, _has_root(names)):
         assigned[at].append(text)

@@ -65,12 +65,12 @@ class _Handed:
 
     def _held(self, value: ast.AST | None) -> str:
         """The module that a value is, or may be, or holds as it stands there; empty where there is none."""
-        parts: Sequence[ast.AST | None] = ()
         if isinstance(value, ast.Name):
             return self.names.get(value.id, "")
         if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
             name = f"{self.names.get(value.value.id, '')}.{value.attr}"
             return name if name in _SUBMODULES else ""
+        parts: Sequence[ast.AST | None] = ()
         if isinstance(value, ast.Tuple | ast.List | ast.Set):
             parts = value.elts
         elif isinstance(value, ast.Dict | ast.BoolOp):
