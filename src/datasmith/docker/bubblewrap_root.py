@@ -154,5 +154,7 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
     archive.unlink(missing_ok=True)
     if not done.ok:
         if not done.timed_out and unanswered(done.error_text[-4000:]):
-            raise IndexUnavailable(f"Debian's mirror is unavailable: {' '.join(done.error_text.split())[-300:]}")
+            here = f"on this machine `apt-get install {' '.join(packages)}` does without it"
+            tail = " ".join(done.error_text.split())[-300:]
+            raise IndexUnavailable(f"Debian's mirror is unavailable: {tail} ({here})")
         raise not_built(_SCRIPT, done.rc, done.error_text, late_s=timeout if done.timed_out else None)

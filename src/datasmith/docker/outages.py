@@ -27,6 +27,7 @@ _ANSWER = re.compile(
 """Somebody answered: it is not there, or cannot be installed. A later line may repeat what was asked for."""
 NO_ROOM = re.compile("no space left on device|disk quota exceeded", re.IGNORECASE)
 """The system's words for a disk that is full, as every program repeats them."""
+ANOTHER_INDEX = "FC_INDEX_URL names another one, as https://pypi.example.org/simple"
 _MARK = re.compile(r"^(?:#\d+ [\d.]+ )?fc-script=(\S+)\s*$", re.MULTILINE)
 _TAIL = 4000
 
@@ -38,7 +39,8 @@ def failed(tier: Tier, script: str, rc: int, log: str, *, timed_out: bool) -> Bu
     """
     tail = log[-_TAIL:]
     if tier.network == "build" and not timed_out and runs_only_ours(tier) and unanswered(tail):
-        return IndexUnavailable(f"{script}: what it downloads from is unavailable: {' '.join(tail.split())[-300:]}")
+        said = f"{script}: what it downloads from is unavailable: {' '.join(tail.split())[-300:]}"
+        return IndexUnavailable(said if tier.kind == "base" else f"{said} ({ANOTHER_INDEX})")
     return not_built(script, rc, tail, late_s=tier.timeout_s if timed_out else None)
 
 

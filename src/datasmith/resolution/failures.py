@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from datasmith.docker.outages import NETWORK
+from datasmith.docker.outages import ANOTHER_INDEX, NETWORK
 from datasmith.errors import IndexUnavailable
 from datasmith.resolution.requirements import Need, Origin
 
@@ -46,8 +46,7 @@ def is_outage(error: str) -> bool:
 
 def unavailable(said: str) -> IndexUnavailable:
     """The error of an index that could not be asked, with the setting that names another one."""
-    another = "FC_INDEX_URL names another one, as https://pypi.example.org/simple"
-    return IndexUnavailable(f"package index unavailable: {said} ({another})")
+    return IndexUnavailable(f"package index unavailable: {said} ({ANOTHER_INDEX})")
 
 
 def locked_out(error: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 
 from datasmith.tasks.targets import statements
 
-ROUNDS = 8
+_ROUNDS = 8
 """Looks at all lines, each for what is written above what tells it."""
 _SUBMODULES = frozenset({"os.path", "np.random", "numpy.random", "np.linalg", "numpy.linalg", "importlib.util"})
 """Modules that are asked for as attributes of others: any other attribute may be of any kind."""
@@ -22,7 +22,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 def handed(modules: AbstractSet[str], texts: Sequence[str]) -> dict[str, str]:
     """The names that lines of Python give to modules, and these; `modules` are those that go by their own names."""
     found = _Handed(modules)
-    for _ in range(ROUNDS):
+    for _ in range(_ROUNDS):
         before = found.size
         for _, body in statements(texts, found.matters):
             found.look(node for statement in body for node in ast.walk(statement))
