@@ -18,7 +18,8 @@ from datasmith.errors import ConfigError, ContainerError, EngineUnavailable
 
 REPORT = "/tmp/fc-junit.xml"
 TAIL = 4000
-PYTEST = ("python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml={junit}")
+PYTEST = ("python3", "-m", "pytest", "-q", "--tb=native", "-p", "no:cacheprovider", "--junitxml={junit}")
+"""For each test that fails, pytest's own tracebacks parse every file that they pass through, which takes a second."""
 _ASV_PATH = "/opt/fc/asv"
 _GZIP = 31
 """zlib's code for a gzip stream."""

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from datasmith.counted import counted
 from datasmith.docker.engine import ENV_PREFIX, Container, ImageRef
-from datasmith.docker.verifiers import TestReport, run_tests
+from datasmith.docker.verifiers import PYTEST, TestReport, run_tests
 from datasmith.printable import printable
 from datasmith.redact import redact
 from datasmith.runners.order import Order, Refusal, Verified
@@ -17,10 +17,7 @@ from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
 from datasmith.workloads.inside.test_budget import FIRST, PLUGIN, SECONDS
 from datasmith.workloads.mounts import INSIDE_HOME
 
-TEST_COMMAND: tuple[str, ...] = (
-    f"{ENV_PREFIX}/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors",
-    "--junitxml={junit}",
-)  # fmt: skip
+TEST_COMMAND: tuple[str, ...] = (f"{ENV_PREFIX}/bin/python", *PYTEST[1:], "--continue-on-collection-errors")
 """A module that cannot be imported, as where a pull request deletes it with its tests, takes no other tests away."""
 TEST_BUDGET_S = 900.0
 """After so long the run at base ends with the module it is at, and the task has the tests that ran until then."""
