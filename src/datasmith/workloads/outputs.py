@@ -9,7 +9,7 @@ import binascii
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isfinite, isnan
+from math import inf, isfinite, isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -229,8 +229,8 @@ def _sets(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
     """set: length, elements in an order that says nothing."""
     if one[1] != other[1]:
         return None if soft else Difference(path, shown(one), shown(other))
-    left = list(_list(other[2]))
-    for item in _list(one[2]):
+    left = sorted(_list(other[2]), key=_rank)
+    for item in sorted(_list(one[2]), key=_rank):
         match = next((at for at, found in enumerate(left) if _differ(item, found, "") is None), None)
         if match is None:
             return Difference(path, f"a set with {shown(_node(item))}", "one without it")
@@ -238,19 +238,30 @@ def _sets(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
     return None
 
 
+def _rank(node: JsonValue) -> float:
+    """Where an element of a set is looked for: numbers by their size, so that each finds the one that is near."""
+    kind, *rest = _node(node)
+    number = float(_text(rest[0])) if kind in NUMBERS - {"complex"} else inf
+    return inf if isnan(number) else number
+
+
 def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
-    """map: name of a class that is no dict, length, pairs."""
+    """map: name of a class that is no dict, length, pairs; of keys described alike, their values in any order."""
     if one[1:3] != other[1:3] and not soft:
         return Difference(path, shown(one), shown(other))
-    theirs = {_key(_list(pair)[0]): _list(pair)[1] for pair in _list(other[3])}
+    theirs: dict[str, list[JsonValue]] = {}
+    for pair in _list(other[3]):
+        key, value = _list(pair)
+        theirs.setdefault(_key(key), []).append(value)
     for pair in _list(one[3]):
         key, value = _list(pair)
-        same, place = _key(key), f"{path}[{shown(_node(key))}]"
-        if same not in theirs:
+        left, place = theirs.get(_key(key)), f"{path}[{shown(_node(key))}]"
+        if not left:
             return None if soft else Difference(place, shown(_node(value)), "no such key")
-        unlike = _differ(value, theirs[same], place, soft=soft)
-        if unlike:
-            return unlike
+        unlike = [_differ(value, found, place, soft=soft) for found in left]
+        if None not in unlike:
+            return unlike[0]
+        del left[unlike.index(None)]
     return None
 
 

@@ -43,16 +43,23 @@ class _Unit:
 
 @dataclass(slots=True)
 class _Module:
-    """A parsed file: its functions by qualified name, and the rest."""
+    """A parsed file: its functions by qualified name, and the rest.
+
+    `docs`: docstrings by the prefix that names have inside; `reads_docs`: the rest, or what is evaluated where a
+    function is defined, reads one.
+    """
 
     units: dict[str, list[_Unit]] = field(default_factory=dict)
+    docs: dict[str, list[str | None]] = field(default_factory=dict)
     rest: list[ast.stmt] = field(default_factory=list)
+    reads_docs: bool = False
 
 
 def file_change(old: str, new: str, own: Collection[str] = ()) -> FileChange:
     """Compare two states of a file by their syntax trees; `own` are the names that the tree's own packages have.
 
-    Comments, layout and docstrings are nothing; nor is what stands below `if TYPE_CHECKING`.
+    Comments and layout are nothing; nor is what stands below `if TYPE_CHECKING`. A docstring is nothing where no code
+    outside the file's functions reads one.
     """
     try:
         before, after = _read(old), _read(new)
@@ -62,6 +69,8 @@ def file_change(old: str, new: str, own: Collection[str] = ()) -> FileChange:
     functions = {name for name in (*before.units, *after.units) if "." not in name}
     added = rebound(before.rest, after.rest, own, functions)
     at_import = "code outside functions is changed" if added is None else None
+    if after.reads_docs and _other_docs(before, after):
+        at_import = at_import or "a docstring is changed, and code outside functions reads __doc__"
     loads = bool(added)
     added = added or set()
     for name in sorted(before.units.keys() | after.units.keys()):
@@ -82,6 +91,11 @@ def file_change(old: str, new: str, own: Collection[str] = ()) -> FileChange:
     return FileChange(frozenset(changed), frozenset(added), at_import, loads and at_import is None)
 
 
+def _other_docs(before: _Module, after: _Module) -> bool:
+    """True where something that both states have is documented otherwise."""
+    return any(before.docs[name] != after.docs[name] for name in before.docs.keys() & after.docs.keys())
+
+
 def _is_special(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
@@ -89,15 +103,38 @@ def _is_special(name: str) -> bool:
 def _read(text: str) -> _Module:
     module = _Module()
     tree = ast.parse(text)
-    module.rest = _Taker(module.units).taken(tree.body, "", in_function=False)
+    module.reads_docs = any(map(_reads_doc, _at_import(tree)))
+    module.rest = _Taker(module).taken(tree.body, "", in_function=False)
     return module
+
+
+def _at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """What of a tree is evaluated where the file is imported: of a function, its decorators and defaults."""
+    yield node
+    parts = [*node.decorator_list, *_defaults(node)] if isinstance(node, Function) else ast.iter_child_nodes(node)
+    for part in parts:
+        yield from _at_import(part)
+
+
+def _defaults(node: Function) -> list[ast.expr]:
+    return [*node.args.defaults, *(value for value in node.args.kw_defaults if value is not None)]
+
+
+def _reads_doc(node: ast.AST) -> bool:
+    """True where an expression looks the name up, or may do so by its text."""
+    if isinstance(node, ast.AugAssign):
+        return "__doc__" in _last_name(node.target)
+    if isinstance(node, ast.Name | ast.Attribute):
+        return isinstance(node.ctx, ast.Load) and "__doc__" in _last_name(node)
+    return isinstance(node, ast.Constant) and node.value == "__doc__"
 
 
 class _Taker(ast.NodeTransformer):
     """Takes functions out of a tree, and notes them; what stays is what runs around them."""
 
-    def __init__(self, units: dict[str, list[_Unit]]) -> None:
-        self._units = units
+    def __init__(self, module: _Module) -> None:
+        self._units = module.units
+        self._docs = module.docs
         self._prefix = ""
         self._in_function = False
 
@@ -105,6 +142,7 @@ class _Taker(ast.NodeTransformer):
         """The statements of a body without its functions, docstrings and lone constants."""
         outside = self._prefix, self._in_function
         self._prefix, self._in_function = prefix, in_function
+        self._docs.setdefault(prefix, []).append(_docstring(body))
         kept = []
         for statement in body:
             if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
@@ -138,7 +176,7 @@ class _Taker(ast.NodeTransformer):
         name = f"{self._prefix}{node.name}"
         outer = self._in_function
         body = self.taken(node.body, f"{name}.<locals>.", in_function=True)
-        defaults = [*node.args.defaults, *(value for value in node.args.kw_defaults if value is not None)]
+        defaults = _defaults(node)
         header = "; ".join(ast.dump(part) for part in (*node.decorator_list, *defaults))
         shape = f"{type(node).__name__} {ast.dump(node.args)} {ast.dump(node.returns) if node.returns else ''}"
         unit = _Unit(
@@ -151,6 +189,12 @@ class _Taker(ast.NodeTransformer):
         )
         self._units.setdefault(name, []).append(unit)
         return ast.Expr(ast.Constant(f"def {name}: {header}"))
+
+
+def _docstring(body: Sequence[ast.stmt]) -> str | None:
+    """What stands first, where that is a text."""
+    first = body[0].value if body and isinstance(body[0], ast.Expr) else None
+    return first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else None
 
 
 def _is_transparent(decorator: ast.expr) -> bool:

@@ -17,7 +17,8 @@ import types
 import warnings
 from time import perf_counter
 
-from .describe import Describer, attributes, public
+from .attributes import attributes
+from .describe import Describer, public
 from .foreign import Looked, Node
 from .hush import Hush
 from .report import TYPE_CHECKING, failure

@@ -11,14 +11,15 @@ import hashlib
 import json
 import sys
 from collections import Counter
+from io import BytesIO, StringIO
 from itertools import islice
 from operator import itemgetter
-from types import MemberDescriptorType
 
+from .attributes import attributes, brings, has_data, member_of
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
 from .moments import held, is_moment
 from .report import TYPE_CHECKING
-from .tally import CONTAINERS, DEEPEST, OPAQUE, Left, Spent, Tally, in_order, opened_each, plain_of, sums
+from .tally import CONTAINERS, DEEPEST, MOST_SEEN, OPAQUE, Left, Spent, Tally, in_order, opened_each, plain_of, sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -164,12 +165,16 @@ class Describer:
         name = class_name(value)
         if type(value) in (bytearray, memoryview):
             return self._text(bytes(value))  # type: ignore[call-overload]
+        if type(value) in (list, tuple):
+            return self._sequence("", list(value))  # type: ignore[call-overload]
         if isinstance(value, (list, tuple)):
-            return self._sequence("" if type(value) in (list, tuple) else name, list(value))
+            return self._copied(name, list(value))
         if type(value) in (set, frozenset):
             return self._set(list(value))  # type: ignore[call-overload]
+        if type(value) is dict:
+            return self._mapping("", list(value.items()))
         if isinstance(value, dict):
-            return self._mapping("" if type(value) is dict else name, list(value.items()))
+            return self._copied(name, dict(value.items()))
         if isinstance(value, (int, float, complex, str, bytes, set, frozenset)):
             return ["object", name, [["value", self.look(_plain(value))]], False]
         return self._other(name, value)
@@ -290,18 +295,23 @@ class Describer:
     def _other(self, name: str, value: object) -> Looked:
         """Anything else: its items or attributes, or the text that its class has it show; no address, no id."""
         kind = type(value)
-        if hasattr(kind, "__next__"):
+        if kind in (BytesIO, StringIO):
+            return ["object", name, [["value", self.look(value.getvalue())]], False]  # type: ignore[attr-defined]
+        member = member_of(value)
+        if member:
+            return ["object", name, [[key, self.look(item)] for key, item in member], False]
+        if brings(kind, "__next__"):
             return ["skip", "iterator"]
-        if isinstance(value, (type(sys), type)) or (callable(value) and not _has_data(value)):
+        if isinstance(value, (type(sys), type)) or (callable(value) and not has_data(value)):
             return ["skip", "callable"]
-        if hasattr(kind, "__await__") or hasattr(kind, "fileno"):
+        if brings(kind, "__await__") or brings(kind, "fileno"):
             return ["skip", "a resource"]
         if kind.__module__ in _PLAIN_MODULES or (kind.__module__ in _COMPILED_MODULES and is_static(kind)):
             return exact(self, value)
         above = next(filter(is_moment, kind.__mro__), None)
         if above is not None:
             return self._derived(name, value, above)
-        if hasattr(kind, "__array__") and "numpy" in sys.modules:
+        if brings(kind, "__array__") and "numpy" in sys.modules:
             return as_array(self, name, value)
         return self._container(name, value, kind)
 
@@ -313,11 +323,26 @@ class Describer:
 
     def _container(self, name: str, value: object, kind: type) -> Looked:
         foreign: Foreign = value  # type: ignore[assignment]
-        if hasattr(kind, "keys") and hasattr(kind, "__getitem__"):
-            return self._mapping(name, [(key, foreign[key]) for key in list(foreign.keys())])
-        if hasattr(kind, "__iter__") and hasattr(kind, "__len__"):
-            return self._sequence(name, list(islice(iter(foreign), 100 * FULL_SEQUENCE)))
+        if brings(kind, "keys", "__getitem__"):
+            return self._copied(name, {key: foreign[key] for key in list(foreign.keys())})
+        if brings(kind, "__iter__", "__len__"):
+            most = MOST_SEEN if is_static(kind) else 100 * FULL_SEQUENCE
+            return self._copied(name, list(islice(iter(foreign), most)), len(foreign))  # type: ignore[arg-type]
         return self._attributes(name, value)
+
+    def _copied(self, name: str, plain: list[object] | dict[object, object], size: int = 0) -> Looked:
+        """A container of another class, by a plain one of what is in it, or of the first of `size` items.
+
+        Of a long one there is a tally, as of a plain one.
+        """
+        size = max(size, len(plain))
+        self._within = size > FULL_SEQUENCE
+        if isinstance(plain, dict):
+            looked = self._mapping(name, list(plain.items()))
+        else:
+            looked = self._sequence(name, plain)
+            looked[2] = size
+        return _Always(lambda: self._counted(plain, looked, short=True)) if size > FULL_SEQUENCE else looked
 
     def _attributes(self, name: str, value: object) -> Node:
         found = attributes(value)
@@ -338,38 +363,6 @@ def public(node: object) -> object:
     if len(node) == 4 and node[0] == "object" and node[3] is True:
         return [*node[:2], [], True]
     return [public(part) for part in node]
-
-
-def attributes(value: object) -> list[tuple[str, object]]:
-    """Names and values of an object's attributes, slots included; in the order of names.
-
-    A slot is asked for first, as anybody would: what is made then and kept is its value, what is made each time is
-    none.
-    """
-    found = dict(getattr(value, "__dict__", {}))
-    for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(value, name) and _is_kept(value, kind, name):
-                found[name] = getattr(value, name)
-    return sorted(found.items())
-
-
-def _is_kept(value: object, kind: type, name: str) -> bool:
-    """True where a slot holds something, whatever its class says."""
-    member = kind.__dict__.get(name)
-    if type(member) is not MemberDescriptorType:
-        return False
-    try:
-        member.__get__(value, kind)
-    except AttributeError:
-        return False
-    return True
-
-
-def _has_data(value: object) -> bool:
-    """True for an object that can be called, and is more than a function."""
-    return type(value).__module__ not in ("builtins", "functools", "operator") and bool(attributes(value))
 
 
 def _in_order(numbers: list[object]) -> list[object]:

@@ -1,0 +1,146 @@
+"""Containers of other classes, members of enumerations, buffers: what they hold is compared, and all of it counts."""
+
+import json
+from array import array
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator
+from enum import Enum, Flag, IntEnum
+from io import BytesIO, StringIO
+from typing import NamedTuple
+
+import pytest
+from pydantic import JsonValue
+
+from datasmith.workloads.inside.describe import Describer
+from datasmith.workloads.outputs import difference
+
+
+class Colour(Enum):
+    """Its class can be iterated over; a member cannot."""
+
+    RED = 1
+    BLUE = 2
+
+
+class Right(Flag):
+    """A member can, too."""
+
+    READ = 1
+    WRITE = 2
+
+
+class Level(IntEnum):
+    """An integer."""
+
+    LOW = 1
+    HIGH = 2
+
+
+class Kinds(type):
+    """What classes can do, their instances cannot."""
+
+    def __iter__(cls) -> Iterator[object]:
+        return iter(())
+
+    def __len__(cls) -> int:
+        return 0
+
+    def __next__(cls) -> object:
+        raise StopIteration
+
+
+class Kind(metaclass=Kinds):
+    """An instance of a class that can be iterated over."""
+
+    def __init__(self, number: float) -> None:
+        self.number = number
+
+
+class Rows:
+    """A sequence of its own."""
+
+    def __init__(self, *numbers: float) -> None:
+        self.numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self.numbers)
+
+
+class Same:
+    """Equal to no other, and described like all others."""
+
+    size = 1
+
+
+class Pair(NamedTuple):
+    """A tuple of a class of its own."""
+
+    number: int
+    rest: object
+
+
+LONG, VERY_LONG = range(3000), range(101_000)
+NAN, OTHER_NAN = float("nan"), float("nan")
+BY_KIND: dict[type, float] = {int: 1.0, str: 2.0, float: 3.0}
+
+
+def captured(value: object) -> JsonValue:
+    told: JsonValue = json.loads(json.dumps([["returned value", Describer(7).node(value)]]))
+    return told
+
+
+SAME: dict[str, tuple[object, object]] = {
+    "keys described alike": (BY_KIND, dict(reversed(BY_KIND.items()))),
+    "keys that are not numbers": ({NAN: 1, OTHER_NAN: 2}, {OTHER_NAN: 2, NAN: 1}),
+    "keys of one look": ({Same(): 1, Same(): 2}, {Same(): 2, Same(): 1}),
+    "sets of numbers near each other": ({10.0, 10.00015}, {10.00007, 9.99993}),
+    "long counters": (Counter(LONG), Counter(reversed(LONG))),
+    "an enumeration": (Colour.RED, Colour.RED),
+    "rows": (Rows(1.0, 2.0), Rows(1.0, 2.0 + 1e-9)),
+}
+UNLIKE: dict[str, tuple[object, object]] = {
+    "keys described alike": (BY_KIND, {**BY_KIND, float: 4.0}),
+    "a key more often": ({int: 1, str: 1, float: 2}, {int: 1, str: 2, float: 2}),
+    "sets of numbers": ({10.0, 10.00015}, {10.0, 10.0004}),
+    "members": (Colour.RED, Colour.BLUE),
+    "flags": (Right.READ, Right.READ | Right.WRITE),
+    "integers": (Level.LOW, Level.HIGH),
+    "a member within": ([Colour.RED] * 9, [*[Colour.RED] * 8, Colour.BLUE]),
+    "instances of a kind": (Kind(1.0), Kind(2.0)),
+    "bytes": (BytesIO(b"right"), BytesIO(b"wrong")),
+    "texts": (StringIO("right"), StringIO("wrong")),
+    "the end of a deque": (deque(VERY_LONG), deque([*VERY_LONG[:-1], 7])),
+    "how many rows": (Rows(*[0.0] * 100_500), Rows(*[0.0] * 100_600)),
+    "the end of an array": (array("d", VERY_LONG), array("d", [*VERY_LONG[:-1], 7])),
+    "the values of a mapping": (dict.fromkeys(LONG, 1).values(), {**dict.fromkeys(LONG, 1), 2999: 2}.values()),
+    "rows": (Rows(*[1.0] * 5000), Rows(*[1.0] * 4999, 2.0)),
+    "a counter": (Counter(LONG), Counter([*LONG, 1501])),
+    "an ordered mapping": (OrderedDict.fromkeys(LONG, 1), OrderedDict.fromkeys(range(1, 3001), 1)),
+    "a named tuple": (Pair(1, [*LONG]), Pair(1, [*LONG[:-1], 7])),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_is_no_difference(name: str) -> None:
+    """Neither to itself nor to what is as good."""
+    value, other = SAME[name]
+    assert difference(captured(value), captured(value)) is None
+    assert difference(captured(value), captured(other)) is None
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_what_is_another_is_a_difference(name: str) -> None:
+    """In both directions; to itself it is none."""
+    value, other = UNLIKE[name]
+    assert difference(captured(value), captured(value)) is None
+    assert difference(captured(value), captured(other)) is not None
+    assert difference(captured(other), captured(value)) is not None
+
+
+def test_small_containers_have_no_tally_each() -> None:
+    """Of what is beyond the budget nothing is said; a tally is longer than most of them."""
+    pairs = [Pair(number, f"{'x' * 300}{number}") for number in range(900)]
+    assert json.dumps(Describer(7).node([pairs] * 20)).count("tally") == 1
