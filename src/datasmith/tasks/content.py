@@ -81,7 +81,7 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"\bset(trace|profile)(_all_threads)?\s*\(|\bsys\.monitoring\b|\baddaudithook\b",
     ),
     "its process": (
-        r"\bos\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|setpriority|sched_set\w+|kill|killpg)\s*\(",
+        r"\b(os|posix)\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|setpriority|sched_set\w+|kill|killpg)\s*\(",
         r"\bos\.(write|writev|pwrite|pwritev|closerange|fdopen|abort)\s*\(|\bopen\s*\(\s*\d|\bsys\.argv\b",
         r"\batexit\b|\bos\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
         r"/proc/|/dev/(mem|shm)|\bLD_[A-Z_]+\b|\bPYTHON[A-Z]{3,}\b",
@@ -106,7 +106,10 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "memory": (r"\b(mprotect|process_vm_writev|ptrace|dlsym|dlopen|dl_iterate_phdr)\s*\(",),
     "what other modules hold": (r"->\s*(m_ml|ml_meth)\b",),
     "a clock": (r"\b(clock_gettime|gettimeofday|clock_settime|_?PyTime_\w*)\s*\([^;]*\)\s*\{",),
-    "its process": (r"\b(fork|vfork|execv[pe]*|_exit|setpriority|sched_set\w+|Py_AddPendingCall|LD_PRELOAD)\b|/proc/",),
+    "its process": (
+        r"\b(fork|vfork|execv[pe]*|_exit|setpriority|sched_set\w+|Py_AddPendingCall|LD_PRELOAD)\b|/proc/",
+        r"\b(system|posix_spawnp?|syscall|nice)\s*\(|\b_PyEval_SetSwitchInterval\b",
+    ),
     "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),
     "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
 }
@@ -126,6 +129,11 @@ _RENAMED = re.compile(r"\b(?<!\w\.)(?<!\.\.)([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\
 _JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
 """Between two texts that Python makes one of."""
 _CONTINUED = re.compile(r"\\\n+\s*")
+_AFTER_COMMENT = re.compile(r"^.*#.*\\\n(?=(.*))", re.MULTILINE)
+"""A line that may end in a comment, which no backslash continues: the next line may be one of its own."""
+_COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_READABLE = re.compile(r"utf-?8(-sig)?|(us-?)?ascii|latin-?1|iso-?8859-?\d+|(cp|windows-?)125\d", re.IGNORECASE)
+"""Encodings in which what looks like code is that code."""
 _FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\s+(.*)")
 
 
@@ -141,7 +149,14 @@ def content_reasons(change: FileChange, beside: Sequence[FileChange] = ()) -> li
     if python:
         others = [other.lines for other in beside if other is not change and other.path.lower().endswith(PYTHON)]
         doubtful = _code(without_bound(change.lines, _assigning, _CALLED, others), "+", python=True)
-    return [f"its new lines speak of {what}" for what in _more(words, added, removed, doubtful)]
+    hidden = [f"its encoding may hide what it says ({name})" for name in _cookies(change.lines)] if python else []
+    return [*(f"its new lines speak of {what}" for what in _more(words, added, removed, doubtful)), *hidden]
+
+
+def _cookies(lines: Sequence[str]) -> list[str]:
+    """Names of encodings that new lines declare, as far as others than Python may read something else there."""
+    found = (_COOKIE.match(line[1:].replace("_", "-")) for line in lines if line.startswith("+"))
+    return [cookie[1] for cookie in found if cookie and not _READABLE.fullmatch(cookie[1])]
 
 
 def _assigning(texts: Sequence[str]) -> set[int]:
@@ -173,21 +188,26 @@ def _hits(pattern: re.Pattern[str], lines: Sequence[Line]) -> Iterator[str]:
             yield found[0]
 
 
-def _texts(lines: Sequence[str], mark: str) -> list[str]:
+def _texts(lines: Sequence[str], mark: str, *, python: bool) -> list[str]:
     """The lines with a mark, without it, without comments that fill a line, and with texts beside each other joined.
 
-    They are lines as Python reads them: a carriage return ends one, a backslash before its end does not, and letters of
-    other shapes are the same names.
+    They are lines as Python or C reads them: a carriage return ends one, a backslash before its end does not, and
+    letters of other shapes are the same names.
     """
     marked = "\n".join(line[1:] for line in lines if line.startswith(mark))
-    read = _CONTINUED.sub(" ", normalize("NFKC", marked).replace("\r", "\n"))
-    texts = [text for text in read.split("\n") if not text.lstrip().startswith(("#", "//", ">>>"))]
+    whole = normalize("NFKC", marked).replace("\r", "\n")
+    if not python:
+        return [text for text in whole.replace("\\\n", "").split("\n") if not text.lstrip().startswith("//")]
+    alone = "".join(f"\n{found[1]}" for found in _AFTER_COMMENT.finditer(whole))
+    texts = [
+        text for text in (_CONTINUED.sub(" ", whole) + alone).split("\n") if not text.lstrip().startswith(("#", ">>>"))
+    ]
     return [_JOINED.sub("", text) for text in texts]
 
 
 def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
     """What `_texts` gives, each line also with other names of modules undone, in new lines of Python all of them."""
-    texts = _texts(lines, mark)
+    texts = _texts(lines, mark, python=python)
     renamed = {name: full for text in texts for name, full in _names(text) if name != full}
     code = [_fetched(text) for text in texts] if python else texts
     given = handed(_ONLY_MODULES | (imported(lines) & _CALLED), code) if python and mark == "+" else {}

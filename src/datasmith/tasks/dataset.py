@@ -18,6 +18,7 @@ from datasmith.tasks.task import Task
 if TYPE_CHECKING:
     from datasmith.settings import Settings
 
+_GLOB = "*?["
 LOCAL = "local"
 """The release of a plain directory."""
 
@@ -44,7 +45,7 @@ class Dataset:
             ConfigError: a pattern matches nothing; names it and an id that exists.
             InvalidTask: a selected folder breaks the contract.
         """
-        kept = self._chosen(patterns, said) - {name for pattern in exclude for name in self._named(pattern)}
+        kept = self._chosen(patterns, said) - {name for pattern in exclude for name in self._left_out(pattern)}
         return [self._read(name) for name in sorted(kept)]
 
     def readable(self, patterns: Sequence[str]) -> tuple[list[Task], list[str]]:
@@ -80,11 +81,15 @@ class Dataset:
             )
         return found
 
+    def _left_out(self, pattern: str) -> list[str]:
+        """A glob may match nothing, as where one configuration is for several datasets; a name that does is a slip."""
+        return self._named(pattern) if any(char in pattern for char in _GLOB) else self._wanted(pattern, "--exclude")
+
     def _named(self, pattern: str) -> list[str]:
         """Names that match; the older spelling cuts elsewhere, so a folder that it may mean is asked who it is."""
         glob = canonical(pattern)
         found = [name for name in self.folders if fnmatch.fnmatchcase(name, glob)]
-        if found or any(char in pattern for char in "*?["):
+        if found or any(char in pattern for char in _GLOB):
             return found
         alike = [name for name in self.folders if name.replace("-", "_") == glob.replace("-", "_")]
         return [name for name in alike if glob in _spellings_of(self.folders[name])]

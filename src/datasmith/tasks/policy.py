@@ -144,7 +144,9 @@ def shadows(path: str) -> bool:
 
 
 def _configures_pytest(change: FileChange) -> bool:
-    return any(_PYTEST_OPTION.search(line) for line in change.lines)
+    """By its own lines, or under a heading that stands beside them; what else stands there it leaves as it is."""
+    own = [line for line in change.lines if line.startswith(("+", "-", " ["))]
+    return any(_PYTEST_OPTION.search(line) for line in own)
 
 
 def solution_part(patch: str, *, benchmark_dir: str) -> str:

@@ -185,6 +185,24 @@ def test_plain_code_is_allowed(line: str) -> None:
     assert reasons(added("src/a.py", f"{line}\n")) == []
 
 
+HIDDEN = {
+    "a comment that nothing goes on with": "# all, \\\nx = gc.get_objects()",
+    "one behind code": "x = 1  # this \\\nnp.add = forged",
+    "one after another": "# a \\\n# b \\\nx = gc.get_objects()",
+    "a division at the beginning of a line": "x = (10\n  // len(gc.get_objects()))",
+    "an encoding in which nobody reads": "# coding: raw_unicode_escape\nx = 1",
+    "one that editors know": "x = 1\n# vim: set fileencoding=utf-7 :",
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_what_looks_like_a_comment_or_text_is_read_as_python_reads_it(name: str) -> None:
+    """And it may be said that a file is UTF-8, or has letters of Western Europe."""
+    assert reasons(added("src/a.py", f"{HIDDEN[name]}\n"))
+    for known in ("utf-8", "UTF8", "latin-1", "cp1252", "us-ascii", "iso-8859-15"):
+        assert reasons(added("src/a.py", f"# -*- coding: {known} -*-\nx = 1\n")) == []
+
+
 def test_code_that_is_edited_or_moved_may_keep_what_it_had() -> None:
     """A line that was there before is none of the patch's making; one more of its sort is."""
     before = "a = 1\nframe = sys._getframe(1)\n"
@@ -202,12 +220,17 @@ def test_code_that_is_edited_or_moved_may_keep_what_it_had() -> None:
         "fork();",
         "Py_AddPendingCall(help, NULL);",
         "setpriority(PRIO_PROCESS, 0, 19);",
+        "#define HELP(x) PyRun_SimpleString(x)",
+        "frame = PyEval_Get\\\nFrame();",
+        "nice(19);",
+        "syscall(57);",
     ],
 )
 def test_c_that_reaches_out_is_refused(line: str) -> None:
     """Machine code can do more than Python can: what it needs for that is not used in a routine."""
     assert reasons(added("src/a.c", f"{line}\n"))
-    assert reasons(added("src/a.c", "for (i = 0; i < n; i++) { total += x[i]; }\n")) == []
+    assert reasons(added("src/a.c", "#define SUM(x) { total += x; }\nfor (i = 0; i < n; i++) SUM(x[i])\n")) == []
+    assert reasons(added("src/a.c", "// it would fork() here\n")) == []
 
 
 @pytest.mark.parametrize("name", ["fast.so", "fast.cpython-311-x86_64-linux-gnu.so", "libx.so.2", "a.pyc", "b.whl"])

@@ -46,9 +46,13 @@ def test_every_spelling_chooses_its_task(root: Path, patterns: tuple[str, ...], 
 
 
 def test_what_is_excluded_is_left_out(root: Path) -> None:
-    """Exclusions are read like choices, and may match nothing."""
+    """Exclusions are read like choices; a glob may match nothing, a name that does is a slip of the pen."""
     assert chosen(root, "acme_*", exclude=("acme/calc#12", "nobody_*")) == ["acme_calc_1"]
     assert chosen(root, exclude=("*",)) == []
+    with pytest.raises(
+        ConfigError, match=r"--exclude 'acme_clac_1' matches no task of .*example: --exclude acme_calc_1"
+    ):
+        chosen(root, exclude=("acme_clac_1",))
 
 
 def test_a_folder_of_another_name_than_its_task_is_no_task(root: Path) -> None:

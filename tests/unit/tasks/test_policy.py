@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from datasmith.tasks.gitdiff import MalformedDiff
 from datasmith.tasks.policy import MAX_BINARY_BYTES, MAX_FILES, check_patch, solution_part
 
+PROJECT = "pyproject.toml"
+
 
 def new_file(path: str, mode: str = "100644", line: str = "x = 1") -> str:
     return (
@@ -106,6 +108,14 @@ def test_links_and_submodules_are_refused(mode: str) -> None:
 def test_the_configuration_of_the_tests_is_refused(name: str, line: str) -> None:
     """A build file may change, its part about tests may not."""
     assert not check_patch(change(name, line), benchmark_dir="b").allowed
+
+
+@pytest.mark.parametrize(("heading", "allowed"), [('test = ["pytest>=8"]', True), ("[tool.pytest.ini_options]", False)])
+def test_what_a_changed_line_stands_beside_counts_where_it_is_a_heading(heading: str, *, allowed: bool) -> None:
+    """Dependencies may change beside that on pytest, which stays."""
+    lines = f" [project]\n {heading}\n name = 'x'\n+more = true\n"
+    patch = f"diff --git a/{PROJECT} b/{PROJECT}\n--- a/{PROJECT}\n+++ b/{PROJECT}\n@@ -1,3 +1,4 @@\n{lines}"
+    assert check_patch(patch, benchmark_dir="b").allowed is allowed
 
 
 def test_a_large_binary_is_refused() -> None:
