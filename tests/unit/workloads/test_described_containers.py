@@ -5,12 +5,16 @@ from array import array
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from enum import Enum, Flag, IntEnum
+from functools import cached_property
 from io import BytesIO, StringIO
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 from pydantic import JsonValue
 
+from datasmith.workloads.inside.attributes import attributes
+from datasmith.workloads.inside.capture import INSIDE, Recorder
 from datasmith.workloads.inside.describe import Describer
 from datasmith.workloads.outputs import difference
 
@@ -75,6 +79,28 @@ class Same:
     size = 1
 
 
+class Closed:
+    """Shows what it has by what its class computes."""
+
+    def __init__(self, number: float) -> None:
+        self._number = number
+
+    @property
+    def number(self) -> float:
+        """What it has."""
+        return self._number
+
+    @cached_property
+    def double(self) -> float:
+        """Twice that."""
+        return 2.0 * self._number
+
+    @property
+    def none(self) -> float:
+        """What cannot be asked for."""
+        raise LookupError
+
+
 class Pair(NamedTuple):
     """A tuple of a class of its own."""
 
@@ -100,6 +126,7 @@ SAME: dict[str, tuple[object, object]] = {
     "long counters": (Counter(LONG), Counter(reversed(LONG))),
     "an enumeration": (Colour.RED, Colour.RED),
     "rows": (Rows(1.0, 2.0), Rows(1.0, 2.0 + 1e-9)),
+    "what a class computes": (Closed(1.0), Closed(1.0)),
 }
 UNLIKE: dict[str, tuple[object, object]] = {
     "keys described alike": (BY_KIND, {**BY_KIND, float: 4.0}),
@@ -116,6 +143,7 @@ UNLIKE: dict[str, tuple[object, object]] = {
     "how many rows": (Rows(*[0.0] * 100_500), Rows(*[0.0] * 100_600)),
     "the end of an array": (array("d", VERY_LONG), array("d", [*VERY_LONG[:-1], 7])),
     "the values of a mapping": (dict.fromkeys(LONG, 1).values(), {**dict.fromkeys(LONG, 1), 2999: 2}.values()),
+    "what a class computes": (Closed(1.0), Closed(2.0)),
     "rows": (Rows(*[1.0] * 5000), Rows(*[1.0] * 4999, 2.0)),
     "a counter": (Counter(LONG), Counter([*LONG, 1501])),
     "an ordered mapping": (OrderedDict.fromkeys(LONG, 1), OrderedDict.fromkeys(range(1, 3001), 1)),
@@ -138,6 +166,29 @@ def test_what_is_another_is_a_difference(name: str) -> None:
     assert difference(captured(value), captured(value)) is None
     assert difference(captured(value), captured(other)) is not None
     assert difference(captured(other), captured(value)) is not None
+
+
+def test_members_of_compiled_classes_are_attributes() -> None:
+    """As of extension types, which have no dictionary and no slots."""
+    assert attributes(slice(1, 2)) == [("start", 1), ("step", None), ("stop", 2)]
+
+
+GROWN: list[tuple[dict[str, object], list[str]]] = [
+    ({"y": 2}, ["self.value" + INSIDE]),
+    ({"x": 2.0}, ["self.value"]),
+    ({"x": 2.0, "y": 2}, ["self.value"]),
+    ({"_cache": {}}, []),
+]
+
+
+@pytest.mark.parametrize(("grown", "labels"), GROWN)
+def test_an_attribute_that_a_call_adds_is_a_cache(grown: dict[str, object], labels: list[str]) -> None:
+    """What base's does not add is not held against a patch; what was there before has to stay as it was."""
+    recorder, value = Recorder(Describer(7)), SimpleNamespace(x=1.0)
+    before = recorder.state(SimpleNamespace(value=value), ())
+    vars(value).update(grown)
+    recorder.changes(before, recorder.state(SimpleNamespace(value=value), ()))
+    assert [record[0] for record in recorder.records if isinstance(record, list)] == labels
 
 
 def test_small_containers_have_no_tally_each() -> None:

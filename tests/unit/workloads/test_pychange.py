@@ -62,6 +62,44 @@ def test_what_does_not_run_is_no_change(old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "reader",
+    [
+        "D = f.__doc__",
+        "D = getattr(f, '__doc__')",
+        "print(__doc__)",
+        "f.__doc__ += ' More.'",
+        "class D:\n    __doc__ = f.__doc__",
+        "def d(doc=f.__doc__):\n    return doc",
+        "@documented(f.__doc__)\ndef d():\n    return 1",
+    ],
+)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"""Say what f does."""', '"""Say it otherwise."""'),
+        ('    """Say what f does."""\n', ""),
+        ('"""A module."""', '"""The module."""'),
+        ("class C:", 'class C:\n    """Sizes."""\n'),
+    ],
+)
+def test_a_docstring_that_is_read_at_import_is_code(reader: str, old: str, new: str) -> None:
+    """In whatever way the file's own top level asks for one, and whichever that is."""
+    text = f"{BASE}\n\n{reader}\n"
+    assert file_change(text, text.replace(old, new)).at_import is not None
+    assert file_change(text, text.replace("return x + 1", "return 1 + x")).at_import is None
+
+
+@pytest.mark.parametrize(
+    "bystander",
+    ["f.__doc__ = 'Another.'", "def d():\n    return f.__doc__", "class D:\n    def d(self):\n        return __doc__"],
+)
+def test_a_docstring_that_is_not_read_at_import_is_nothing(bystander: str) -> None:
+    """To write one, or to define who reads it, reads none."""
+    text = f"{BASE}\n\n{bystander}\n"
+    assert file_change(text, text.replace("Say what f does", "Say it otherwise")) == FileChange()
+
+
+@pytest.mark.parametrize(
     ("old", "new", "functions"),
     [
         ("return x + 1", "return 1 + x", {(7, "f")}),

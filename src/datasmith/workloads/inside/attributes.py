@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from types import MemberDescriptorType
+from types import GetSetDescriptorType, MemberDescriptorType
 
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from enum import Enum
+
+
+_COMPUTED = (property, GetSetDescriptorType, getattr(functools, "cached_property", property))
 
 
 def brings(kind: type, *names: str) -> bool:
@@ -26,27 +30,39 @@ def member_of(value: object) -> list[tuple[str, object]]:
 
 
 def attributes(value: object) -> list[tuple[str, object]]:
-    """Names and values of an object's attributes, slots included; in the order of names.
+    """Names and values of an object's attributes, slots and members of compiled classes included; in their order.
 
     A slot is asked for first, as anybody would: what is made then and kept is its value, what is made each time is
     none.
     """
     found = dict(getattr(value, "__dict__", {}))
     for kind in type(value).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(value, name) and _is_kept(value, kind, name):
+        for name in [name for name, entry in kind.__dict__.items() if type(entry) is MemberDescriptorType]:
+            if not name.startswith("__") and hasattr(value, name) and _is_kept(value, kind, name):
                 found[name] = getattr(value, name)
     return sorted(found.items())
 
 
+def is_public(name: str) -> bool:
+    """Whether anybody may ask for an attribute of this name."""
+    return not name.startswith("_")
+
+
+def properties(kind: type) -> list[str]:
+    """What anybody may ask an instance of a class for, and its class computes; nothing of Python's own classes."""
+    own = [entry for above in kind.__mro__ if above.__module__ != "builtins" for entry in above.__dict__.items()]
+    return sorted({name for name, entry in own if is_public(name) and isinstance(entry, _COMPUTED)})
+
+
+def keeps(kind: type, name: str) -> bool:
+    """Whether an attribute of this name is what a class computed once."""
+    return isinstance(getattr(kind, name, None), _COMPUTED)
+
+
 def _is_kept(value: object, kind: type, name: str) -> bool:
     """True where a slot holds something, whatever its class says."""
-    member = kind.__dict__.get(name)
-    if type(member) is not MemberDescriptorType:
-        return False
     try:
-        member.__get__(value, kind)
+        kind.__dict__[name].__get__(value, kind)
     except AttributeError:
         return False
     return True

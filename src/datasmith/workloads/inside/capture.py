@@ -18,7 +18,7 @@ import warnings
 from time import perf_counter
 
 from .attributes import attributes
-from .describe import Describer, public
+from .describe import Describer
 from .foreign import Looked, Node
 from .hush import Hush
 from .report import TYPE_CHECKING, failure
@@ -101,11 +101,11 @@ class Recorder:
         return {name: self._described(self._describer.anew(), value) for name, value in parts}
 
     def changes(self, before: dict[str, Node], after: dict[str, Node]) -> None:
-        """Record what is not as it was before; `INSIDE` marks what only shows in private parts, as a cache does."""
+        """Record what is not as it was before; `INSIDE` marks what is only added or private, as a cache is."""
         for name, node in after.items():
             if before.get(name) != node:
-                seen = name in before and public(before[name]) == public(node)
-                self.records.append([name + INSIDE if seen else name, self._describer.take(node)])
+                inside = name in before and _only_grown(before[name], node)
+                self.records.append([name + INSIDE if inside else name, self._describer.take(node)])
 
     def _described(self, describer: Describer, value: object) -> Node:
         twin = describer.twin() if self._again else None
@@ -144,6 +144,17 @@ class Recorder:
         self._tell_waiting()
         self.records.append(["values", ["int", str(self.seen)]])
         return self.records
+
+
+def _only_grown(before: object, after: object) -> bool:
+    """Whether all that was there stands as it was: objects may have more attributes, and other private parts."""
+    if before == after or not isinstance(before, list) or not isinstance(after, list):
+        return before == after
+    if before[:1] == after[:1] == ["object"] and len(before) == len(after) == 4:
+        theirs = dict(map(tuple, after[2]))
+        kept = [] if before[3] is True else before[2]
+        return before[1] == after[1] and all(name in theirs and _only_grown(own, theirs[name]) for name, own in kept)
+    return len(before) == len(after) and all(map(_only_grown, before, after))
 
 
 def _look(describer: Describer, value: object) -> tuple[Looked, float]:

@@ -15,7 +15,7 @@ from io import BytesIO, StringIO
 from itertools import islice
 from operator import itemgetter
 
-from .attributes import attributes, brings, has_data, member_of
+from .attributes import attributes, brings, has_data, is_public, keeps, member_of, properties
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
 from .moments import held, is_moment
 from .report import TYPE_CHECKING
@@ -258,27 +258,11 @@ class Describer:
         elif all(type(key) in _REAL for key, _ in items):
             items = sorted((item for item in items if item[0] == item[0]), key=itemgetter(0))
         else:
-            places = self._places([key for key, _ in items])
+            places = _places(self._seed, [key for key, _ in items])
             alike = Counter(places)
             pairs = zip(places, items)  # noqa: B905
             items = [item for place, item in sorted(pairs, key=lambda pair: pair[0]) if alike[place] == 1]
         return [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
-
-    def _places(self, keys: list[object]) -> list[tuple[str, tuple[float, ...]]]:
-        """What keys sort by; nothing where there is too much in them."""
-        try:
-            found = [in_order(opened) for opened in opened_each(keys, len(keys), Left())]
-        except Spent:
-            return []
-        apart = Describer(self._seed)
-        apart._nodes, apart._bytes = MOST_LOOKED, MOST_LOOKED * SHOWN_TEXT
-        places = []
-        for key, (form, numbers) in zip(keys, found):  # noqa: B905
-            told = OPAQUE + repr(apart.node(key)) if OPAQUE in form else form
-            if apart._nodes < 0 or apart._bytes < 0:
-                return []
-            places.append((told, tuple(numbers)))
-        return places
 
     def _pairs(self, items: list[tuple[object, object]], look: Callable[[object], Looked]) -> Node:
         pairs = sorted(((self.node(key), value) for key, value in items), key=lambda pair: repr(pair[0]))
@@ -318,7 +302,7 @@ class Describer:
     def _derived(self, name: str, value: object, above: type) -> Node:
         """An instance of a subclass of a moment: its text, what it holds as one, its public attributes."""
         parts: Node = [["as text", self.look(str(value))], ["what it holds", self.look(held(value, above))]]
-        own = [[key, self.look(item)] for key, item in attributes(value) if not key.startswith("_")]
+        own = [[key, self.look(item)] for key, item in attributes(value) if is_public(key)]
         return ["object", name, parts + own, False]
 
     def _container(self, name: str, value: object, kind: type) -> Looked:
@@ -345,24 +329,46 @@ class Describer:
         return _Always(lambda: self._counted(plain, looked, short=True)) if size > FULL_SEQUENCE else looked
 
     def _attributes(self, name: str, value: object) -> Node:
-        found = attributes(value)
-        public = [(key, item) for key, item in found if not key.startswith("_")]
-        if public:
-            return ["object", name, [[key, self.look(item)] for key, item in public], False]
-        shown = repr(value) if type(value).__repr__ is not object.__repr__ else ""
+        """What anybody sees of an object: public attributes, else its text, else what its class computes of it.
+
+        An object that shows nothing of the kind is told by its private parts.
+        """
+        found, kind = attributes(value), type(value)
+        if any(is_public(key) and not keeps(kind, key) for key, _ in found):
+            return ["object", name, [[key, self.look(item)] for key, item in found if is_public(key)], False]
+        shown = repr(value) if kind.__repr__ is not object.__repr__ else ""
         if shown and " at 0x" not in shown:
             self.spend(len(shown))
             return ["text", name, shown[: 10 * SHOWN_TEXT]]
+        asked: Node = [[key, _asked(self, value, key)] for key in properties(kind)]
+        if asked:
+            return ["object", name, asked, False]
         return ["object", name, [[key, self.look(item)] for key, item in found], True]
 
 
-def public(node: object) -> object:
-    """A description without the private parts of objects that show no others."""
-    if not isinstance(node, list):
-        return node
-    if len(node) == 4 and node[0] == "object" and node[3] is True:
-        return [*node[:2], [], True]
-    return [public(part) for part in node]
+def _asked(describer: Describer, value: object, name: str) -> Looked:
+    """What somebody gets who asks for an attribute."""
+    try:
+        return describer.look(getattr(value, name))
+    except Exception as error:
+        return ["skip", "it raises " + type(error).__name__]
+
+
+def _places(seed: int, keys: list[object]) -> list[tuple[str, tuple[float, ...]]]:
+    """What keys sort by; nothing where there is too much in them."""
+    try:
+        found = [in_order(opened) for opened in opened_each(keys, len(keys), Left())]
+    except Spent:
+        return []
+    apart = Describer(seed)
+    apart._nodes, apart._bytes = MOST_LOOKED, MOST_LOOKED * SHOWN_TEXT
+    places = []
+    for key, (form, numbers) in zip(keys, found):  # noqa: B905
+        told = OPAQUE + repr(apart.node(key)) if OPAQUE in form else form
+        if apart._nodes < 0 or apart._bytes < 0:
+            return []
+        places.append((told, tuple(numbers)))
+    return places
 
 
 def _in_order(numbers: list[object]) -> list[object]:
