@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -51,7 +52,7 @@ class CoreLocks:
     """Slots of this machine, each in the hands of one process at a time; a killed one gives its slot back."""
 
     def __init__(self, directory: Path, sets: Sequence[CoreSet], *, poll_s: float = 0.2) -> None:
-        """`directory` holds a lock file for each slot, and must be the same for all who measure here, whoever they are.
+        """`directory` holds two lock files for each slot, and must be the same for all who measure here.
 
         Raises:
             ConfigError: there is no slot.
@@ -81,14 +82,15 @@ class CoreLocks:
         Raises:
             ConfigError: the directory cannot be written.
         """
-        check()
-        free = self._free()
-        if free is None:
-            say()
-        while free is None:
-            sleep(self._poll_s)
+        with self._asking() as ask:
             check()
-            free = self._free()
+            free = ask()
+            if free is None:
+                say()
+            while free is None:
+                sleep(self._poll_s)
+                check()
+                free = ask()
         with _kept(*free) as cores:
             yield cores
 
@@ -101,25 +103,43 @@ class CoreLocks:
         """
         every = max(1, round(again_s / self._poll_s))
         waited = 0
-        while (free := self._free()) is None:
-            if waited % every == 0:
-                say()
-            waited += 1
-            await anyio.sleep(self._poll_s)
+        with self._asking() as ask:
+            while (free := ask()) is None:
+                if waited % every == 0:
+                    say()
+                waited += 1
+                await anyio.sleep(self._poll_s)
         with _kept(*free) as cores:
             yield cores
 
-    def _free(self) -> tuple[CoreSet, int] | None:
-        """The first slot that nobody holds, locked by the descriptor beside it."""
+    @contextmanager
+    def _asking(self) -> Iterator[Callable[[], tuple[CoreSet, int] | None]]:
+        """What gives a slot that nobody holds, locked by the descriptor beside it.
+
+        Who finds a slot held is the next one to have it: whoever gives it back and asks again comes after.
+        """
+        turns: dict[CoreSet, int] = {}
+        try:
+            yield partial(self._free, turns)
+        finally:
+            for descriptor in turns.values():
+                os.close(descriptor)
+
+    def _free(self, turns: dict[CoreSet, int]) -> tuple[CoreSet, int] | None:
         for cores in self._sets:
-            descriptor = self._lock(cores)
+            if cores not in turns:
+                turn = self._lock(f"next-{cores[0]}")
+                if turn is None:
+                    continue
+                turns[cores] = turn
+            descriptor = self._lock(f"core-{cores[0]}")
             if descriptor is not None:
                 return cores, descriptor
         return None
 
-    def _lock(self, cores: CoreSet) -> int | None:
+    def _lock(self, name: str) -> int | None:
         try:
-            descriptor = _opened(self._directory / f"core-{cores[0]}")
+            descriptor = _opened(self._directory / name)
         except OSError as error:
             problem = f"cannot write {self._directory}: {error.strerror} (example: FC_LOCKS_DIR=~/fc-cores)"
             raise ConfigError(problem) from error

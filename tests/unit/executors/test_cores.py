@@ -63,6 +63,27 @@ def test_who_waits_for_long_says_so_again(tmp_path: Path) -> None:
         anyio.run(main)
 
 
+def test_who_gives_a_core_back_comes_after_who_waits_for_it(tmp_path: Path) -> None:
+    """However quickly it asks again: a run of hundreds of tasks must not keep all others from measuring."""
+    order: list[str] = []
+
+    async def work(name: str, turns: int) -> None:
+        locks = CoreLocks(tmp_path / "cores", [(4,)], poll_s=0.005)
+        for _ in range(turns):
+            async with locks.held(lambda: None):
+                order.append(name)
+                await anyio.sleep(0.012)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(work, "long", 6)
+            await anyio.sleep(0.006)
+            group.start_soon(work, "short", 2)
+
+    anyio.run(main)
+    assert order == ["long", "short", "long", "short", *["long"] * 4]
+
+
 def test_a_core_comes_back_after_an_error(tmp_path: Path) -> None:
     """Also where the holder is cancelled."""
 
@@ -136,7 +157,7 @@ def test_slots_are_shared_by_all_users(tmp_path: Path) -> None:
     with CoreLocks(place, [(4,)]).hold(lambda: None):
         assert stat.S_IMODE(place.stat().st_mode) == 0o1777
         assert stat.S_IMODE((place / "core-4").stat().st_mode) == 0o666
-        assert CoreLocks(place, [(4,)])._free() is None
+        assert CoreLocks(place, [(4,)])._free({}) is None
     (place / "core-5").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ConfigError, match="FC_LOCKS_DIR"), CoreLocks(place, [(5,)]).hold(lambda: None):
         pass
