@@ -8,7 +8,7 @@ clocks of machines do not have to agree.
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from socket import gethostname
 from typing import Self
@@ -93,7 +93,8 @@ class Lease:
 
     def _beat(self, over: threading.Event, every_s: float) -> None:
         while not over.wait(every_s):
-            self.renew()
+            with suppress(OSError):  # a file server that hiccups: what is not said now is said at the next beat
+                self.renew()
 
 
 def claim(directory: Path, me: Holder, *, lease_s: float = LEASE_S) -> Lease | None:

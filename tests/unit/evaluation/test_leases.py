@@ -76,6 +76,21 @@ def test_a_renewed_lease_is_kept(tmp_path: Path) -> None:
     assert holder_of(tmp_path) is None
 
 
+def test_a_beat_that_fails_is_not_the_last(tmp_path: Path) -> None:
+    """A file server that loses the lease for a moment: the next beat renews it, and nobody takes the task over."""
+    lease, path, away = claimed(tmp_path, ELSEWHERE), tmp_path / "000001.json", tmp_path / "away"
+    path.rename(away)
+    with lease.kept(lease_s=0.06):
+        time.sleep(0.1)
+        os.utime(away, (0, 0))
+        away.rename(path)
+        until = time.monotonic() + 20
+        while path.stat().st_mtime == 0 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert claim(tmp_path, ME) is None
+    assert holder_of(tmp_path) is None
+
+
 def test_a_killed_process_of_this_machine_is_not_waited_for(tmp_path: Path) -> None:
     """Its lease is free at once, reaped or not; so is that of a process whose number another one has now."""
     words = [sys.executable, "-c", CHILD, str(tmp_path)]

@@ -134,6 +134,7 @@ class Gateway:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.closed.set()
+        self.ledger.settle(0)
         self.ledger.stopped.set()
         self._server.shutdown()
         self._stack.close()
@@ -211,19 +212,20 @@ class _Handler(BaseHTTPRequestHandler):
             self._ask(body)
 
     def _ask(self, body: Json) -> None:
-        ledger = self.gateway.ledger
-        refusal = self._unsendable() or self.gateway.upstream.models.refusal(self.path, body) or ledger.admit(body)
+        ledger, upstream = self.gateway.ledger, self.gateway.upstream
+        question = told_to_count(self.path, laid_over(body, upstream.more))
+        model = as_utf8(models_in(self.path, question)[0][:200])
+        most = ledger.budget.most(model, self.path, question)
+        refusal = self._unsendable() or upstream.models.refusal(self.path, body) or ledger.admit(body, most)
         if refusal:
             self._say(403, refusal)
             return
-        question = told_to_count(self.path, laid_over(body, self.gateway.upstream.more))
-        model = as_utf8(models_in(self.path, question)[0][:200])
 
         def over(status: int | None, heard: bytes, trouble: str) -> None:
             if status is None or status >= 300:
-                ledger.failed(model, status, trouble)
+                ledger.failed(model, status, trouble, most=most)
             else:
-                ledger.answered(self.path, question, model, status, heard, trouble=trouble)
+                ledger.answered(self.path, question, model, status, heard, trouble=trouble, most=most)
 
         self._forward(json.dumps(question).encode(), over)
 
