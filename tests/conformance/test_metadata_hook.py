@@ -1,5 +1,6 @@
 """Dependencies that a build computes: it is asked on every engine, cut off; then they are resolved like any others."""
 
+import re
 import socket
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
@@ -53,6 +54,11 @@ BUILD = f"""        def build_wheel(place, settings=None, metadata=None):
                 wheel.writestr("p-1.0.dist-info/METADATA", text)
             return "p.whl"
 """
+NAMING = f"""import tempfile
+{HEAD}        def prepare_metadata_for_build_wheel(place, settings=None):
+            raise SystemExit(f"neither {{place}} nor {{tempfile.mkdtemp()}}")
+"""
+"""Names of temporary places are never the same twice; a log is, for the same commit."""
 
 
 @pytest.fixture(params=every_engine)
@@ -110,6 +116,15 @@ def test_a_build_says_what_it_depends_on(engine_of: str, index: Index, tmp_path:
     assert "the build, asked in the sandbox, depends on helper, other>=1" in found.log
 
 
+def test_a_build_is_asked_for_extras_that_it_computes(engine_of: str, index: Index, tmp_path: Path) -> None:
+    """Though its dependencies are listed."""
+    texts = project(HEAD + PREPARE)
+    texts["pyproject.toml"] = PYPROJECT.replace('["dependencies"]', '["optional-dependencies"]\ndependencies = []')
+    found = resolve(engine_of, index, tmp_path, texts)
+    assert "lister==1.0" in found.pins and "helper==1.0" not in found.pins
+    assert "known to the build alone" not in found.log
+
+
 def test_the_build_reaches_nothing(engine_of: str, index: Index, tmp_path: Path) -> None:
     """Neither a service on this machine nor its files; what it would leave is gone with the sandbox."""
     trace = Path("/tmp/fc-test-a-build-was-run")
@@ -131,6 +146,7 @@ def test_the_build_reaches_nothing(engine_of: str, index: Index, tmp_path: Path)
     [
         ("raise SystemExit('I will not')", "its build fails: I will not"),
         ("import os\nos._exit(0)", "its build leaves no metadata"),
+        (NAMING, "its build fails: neither /workspace/cache/METADATA.d nor /tmp/tmp"),
     ],
 )
 def test_a_build_that_says_nothing_costs_nothing_else(
@@ -139,7 +155,8 @@ def test_a_build_that_says_nothing_costs_nothing_else(
     """The project's requirements.txt stands in, as where nobody can be asked."""
     found = resolve(engine_of, index, tmp_path, project(backend, requirements_txt="fallback\n"))
     assert "fallback==1.0" in found.pins
-    assert f"the build does not say what it depends on: {reason}" in found.log
+    assert re.search(f"the build does not say what it depends on: {reason}(:|$)", found.log, re.MULTILINE)
+    assert "the dependencies are known to the build alone, which did not say them" in found.log
 
 
 def test_an_index_that_is_gone_when_the_environment_is_made_is_an_outage(
@@ -174,8 +191,9 @@ def test_nobody_is_asked_what_the_files_say(index: Index, tmp_path: Path) -> Non
     static = {**project(""), "pyproject.toml": listed}
     engine = opened("bubblewrap", tmp_path, index)
     asked = MetadataHook(engine, namespace="fc-conformance", logs=tmp_path / "logs")
-    for texts, hooked in ((static, asked), (project("", requirements_txt="helper"), None)):
+    for texts, hooked, left in ((static, asked, False), (project("", requirements_txt="helper"), None, True)):
         resolver = Resolver(("3.11",), index_url=index.url, cache_dir=tmp_path / "uv", hook=hooked)
         tree = SourceTree(texts, tuple(texts))
         found = resolver.resolve(tree, repository="o/p", commit_date=DAY, asv=AsvHints(), source=forbidden)
         assert "helper==1.0" in found.pins
+        assert ("the dependencies are known to the build alone, which is not run here" in found.log) is left

@@ -14,6 +14,8 @@ from datasmith.storage.base import Condition, Query, Row, Store, Value
 
 EDITABLE = ("docker_build_pkg.sh", "docker_build_run.sh")
 """The scripts that may differ between two pull requests of one repository, and that a coding agent may write."""
+BROKE = "agent"
+"""The stage of an attempt that an agent ended by breaking down: nothing was built."""
 TAIL = 4000
 MOST_SIMILAR = 5
 """Contexts of other commits that are tried."""
@@ -40,8 +42,8 @@ class Commit:
 class Attempt:
     """One try to build and verify an environment; of a failed one, what it said at the end.
 
-    `stage` is the script or the verifier that ended it. `recipe` is what was changed since the try before, `model`
-    who wrote the scripts; `cost_usd` is None where nobody knows.
+    `stage` is the script or the verifier that ended it, or BROKE. `recipe` is what was changed since the try before,
+    `model` who wrote the scripts; `cost_usd` is None where nobody knows.
     """
 
     plan: ImagePlan
@@ -165,7 +167,7 @@ def day_of(store: Store, commit: Commit) -> datetime | None:
 def earlier_failures(store: Store, commit: Commit) -> list[str]:
     """What earlier tries for this commit said, in their order; for whoever tries next."""
     rows = store.select("build_attempts", _key(commit), order=("id",))
-    return [_told(row) for row in rows if row["ok"] is False]
+    return [_told(row) for row in rows if row["ok"] is False and row["stage"] != BROKE]
 
 
 def _told(row: Mapping[str, Value]) -> str:

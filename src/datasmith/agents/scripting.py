@@ -27,12 +27,16 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a writer hands in: the scripts by name, whose work it is, what it cost (None: not known), and its log."""
+    """What a writer hands in: the scripts by name, whose work it is, what it cost (None: not known), and its log.
+
+    `broke`: why there are none, where it broke down before it had written anything; else empty.
+    """
 
     scripts: Mapping[str, str]
     model: str
     cost_usd: float | None
     log: str
+    broke: str = ""
 
 
 class ScriptWriter(Protocol):
@@ -47,6 +51,5 @@ class ScriptWriter(Protocol):
 
         Raises:
             ModelUnavailable: its model cannot be reached: says nothing about the tree.
-            AgentFailed: it broke down, and has written nothing.
             EngineUnavailable: its sandbox cannot be had.
         """

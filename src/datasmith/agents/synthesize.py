@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from datasmith.agents.attempts import (
+    BROKE,
     EDITABLE,
     Attempt,
     Commit,
@@ -23,7 +24,7 @@ from datasmith.agents.attempts import (
 )
 from datasmith.agents.planted import holdings, planted
 from datasmith.agents.recipes import remedy, with_scripts
-from datasmith.agents.scripting import Brief, ScriptWriter
+from datasmith.agents.scripting import Brief, ScriptWriter, Written
 from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
 from datasmith.docker.cli_build import template
 from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
@@ -71,9 +72,12 @@ class Synthesized:
 
     @property
     def failed(self) -> Attempt | None:
-        """The failure that tells most; a failed download of packages tells less than what asked for them."""
+        """The failure that tells most: a failed download of packages tells less than what asked for them.
+
+        An agent that broke down tells nothing of the commit.
+        """
         failures = [attempt for attempt in self.attempts if not attempt.ok]
-        telling = [attempt for attempt in failures if attempt.stage != SCRIPTS[0]]
+        telling = [attempt for attempt in failures if attempt.stage not in {SCRIPTS[0], BROKE}]
         chosen = telling or failures
         return chosen[-1] if chosen else None
 
@@ -218,7 +222,8 @@ class _Search:
             done = self._attempt(plan, "recipe", recipe=recipe)
             self.trace(f"Recipe {told}... {_mark(done)}")
         else:
-            self.trace("Recipes are used up")
+            if not done.ok:
+                self.trace("Recipes are used up")
         self.trace(f"Deterministic build... {_mark(done)}")
         return done if done.ok else None
 
@@ -290,8 +295,7 @@ class _Search:
             brief = Brief(f"{commit.owner}/{commit.repo}", base, image, self.wanted.pr_context, failures, Path(place))
             written = writer.write(brief)
         plan = with_scripts(base, written.scripts)
-        recipe = f"agent: {writer.name}"
-        return self._attempt(plan, "agent", recipe=recipe, model=written.model, cost_usd=written.cost_usd)
+        return self._attempt(plan, "agent", recipe=f"agent: {writer.name}", written=written)
 
     def _tree_image(self, plan: ImagePlan) -> ImageRef:
         """An image with the plan's packages and the tree, in which nothing of the tree has run yet."""
@@ -308,19 +312,19 @@ class _Search:
             before = holdings(untouched)
         return planted(before, holdings(container))
 
-    def _attempt(
-        self,
-        plan: ImagePlan,
-        tier: TierName,
-        *,
-        recipe: str = "",
-        model: str | None = None,
-        cost_usd: float | None = None,
-    ) -> Attempt:
-        """Build and verify a plan, and write down how it went; an outage is not written down, nor is a full disk."""
+    def _attempt(self, plan: ImagePlan, tier: TierName, *, recipe: str = "", written: Written | None = None) -> Attempt:
+        """Build and verify a plan, and write down how it went; an outage is not written down, nor is a full disk.
+
+        With an agent's scripts that fail, what it said of them is kept where a build says nothing: for the next turn.
+        One that broke down has no scripts to build.
+        """
         started = self.synthesizer.clock()
-        done = replace(self._tried(plan, tier), recipe=recipe, model=model, cost_usd=cost_usd)
-        done = replace(done, duration_s=self.synthesizer.clock() - started)
+        broke = written.broke if written else ""
+        done = Attempt(plan, tier, False, BROKE, 1, "", "", 0.0, reason=broke) if broke else self._tried(plan, tier)
+        if written:
+            said = done.stdout if done.ok else done.stdout or written.log
+            done = replace(done, stdout=said, model=written.model, cost_usd=written.cost_usd)
+        done = replace(done, recipe=recipe, duration_s=self.synthesizer.clock() - started)
         self.attempts.append(done)
         tools = self.synthesizer.tools
         now = self.synthesizer.now()

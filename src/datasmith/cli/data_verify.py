@@ -29,7 +29,7 @@ def verify(
         bool, typer.Option("--resume", help="Leave out what has its verdict; without it the same.")
     ] = True,
     build_timeout: Annotated[
-        float, typer.Option(min=1.0, callback=finite, help="Seconds that a build may take.")
+        float, typer.Option(min=1.0, callback=finite, help="Seconds that a build may take, all tiers together.")
     ] = 3600.0,
     test_timeout: Annotated[
         float, typer.Option(min=1.0, callback=finite, help="Seconds that a run of the tests may take.")

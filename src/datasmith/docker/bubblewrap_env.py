@@ -1,5 +1,6 @@
 """Environments on bubblewrap that go on with an earlier one of the same repository."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +31,10 @@ def fill_env(
 ) -> Mapping[str, str]:
     """Fill `draft` with an environment and its lock; of the last one with the same `facts` it has what did not move.
 
-    `install` runs a tier's scripts with a directory as the environment.
+    `install` runs a tier's scripts with a directory as the environment, in the time that the tier has; where it is
+    called twice, that is the time for both.
     """
+    end = time.monotonic() + tier.timeout_s
     env = draft / "env"
     env.mkdir()
     lock = content(tier.files.get(LOCK, b""))
@@ -47,5 +50,5 @@ def fill_env(
             return facts
         remove_tree(env)
         env.mkdir()
-    install(tier, env)
+    install(replace(tier, timeout_s=end - time.monotonic()), env)
     return facts

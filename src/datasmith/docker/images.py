@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Self
 
 from datasmith.docker.cli_build import template
 from datasmith.docker.context import BUILD_SOURCES, FETCH_SOURCES, LOCK, DockerContext, has_sources
+from datasmith.docker.deadline import InTime, as_it_is, spread
 from datasmith.docker.debian import package_names
 from datasmith.docker.engine import ContainerEngine, ImageRef, Tier, TierKind
 from datasmith.docker.lookup import ContextLookup, FoundContext, remembered
-from datasmith.docker.recipes import Recipe, for_tier, own_dockerfile, recipe_of, stands_on_parent
-from datasmith.docker.source_tar import REPO_TAR
+from datasmith.docker.recipes import SOURCES, for_tier, own_dockerfile, recipe_of, source_files, stands_on_parent
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MAX_TAG = 128
 BUILD_ARGS = "build_args.sh"
-SOURCES = ("repo.tar.gz", "repo.tar")
 PYTHON_ARG = "FC_PYTHON"
 APT_ARG = "FC_APT_PACKAGES"
 ROOT_ARG = "FC_INSTALL_DIR"
@@ -267,20 +266,23 @@ class ImageManager:
         target.parent.mkdir(parents=True, exist_ok=True)
         return target
 
-    def build(self, plan: ImagePlan, *, log: Path) -> ImageRef:
+    def build(self, plan: ImagePlan, *, log: Path, timeout_s: float | None = None) -> ImageRef:
         """The sealed image of a plan; build output is appended to `log`.
 
+        `timeout_s` holds for all tiers together; without it each has the limit of its own (`Tier.timeout_s`).
+
         Raises:
-            BuildFailed: a script failed; names it.
+            BuildFailed: a script failed, or ran into the limit; names it.
             EngineUnavailable: the engine is gone.
         """
-        env = self._env(plan, log=log) if self._stands(plan.context, "pr") else None
-        return self.build_pr(env, plan, log=log)
+        in_time = as_it_is if timeout_s is None else spread(timeout_s)
+        env = self._env(plan, log=log, in_time=in_time) if self._stands(plan.context, "pr") else None
+        return self.build_pr(env, plan, log=log, in_time=in_time)
 
-    def _env(self, plan: ImagePlan, *, log: Path, also: Sequence[str] = ()) -> ImageRef:
+    def _env(self, plan: ImagePlan, *, log: Path, also: Sequence[str] = (), in_time: InTime = as_it_is) -> ImageRef:
         alone = not self._stands(plan.context, "env")
-        base = None if alone else self.build_base(plan.apt_packages, plan.context, log=log)
-        return self.build_env(base, plan, log=log, also=also)
+        base = None if alone else self.build_base(plan.apt_packages, plan.context, log=log, in_time=in_time)
+        return self.build_env(base, plan, log=log, also=also, in_time=in_time)
 
     def _stands(self, context: DockerContext, kind: TierKind) -> bool:
         """False where a Dockerfile that the engine runs starts from an image of its own choice.
@@ -298,7 +300,13 @@ class ImageManager:
         return True
 
     def build_base(
-        self, apt_packages: tuple[str, ...], context: DockerContext, *, log: Path, also: Sequence[str] = ()
+        self,
+        apt_packages: tuple[str, ...],
+        context: DockerContext,
+        *,
+        log: Path,
+        also: Sequence[str] = (),
+        in_time: InTime = as_it_is,
     ) -> ImageRef:
         """The base tier: the operating system with `apt_packages`; `also` are more tags for it.
 
@@ -318,9 +326,17 @@ class ImageManager:
             dockerfile=recipe.dockerfile,
             aliases=tuple(f"{name}:{tag}" for tag in also),
         )
-        return self._engine.build(None, tier, log=log)
+        return self._engine.build(None, in_time(tier), log=log)
 
-    def build_env(self, base: ImageRef | None, plan: ImagePlan, *, log: Path, also: Sequence[str] = ()) -> ImageRef:
+    def build_env(
+        self,
+        base: ImageRef | None,
+        plan: ImagePlan,
+        *,
+        log: Path,
+        also: Sequence[str] = (),
+        in_time: InTime = as_it_is,
+    ) -> ImageRef:
         """The env tier: the locked packages for one interpreter, those from sources built on top without network.
 
         `also` are more tags for it.
@@ -340,24 +356,12 @@ class ImageManager:
             dockerfile=recipe.dockerfile,
             aliases=() if from_sources else aliases,
         )
-        env = self._engine.build(base, tier, log=log)
-        return self._build_sources(env, tier.name, plan.context, aliases, log) if from_sources else env
+        env = self._engine.build(base, in_time(tier), log=log)
+        if not from_sources:
+            return env
+        return self._engine.build(env, in_time(_sources_tier(tier.name, plan.context, aliases)), log=log)
 
-    def _build_sources(
-        self, env: ImageRef, name: str, context: DockerContext, aliases: tuple[str, ...], log: Path
-    ) -> ImageRef:
-        """Their code runs as that of a repository does: as the sandbox's user, and cut off."""
-        text = context.texts.get(BUILD_SOURCES) or template(BUILD_SOURCES)
-        tier = Tier(
-            kind="pr",
-            name=f"{name}-{short(text)}",
-            scripts=(BUILD_SOURCES,),
-            files={BUILD_SOURCES: text.encode()},
-            aliases=aliases,
-        )
-        return self._engine.build(env, tier, log=log)
-
-    def build_pr(self, env: ImageRef | None, plan: ImagePlan, *, log: Path) -> ImageRef:
+    def build_pr(self, env: ImageRef | None, plan: ImagePlan, *, log: Path, in_time: InTime = as_it_is) -> ImageRef:
         """The pr tier: the source tree, installed without network, sealed.
 
         A Dockerfile of its own that does not start from PARENT has the network: it makes the whole system.
@@ -366,7 +370,7 @@ class ImageManager:
             ConfigError: the source archive is not there.
         """
         recipe = recipe_of(plan.context, "pr")
-        files = dict(recipe.files) | _source(plan, recipe)
+        files = dict(recipe.files) | source_files(recipe, plan.source)
         files[BUILD_ARGS] = build_args_text(plan.build_args).encode()
         name = f"{repository_name(self._namespace, plan.owner, plan.repo)}:{plan.tag}{root_suffix(plan.root)}"
         tier = Tier(
@@ -379,17 +383,11 @@ class ImageManager:
             dockerfile=recipe.dockerfile,
             aliases=(f"{name}-py{plan.python_version}",),
         )
-        return self._engine.build(env, tier, log=log)
+        return self._engine.build(env, in_time(tier), log=log)
 
 
-def _source(plan: ImagePlan, recipe: Recipe) -> dict[str, bytes | Path]:
-    """The archive of the tree as the names by which the tier asks for it.
-
-    Raises:
-        ConfigError: it is asked for and not there.
-    """
-    wanted = [REPO_TAR] if recipe.scripts or recipe.asks_for(REPO_TAR) else []
-    wanted += [name for name in SOURCES if name != REPO_TAR and recipe.asks_for(name)]
-    if wanted and not plan.source.is_file():
-        raise ConfigError(f"{plan.source} is not there: no tree to build (example: environment/repo.tar.gz)")
-    return dict.fromkeys(wanted, plan.source)
+def _sources_tier(name: str, context: DockerContext, aliases: tuple[str, ...]) -> Tier:
+    """What was never a wheel: its code runs as that of a repository does, as the sandbox's user, and cut off."""
+    text = context.texts.get(BUILD_SOURCES) or template(BUILD_SOURCES)
+    files = {BUILD_SOURCES: text.encode()}
+    return Tier("pr", f"{name}-{short(text)}", (BUILD_SOURCES,), files, aliases=aliases)

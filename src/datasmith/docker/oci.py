@@ -109,14 +109,20 @@ class OciLayout:
     def pack(self, target: Path) -> None:
         """Write the layout as one tar (an OCI archive), which appears by one rename; the same bytes each time."""
         draft = target.with_name(f".{target.name}")
-        with tarfile.open(draft, "w", format=tarfile.PAX_FORMAT) as archive:
-            for path in sorted(path for path in self.root.rglob("*") if path.is_file()):
-                member = tarfile.TarInfo(path.relative_to(self.root).as_posix())
-                member.size = path.stat().st_size
-                member.mode = 0o644
-                with path.open("rb") as content:
-                    archive.addfile(member, content)
-        draft.rename(target)
+        try:
+            with tarfile.open(draft, "w", format=tarfile.PAX_FORMAT) as archive:
+                self._add_files(archive)
+            draft.rename(target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def _add_files(self, archive: tarfile.TarFile) -> None:
+        for path in sorted(path for path in self.root.rglob("*") if path.is_file()):
+            member = tarfile.TarInfo(path.relative_to(self.root).as_posix())
+            member.size = path.stat().st_size
+            member.mode = 0o644
+            with path.open("rb") as content:
+                archive.addfile(member, content)
 
 
 def image_config(

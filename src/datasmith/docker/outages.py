@@ -68,8 +68,8 @@ def failed_script(output: str) -> str | None:
 
 
 def build_failure(tier: Tier, output: str, rc: int, *, timed_out: bool) -> ContainerError | IndexUnavailable | None:
-    """Why a build did not succeed, where a script, or a Dockerfile of the tier's own, is to blame; else None."""
-    script = failed_script(output) or (f"Dockerfile of {tier.name}" if tier.dockerfile else None)
+    """Why a build did not succeed, where a script, the tier's own Dockerfile or the time is to blame; else None."""
+    script = failed_script(output) or (f"Dockerfile of {tier.name}" if tier.dockerfile or timed_out else None)
     if script is None:
         return None
     return failed(tier, script, rc, output, timed_out=timed_out)

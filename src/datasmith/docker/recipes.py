@@ -5,13 +5,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from datasmith.docker.cli_build import PARENT_ARG, TIER_DOCKERFILES, declared_arguments, template
 from datasmith.docker.context import BOUND, DOCKERFILES, SCRIPTS, DockerContext
 from datasmith.docker.engine import TierKind
+from datasmith.docker.source_tar import REPO_TAR
+from datasmith.errors import ConfigError
 
 WHOLE = "Dockerfile"
 """All tiers in one file: what other harnesses build a task folder with."""
+SOURCES = ("repo.tar.gz", REPO_TAR)
+"""Names of the archive of the tree, in the order in which it is looked for."""
 _SCRIPTS: Mapping[TierKind, tuple[str, ...]] = {"base": SCRIPTS[:1], "env": SCRIPTS[1:2], "pr": SCRIPTS[2:]}
 
 
@@ -49,6 +54,19 @@ def recipe_of(context: DockerContext, kind: TierKind, *also: str) -> Recipe:
     if own:
         texts = {name: text for name, text in context.texts.items() if name not in DOCKERFILES} | texts
     return Recipe(own, scripts, {name: text.encode() for name, text in texts.items()})
+
+
+def source_files(recipe: Recipe, archive: Path) -> dict[str, bytes | Path]:
+    """The archive of the tree as the names by which a tier asks for it.
+
+    Raises:
+        ConfigError: it is asked for and not there.
+    """
+    wanted = [REPO_TAR] if recipe.scripts or recipe.asks_for(REPO_TAR) else []
+    wanted += [name for name in SOURCES if name != REPO_TAR and recipe.asks_for(name)]
+    if wanted and not archive.is_file():
+        raise ConfigError(f"{archive} is not there: no tree to build (example: environment/repo.tar.gz)")
+    return dict.fromkeys(wanted, archive)
 
 
 def _installed(lock: str) -> str:

@@ -170,6 +170,8 @@ class ImagePublisher:
             ConfigError: the archive cannot lie there.
         """
         task = sealed_task(folder)
+        if target.is_dir():
+            raise ConfigError(f"--out {target} is a directory (example: --out {target / 'image.tar'})")
         with naming("--out", target, "image.tar"):
             target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".oci-", dir=target.absolute().parent) as place:

@@ -172,11 +172,16 @@ _PROGRAMS = {
 }  # fmt: skip
 
 _COMPILER = r"(gcc|g\+\+|cc|c\+\+|gfortran|f77|f95|clang|clang\+\+|mpicc|mpicxx|mpifort|mpif90|rustc|cargo)"
+_PROGRAM = rf"({'|'.join(map(re.escape, _PROGRAMS))})"
 _NAME = r"['\"`‘]?([\w.+/-]+?)['\"`’]?"
 _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("disk full", f"(?i:{NO_ROOM.pattern})", _nothing),
     ("out of memory", r"\bKilled\b.*cc1|virtual memory exhausted|cc1plus: out of memory|MemoryError", _nothing),
-    ("missing header", r"fatal error: ['\"]?([\w./+-]+\.h(?:pp|xx)?)['\"]?(?:: No such file| file not found)", _header),
+    (
+        "missing header",
+        r"fatal error: ['\"]?([\w./+-]+\.h(?:h|pp|xx)?|[\w+-]+(?:/[\w+-]+)*)['\"]?(?:: No such file| file not found)",
+        _header,
+    ),
     ("missing library", r"(?:cannot find|library not found for) -l([\w+.-]+)", _library),
     ("missing program", r"\b([\w+-]+-config)[^\n]{0,40}(?:not found|No such file|could not be found)", _program),
     ("missing program", r"(?:Could not find|Unable to find)[^\n]{0,30} ([\w+-]+-config)\b", _program),
@@ -184,8 +189,17 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     (
         "missing library",
         r"No package '([\w+.-]+)' found|Package '([\w+.-]+)', required by '.*', not found"
-        r"|Could NOT find ([\w+.-]+) \(missing",
+        r"|Could NOT find ([\w+.-]+) \(missing"
+        r"|(?:CMake Error at [^\n]*\(find_package\):\s[^:]*?|^Could not find a package configuration file )"
+        r"provided\s+by\s+\"([\w.+-]+)\"",
         _library,
+    ),
+    (
+        "missing program",
+        rf"error: command ['\"](?:[\w./-]*/)?{_PROGRAM}['\"] failed: No such file"
+        rf"|unable to execute '{_PROGRAM}': No such file|(?:^|[\s/]){_PROGRAM}: (?:command )?not found"
+        rf"|^make(?:\[\d+])?: {_PROGRAM}: No such file",
+        _program,
     ),
     (
         "missing compiler",
@@ -201,7 +215,7 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
         r"|([Cc]argo), the Rust package manager, is not installed",
         _compiler,
     ),
-    ("missing program", rf"Program {_NAME} (?:found: NO|not found or not executable)", _program),
+    ("missing program", rf"Program {_NAME} (?:found: NO|not found)", _program),
     ("missing program", r"(?:FileNotFoundError|No such file or directory): '([\w+-]+)'\s*$", _program),
     (
         "missing shared library",
@@ -250,6 +264,11 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
         _nothing,
     ),
     ("version from git", r"setuptools[_-]scm was unable to detect version|unable to detect version for", _nothing),
-    ("test-only failure", r"^(?:=+ )?(?:\d+ failed|ERROR collecting|FAILED \S+::)", _nothing),
+    (
+        "test-only failure",
+        r"^(?:=+ )?\d+ failed|^_+ ERROR (?:collecting|at (?:setup|teardown) of) |^FAILED \S+::"
+        r"|^ERROR \S+\.py(?:::\S+)?(?: - |\s*$)",
+        _nothing,
+    ),
 )
 """Kind, sign (its groups that match are what was lacking), and what to install."""

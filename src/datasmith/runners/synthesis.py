@@ -14,10 +14,12 @@ from datasmith.docker import seal
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
 from datasmith.docker.images import ImagePlan
+from datasmith.docker.pinned import pinned
 from datasmith.docker.verifiers import MultiObjVerifier, ProfileVerifier, SmokeVerifier, TestReport
 from datasmith.errors import MeasurementFailed
 from datasmith.github.git import Git
 from datasmith.github.render import render_instruction
+from datasmith.process import find_uv, uv_version
 from datasmith.runners.agenda import ENDS, SCREENED, Until
 from datasmith.runners.build_args import build_args
 from datasmith.runners.decided import decided, until_decided
@@ -147,14 +149,15 @@ class Synthesis:
         found = self._synthesizer.synthesize(self._wanted(order, plan), progress)
         if found.found is None or found.found.image is None:
             return _does_not_build(found.failed)
-        plan = found.found.plan
+        plan, image = found.found.plan, found.found.image
+        context = pinned(whole_context(plan), image, self._engine, uv_version(find_uv()))
         inputs = BuildInputs(
             python_version=plan.python_version,
             apt_packages=plan.apt_packages,
-            files=dict(whole_context(plan).texts),
+            files=dict(context.texts),
             build_args=plan.build_args,
         )
-        return Sealed(found.found.image, inputs, source, patch)
+        return Sealed(image, inputs, source, patch)
 
     def _wanted(self, order: Order, plan: ImagePlan) -> Wanted:
         """What the image has to show before its tests are run: its modules import, and a benchmark can be called.

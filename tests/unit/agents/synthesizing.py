@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -50,14 +50,22 @@ class StubContainer:
 
 @dataclass
 class StubEngine:
-    """An engine that builds whatever it is given and starts one container."""
+    """An engine that builds whatever it is given and starts one container; it knows what its images stand on."""
 
     name = "stub"
+    runs_dockerfiles = True
+    base = f"debian:bookworm-slim@sha256:{'1f' * 32}"
     fails: BaseException | None = None
     built_tree: tuple[str, ...] = ()
 
     def build(self, parent: ImageRef | None, tier: object, *, log: Path) -> ImageRef:
         return UNBUILT
+
+    def base_of(self, image: ImageRef) -> str:
+        return self.base
+
+    def inspect(self, reference: str) -> ImageRef | None:
+        return IMAGE if reference == self.base else None
 
     def start(self, image: ImageRef, **_: object) -> Container:
         if self.fails:
@@ -102,9 +110,9 @@ class Verdict:
 
 @dataclass
 class Writer:
-    """A script writer with its answers laid out beforehand; it keeps what it was given."""
+    """A script writer with its answers laid out beforehand (a text: why it broke down); it keeps what it was given."""
 
-    answers: list[Mapping[str, str]]
+    answers: Sequence[Mapping[str, str] | str]
     name: str = "claude"
     fails: BaseException | None = None
     briefs: list[Brief] = field(default_factory=list)
@@ -113,7 +121,10 @@ class Writer:
         self.briefs.append(brief)
         if self.fails:
             raise self.fails
-        return Written(self.answers[len(self.briefs) - 1], "some-model", 0.25, "log")
+        answer = self.answers[len(self.briefs) - 1]
+        if isinstance(answer, str):
+            return Written({}, "some-model", 0.25, "the agent's own words", broke=answer)
+        return Written(answer, "some-model", 0.25, "the agent's own words")
 
 
 @dataclass

@@ -17,10 +17,10 @@ from datasmith.agents.attempts import (
     unsolved,
 )
 from datasmith.agents.recipes import with_scripts
-from datasmith.agents.synthesize import Synthesizer
+from datasmith.agents.synthesize import MOST_RECIPES, Synthesizer
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.images import ImagePlan
-from datasmith.errors import AgentFailed, ConfigError, DiskFull, EngineUnavailable, ModelUnavailable
+from datasmith.errors import ConfigError, DiskFull, EngineUnavailable, ModelUnavailable
 from datasmith.storage.base import Row
 from tests.unit.agents.synthesizing import (
     COMMIT,
@@ -207,6 +207,9 @@ def test_an_agent_sees_what_failed_and_the_host_decides(tmp_path: Path) -> None:
     assert (last["tier"], last["model"], last["cost_usd"], last["ok"]) == ("agent", "some-model", 0.25, True)
     assert str(last["script"]).startswith("good") and last["attempt"] == 3
     assert bench.rows()[0]["model"] is None and bench.rows()[0]["cost_usd"] is None
+    said = [(row["stdout"], STRANGE in str(row["stderr"])) for row in bench.rows()]
+    assert said == [("", True), ("the agent's own words", True), ("", False)]
+    assert "the agent's own words" in writer.briefs[1].failures[-1]
     shown = ["sandbox in /" if "Launching" in line else line for line in bench.traces[-5:]]
     assert shown == [
         "sandbox in /", "Sandbox synthesis failed [FAIL]", "sandbox in /", "Sandbox synthesis succeeded [PASS]",
@@ -224,6 +227,45 @@ def test_the_last_state_is_a_failure_after_all_turns(tmp_path: Path) -> None:
     assert [row["tier"] for row in bench.rows()] == ["recipe", "agent", "agent", "agent"]
     bench.synthesizer.synthesize(bench.wanted())
     assert len(writer.briefs[3].failures) == 5
+
+
+def test_an_agent_that_breaks_down_has_tried(tmp_path: Path) -> None:
+    """The turn is a row with its end, its price and its own words, and the next one follows; others learn nothing."""
+    writer = Writer(["claude ended with exit code 3 and wrote nothing", {PKG: "good"}])
+    bench = Bench(tmp_path, builds_with("good"), writer)
+    done = bench.synthesizer.synthesize(bench.wanted())
+    assert done.found is not None and len(bench.images.plans) == 2
+    broken = bench.rows()[1]
+    assert {name: broken[name] for name in ("tier", "stage", "ok", "model", "cost_usd", "stdout", "reason")} == {
+        "tier": "agent", "stage": "agent", "ok": False, "model": "some-model", "cost_usd": 0.25,
+        "stdout": "the agent's own words", "reason": writer.answers[0],
+    }  # fmt: skip
+    assert writer.briefs[1].failures == writer.briefs[0].failures
+
+
+def test_an_agent_that_always_breaks_down_finds_nothing(tmp_path: Path) -> None:
+    """After the last turn the answer is None, for what the builds said; each turn is a row."""
+    bench = Bench(tmp_path, lambda plan: STRANGE, Writer(["it broke"] * 3))
+    done = bench.synthesizer.synthesize(bench.wanted())
+    assert done.found is None and done.states[-2:] == ("agent", "fail")
+    assert [row["stage"] for row in bench.rows()] == [PKG, "agent", "agent", "agent"]
+    assert done.failed is not None and done.failed.stage == PKG
+    assert bench.traces.count("Sandbox synthesis failed [FAIL]") == 3
+
+
+def test_recipes_are_not_used_up_where_the_last_one_worked(tmp_path: Path) -> None:
+    """As many as are tried, each with another package: only where the last one fails is there no more to try."""
+    headers = ["zlib.h", "gmp.h", "ffi.h", "bzlib.h", "geos_c.h", "gdal.h", "mpi.h", "netcdf.h", "proj.h"]
+    for needed, told in ((MOST_RECIPES, False), (MOST_RECIPES + 1, True)):
+        (tmp_path / str(needed)).mkdir()
+
+        def end(plan: ImagePlan, needed: int = needed) -> str | None:
+            had = len(plan.apt_packages)
+            return None if had == needed else f"fatal error: {headers[had]}: No such file or directory"
+
+        bench = Bench(tmp_path / str(needed), end)
+        assert (bench.synthesizer.synthesize(bench.wanted()).found is None) is told
+        assert ("Recipes are used up" in bench.traces) is told
 
 
 def test_a_verifier_that_says_no_is_a_failure(tmp_path: Path) -> None:
@@ -246,7 +288,7 @@ def test_pins_that_cannot_be_installed_are_not_for_an_agent(tmp_path: Path) -> N
     assert not writer.briefs
 
 
-@pytest.mark.parametrize("outage", [ModelUnavailable("gone"), AgentFailed("broke"), EngineUnavailable("no sandbox")])
+@pytest.mark.parametrize("outage", [ModelUnavailable("gone"), EngineUnavailable("no sandbox")])
 def test_an_outage_of_the_agent_is_no_attempt(tmp_path: Path, outage: Exception) -> None:
     """It goes up, and nothing is written of it: the pull request has not failed."""
     bench = Bench(tmp_path, lambda plan: STRANGE, Writer([], fails=outage))

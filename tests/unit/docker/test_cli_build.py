@@ -185,6 +185,9 @@ def test_the_script_that_failed_is_read_from_the_output(output: str, script: str
 def test_a_dockerfile_of_its_own_can_be_what_failed() -> None:
     """Where no script was reached the failed build is the Dockerfile's, with what it printed last."""
     own = Tier("pr", "n/n:1", (), {}, dockerfile="FROM x\nRUN false\n")
+    late = build_failure(PR, "Sending build context", 124, timed_out=True)
+    assert isinstance(late, BuildFailed) and late.timed_out and late.stage == f"Dockerfile of {PR.name}"
+    assert build_failure(PR, "Sending build context", 1, timed_out=False) is None
     failure = build_failure(own, "Step 2/2 : RUN false\nboom", 1, timed_out=False)
     assert isinstance(failure, BuildFailed) and failure.stage == "Dockerfile of n/n:1" and "boom" in failure.log_tail
 

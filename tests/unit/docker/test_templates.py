@@ -10,6 +10,8 @@ import pytest
 from datasmith import process
 from datasmith.docker.context import BUILD_SOURCES, DOCKERFILES, SCRIPTS, DockerContext
 from datasmith.docker.templates import profile
+from datasmith.errors import ConfigError
+from datasmith.workloads.config import AsvConfig, find_config
 
 TEXTS = DockerContext.default(lock="").texts
 
@@ -68,3 +70,41 @@ def test_the_suite_is_where_asv_looks(tmp_path: Path, name: str, text: str, foun
     (tmp_path / name).write_text(text)
     assert profile.suite(tmp_path, "") == tmp_path / found
     assert profile.suite(tmp_path, "given") == tmp_path / "given"
+
+
+CONFIGS: dict[str, dict[str, str]] = {
+    "shallowest": {"archive/asv.conf.json": '{"benchmark_dir": "old"}', "asv.conf.json": '{"benchmark_dir": "new"}'},
+    "first-by-name": {"b/asv.conf.json": '{"benchmark_dir": "b"}', "a/asv.conf.json": '{"benchmark_dir": "a"}'},
+    "deep": {"lib/python/asv.conf.json": '{"benchmark_dir": "bm"}'},
+    "commented-out": {
+        "asv.conf.json": '{\n /* "benchmark_dir": "old",\n "benchmark_dir": "older" */\n "benchmark_dir": "new"}'
+    },
+    "jsonc": {"asv.conf.jsonc": '{"repo": "https://x//y", /* , } */ "x": ["a,]", 1,], // "\n "benchmark_dir": "s",\n}'},
+    "hidden": {".asv.conf.json": '{"benchmark_dir": "s"}', "my-asv.json": '{"benchmark_dir": "t"}'},
+    "another-name": {"asv.ci.conf.json": '{"benchmark_dir": " s/t/../u "}', "lib/asv.conf.json": "{}"},
+    "names-none": {"benchmarks/asv.conf.json": '{"benchmark_dir": ""}'},
+    "up": {"bench/asv.conf.json": '{"benchmark_dir": "../suite"}'},
+    "of-git": {".git/asv.conf.json": '{"benchmark_dir": "git"}', "a/b/asv.conf.json": '{"benchmark_dir": "s"}'},
+    "outside": {"asv.conf.json": '{"benchmark_dir": "../suite"}'},
+    "the-tree-itself": {"asv.conf.json": '{"benchmark_dir": "."}'},
+    "absolute": {"asv.conf.json": '{"benchmark_dir": "/etc"}'},
+    "broken": {"asv.conf.json": '{"benchmark_dir": ', "lib/asv.conf.json": '{"benchmark_dir": "s"}'},
+    "none": {"notes.json": '{"benchmark_dir": "s"}'},
+}
+"""Trees with configurations, by what is asked of them."""
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_sandbox_finds_the_suite_that_the_host_finds(tmp_path: Path, name: str) -> None:
+    """Both take the same configuration of a tree, and read the same out of it; what one refuses the other refuses."""
+    for path, text in CONFIGS[name].items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    chosen = find_config(path for path in CONFIGS[name] if not path.startswith(".git/"))
+    try:
+        expected = AsvConfig.parse(CONFIGS[name][chosen], chosen).benchmark_dir if chosen else "benchmarks"
+    except ConfigError:
+        with pytest.raises((SystemExit, ValueError)):
+            profile.suite(tmp_path, "")
+    else:
+        assert profile.suite(tmp_path, "") == tmp_path / expected

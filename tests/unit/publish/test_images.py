@@ -17,7 +17,7 @@ from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import ContainerEngine, Tier
 from datasmith.docker.oci import INDEX, OciLayout
 from datasmith.docker.oci_save import save_image
-from datasmith.errors import InvalidTask, PublishError
+from datasmith.errors import ConfigError, InvalidTask, PublishError
 from datasmith.publish.images import (
     PUBLISHED,
     SBOM,
@@ -253,6 +253,8 @@ def test_an_archive_is_read_by_another_program(engine: BubblewrapEngine, cache: 
     """The same image gives the same archive; skopeo finds the digest that we named."""
     folder = task_folder(engine, tmp_path, b"x = 6\n")
     one = publisher(engine, cache, "")
+    with pytest.raises(ConfigError, match=r"--out .* is a directory \(example: --out .*/image\.tar\)"):
+        one.save(folder, tmp_path)
     digest = one.save(folder, tmp_path / "one.oci.tar")
     assert one.save(folder, tmp_path / "two.oci.tar") == digest
     assert (tmp_path / "one.oci.tar").read_bytes() == (tmp_path / "two.oci.tar").read_bytes()

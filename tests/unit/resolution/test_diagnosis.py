@@ -211,8 +211,62 @@ PRINTED: dict[str, tuple[str, str, tuple[str, ...], tuple[str, ...]]] = {
     """
     urllib.error.URLError: <urlopen error [Errno -2] Name or service not known>
     """: ("network in build", "", (), ()),
+    """
+    a.cpp:1:10: fatal error: Eigen/Dense: No such file or directory
+        1 | #include <Eigen/Dense>
+          |          ^~~~~~~~~~~~~
+    compilation terminated.
+    """: ("missing header", "Eigen/Dense", ("libeigen3-dev",), ()),
+    """
+    CMake Error at CMakeLists.txt:4 (find_package):
+      By not providing "FindEigen3.cmake" in CMAKE_MODULE_PATH this project has
+      asked CMake to find a package configuration file provided by "Eigen3", but
+      CMake did not find one.
+
+      Could not find a package configuration file provided by "Eigen3" with any
+      of the following names:
+
+        Eigen3Config.cmake
+    """: ("missing library", "Eigen3", ("libeigen3-dev",), ()),
+    """
+    CMake Error at CMakeLists.txt:3 (find_package):
+      Could not find a package configuration file provided by "Eigen3" (requested
+      version 3.3) with any of the following names:
+    """: ("missing library", "Eigen3", ("libeigen3-dev",), ()),
+    """
+    CMake Warning at CMakeLists.txt:3 (find_package):
+      By not providing "FindEigen3.cmake" in CMAKE_MODULE_PATH this project has
+      asked CMake to find a package configuration file provided by "Eigen3", but
+      CMake did not find one.
+
+      Could not find a package configuration file provided by "Eigen3" with any
+      of the following names:
+
+    -- Configuring done
+    """: ("unknown", "", (), ()),
+    """
+    ==================================== ERRORS ====================================
+    __________________________ ERROR collecting test_a.py __________________________
+    test_a.py:1: in <module>
+        raise ValueError("x")
+    E   ValueError: x
+    """: ("test-only failure", "", (), ()),
+    """
+    ValueError: x
+    =========================== short test summary info ============================
+    ERROR test_a.py - ValueError: x
+    !!!!!!!!!!!!!!!!!!!! Interrupted: 1 error during collection !!!!!!!!!!!!!!!!!!!!
+    1 error in 2.62s
+    """: ("test-only failure", "", (), ()),
+    """
+    test_a.py:3: ZeroDivisionError
+    =========================== short test summary info ============================
+    ERROR test_a.py::test_c - ZeroDivisionError: division by zero
+    1 passed, 1 error in 2.46s
+    """: ("test-only failure", "", (), ()),
 }
-"""What gcc 12, ld 2.40, Meson 1, CMake 3.25, Cython 3, numpy 2, setuptools 84, setuptools-scm and uv really printed."""
+"""What gcc 12, ld 2.40, Meson 1, CMake 3.25, Cython 3, numpy 2, setuptools 84, setuptools-scm, uv and pytest 9 really
+printed."""
 
 
 @pytest.mark.parametrize("log", PRINTED, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(PRINTED.values())])
@@ -237,6 +291,17 @@ MENDED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "bash: line 1: gfortran: command not found": ("missing compiler", ("gfortran",), ()),
     "mpicc: command not found": ("missing compiler", ("libopenmpi-dev",), ()),
     "FileNotFoundError: [Errno 2] No such file or directory: 'gcc'": ("missing compiler", ("build-essential",), ()),
+    "error: command 'swig' failed: No such file or directory": ("missing program", ("swig",), ()),
+    "error: command '/usr/bin/cmake' failed: No such file or directory": ("missing program", ("cmake",), ()),
+    "unable to execute 'swig': No such file or directory": ("missing program", ("swig",), ()),
+    "unable to execute 'gcc': No such file or directory": ("missing compiler", ("build-essential",), ()),
+    "sh: 1: cmake: not found": ("missing program", ("cmake",), ()),
+    "bash: line 3: swig: command not found": ("missing program", ("swig",), ()),
+    "make[1]: bison: No such file or directory": ("missing program", ("bison",), ()),
+    "../meson.build:4:0: ERROR: Program 'ninja' not found": ("missing program", ("ninja-build",), ()),
+    'Could not find a package configuration file provided by "Eigen3" with any of': (
+        "missing library", ("libeigen3-dev",), (),
+    ),
     "Cargo, the Rust package manager, is not installed": ("missing compiler", ("cargo", "rustc"), ()),
     "Failed to establish a new connection: [Errno 111]": ("network in build", (), ()),
     "OSError: Tunnel connection failed: 403 Forbidden": ("network in build", (), ()),

@@ -201,3 +201,11 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
     clone = Clone(tmp_path / "calc", {"requirements.txt": "\ufeffnumpy\n", "asv.conf.json": ASV})
     tree = read_tree(Git(clone.path), clone.git("rev-parse", "HEAD"))
     assert tree.texts["requirements.txt"] == "numpy\n"
+
+
+def test_a_file_of_powershell_is_read(tmp_path: Path) -> None:
+    """`pip freeze > requirements.txt` writes UTF-16 there, with its mark."""
+    clone = Clone(tmp_path / "calc", {"asv.conf.json": ASV})
+    (clone.path / "requirements.txt").write_text("numpy\n", encoding="utf-16")
+    head = clone.commit("frozen", {}, "2026-01-02T00:00:00+0000")
+    assert read_tree(Git(clone.path), head).texts["requirements.txt"] == "numpy\n"

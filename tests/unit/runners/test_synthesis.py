@@ -15,6 +15,7 @@ from datasmith.docker.seal import SealReport
 from datasmith.docker.verifiers import TestReport
 from datasmith.github.git import Git
 from datasmith.github.models import PR, FileChange
+from datasmith.process import find_uv, uv_version
 from datasmith.resolution.base import Resolution
 from datasmith.runners import synthesis
 from datasmith.runners.build_args import build_args
@@ -26,6 +27,7 @@ from datasmith.tasks.certificate import Cost
 from datasmith.tasks.task import BuildInputs
 from datasmith.workloads.measure import Measured, MeasurePlan
 from tests.clones import START, Clone
+from tests.unit.agents import synthesizing
 from tests.unit.agents.synthesizing import Bench, Verdict
 from tests.unit.tasks.samples import PATCH
 
@@ -204,6 +206,15 @@ def test_a_build_is_tried_again_with_what_its_log_asks_for(tmp_path: Path, clone
     assert asked == [(), ("libgeos-dev",), ("libgeos-dev", "zlib1g-dev")]
     assert sealed.inputs.apt_packages == asked[-1]
     assert "FC_APT_PACKAGES='libgeos-dev zlib1g-dev'" in sealed.inputs.files[BUILD_ARGS]
+
+
+def test_others_build_a_task_from_what_it_was_built_from(tmp_path: Path, clone: Clone) -> None:
+    """The Dockerfile of a task's environment names the system by its digest, and the version of uv."""
+    clone.merge(12, "Faster")
+    sealed, _ = built_from(tmp_path, clone)
+    assert isinstance(sealed, Sealed)
+    lines = sealed.inputs.files["Dockerfile"].splitlines()
+    assert {f"ARG FC_BASE_IMAGE={synthesizing.StubEngine.base}", f"ARG FC_UV=uv=={uv_version(find_uv())}"} <= set(lines)
 
 
 def test_a_build_that_lacks_the_same_again_is_refused(tmp_path: Path, clone: Clone) -> None:

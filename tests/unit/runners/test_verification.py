@@ -170,6 +170,18 @@ def test_a_time_out_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> No
     assert "not done after 3 s" in failure(judged(tmp_path, longer, folder)).error_message and longer.calls == 1
 
 
+def test_a_build_that_takes_too_long_is_a_failure(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """It is cut off at the limit that was asked for, and the failure says which one that was, and where it was."""
+    mark = f"build-{os.getpid()}-{tmp_path.name}"
+    folder = sealed_folder(tmp_path / "tasks")
+    script = folder / "environment/docker_build_pkg.sh"
+    script.write_text(f"yes | head -c 2000\nbash -c 'sleep 4321; true' {mark}\n")
+    found = failure(judged(tmp_path, Counted(engine, tmp_path, Times(build_s=2.0)), folder))
+    assert (found.stage, found.step, found.return_code) == ("build", script.name, -1)
+    assert found.error_message.startswith("the build is not done after 2 s: docker_build_pkg.sh was under way")
+    assert mark.encode() not in process.run(["ps", "-ww", "-eo", "args"]).stdout
+
+
 def test_a_verdict_holds_for_one_engine_and_its_limits(tmp_path: Path) -> None:
     """What one engine, time or limit gave is not taken for what another would give."""
     limits = Limits()

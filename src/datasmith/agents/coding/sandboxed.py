@@ -11,7 +11,7 @@ from datasmith.agents.coding.work import CodingCli, Terms, Turn, Workplace, last
 from datasmith.agents.scripting import Brief, Written
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ContainerEngine
-from datasmith.errors import AgentFailed, ContainerError, EngineUnavailable, ModelUnavailable
+from datasmith.errors import ContainerError, EngineUnavailable, ModelUnavailable
 
 PLACE = "/workspace/synthesis"
 """Where the agent works: the two scripts, and what failed before."""
@@ -55,26 +55,26 @@ class SandboxedWriter:
                 environment={**brief.plan.build_args, **terms.environment},
             )
             scripts = {name: _read_back(container, name) for name in EDITABLE}
-        self._check(turn, scripts, brief)
+        broke = self._broke(turn, scripts, brief)
         kept = {name: text for name, text in scripts.items() if text is not None}
-        return Written(kept, self._cli.model, turn.usage.cost_usd, turn.log[-LOG_TAIL:])
+        return Written(kept, self._cli.model, turn.usage.cost_usd, turn.log[-LOG_TAIL:], broke)
 
-    def _check(self, turn: Turn, scripts: Mapping[str, str | None], brief: Brief) -> None:
-        """Tell an agent that could not work from one that had no idea.
+    def _broke(self, turn: Turn, scripts: Mapping[str, str | None], brief: Brief) -> str:
+        """Tell an agent that broke down from one that had no idea, for which this is empty.
 
         Raises:
-            ModelUnavailable, AgentFailed: it could not work.
+            ModelUnavailable: its model could not be asked.
         """
         texts = brief.plan.context.texts
         if any(text not in {None, texts[name]} for name, text in scripts.items()):
-            return
+            return ""
         if turn.outage:
             raise ModelUnavailable(f"{self.name} at {self._cli.upstream.place}: {turn.outage}")
         if turn.done.ok or turn.done.timed_out or turn.stopped_by:
-            return
+            return ""
         if not turn.requests:
             raise ModelUnavailable(f"{self.name} did not reach its model: {last_line(turn.log)}")
-        raise AgentFailed(f"{self.name} ended with exit code {turn.done.rc} and wrote nothing: {last_line(turn.log)}")
+        return f"{self.name} ended with exit code {turn.done.rc} and wrote nothing"
 
 
 def _lay_out(container: Container, brief: Brief) -> None:

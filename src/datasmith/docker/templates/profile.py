@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import re
 import site
 import sys
@@ -21,21 +22,40 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from asv_runner.benchmarks._base import Benchmark
 
-BENCHMARK_DIR = re.compile(r'(?:^|[{,])\s*"benchmark_dir"\s*:\s*"([^"]+)"', re.MULTILINE)
+CONFIG = re.compile(r"\.?asv[^/]*\.jsonc?")
+COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+LAST_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*")|,(?=\s*[]}])')
 REFUSED = 3
 
 
 def suite(tree: Path, directory: str) -> Path:
-    """The suite's directory: the given one, else the one that an asv configuration names, else asv's `benchmarks`."""
-    if directory:
-        return tree / directory
-    configs = sorted([*tree.glob("*asv*.json*"), *tree.glob("*/*asv*.json*")])
-    for config in configs:
-        named = BENCHMARK_DIR.search(config.read_text(encoding="utf-8", errors="replace"))
-        if named:
-            return config.parent / named.group(1)
-    beside = [config.parent / "benchmarks" for config in configs]
-    return next((path for path in beside if path.is_dir()), tree / "benchmarks")
+    """The suite's directory: the given one, else the one that the asv configuration names, else asv's `benchmarks`.
+
+    Which configuration that is and how it is read is as the host has it (datasmith.workloads.config), which is not
+    there in a sandbox.
+    """
+    config = "" if directory else configuration(tree)
+    if not config:
+        return tree / (directory or "benchmarks")
+    text = LAST_COMMA.sub(kept, COMMENT.sub(kept, (tree / config).read_text(encoding="utf-8", errors="replace")))
+    named = str(json.loads(text).get("benchmark_dir") or "benchmarks").strip()
+    found = posixpath.normpath(posixpath.join(posixpath.dirname(config), named))
+    if found == "." or found.startswith(("/", "..")):
+        raise SystemExit(f"{config}: benchmark_dir {named!r} is not a directory below the tree's root")
+    return tree / found
+
+
+def configuration(tree: Path) -> str:
+    """The path of the tree's asv configuration: the shallowest, then the first by name; empty where there is none."""
+    places = ((os.path.relpath(place, tree), names) for place, _, names in os.walk(tree))
+    found = (posixpath.normpath(posixpath.join(place, name)) for place, names in places for name in names)
+    configs = [path for path in found if CONFIG.fullmatch(posixpath.basename(path)) and not path.startswith(".git/")]
+    return min(configs, key=lambda path: (path.count("/"), path), default="")
+
+
+def kept(found: re.Match[str]) -> str:
+    """A text of JSON as it is, instead of anything else nothing."""
+    return found.group(1) or " "
 
 
 def call(benchmark: Benchmark, index: int) -> int:

@@ -19,7 +19,10 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds that a build, a test run and a run of benchmarks may take; a time-out is a failure."""
+    """Seconds that a build, a test run and a run of benchmarks may take; a time-out is a failure.
+
+    `build_s` is for all tiers of an image together, and then for each time that a patched tree is built again.
+    """
 
     build_s: float = 3600.0
     tests_s: float = 1800.0
@@ -66,7 +69,7 @@ class Generation(Protocol):
         """
 
 
-RULES = 2
+RULES = 3
 """Another number where what a verdict means has changed."""
 
 
@@ -89,9 +92,11 @@ def failed(stage: Stage, message: str, *, code: int = -1, stdout: str = "", stde
     )
 
 
-def build_failed(error: BuildFailed) -> Failed:
+def build_failed(error: BuildFailed, limit_s: float) -> Failed:
     """What a failed build says: its log's tail is one text, shown as standard output."""
-    return failed("build", str(error), code=error.rc, stdout=error.log_tail, step=error.stage)
+    said = f"the build is not done after {limit_s:g} s: {error.stage} was under way" if error.timed_out else str(error)
+    code = -1 if error.timed_out else error.rc
+    return failed("build", said, code=code, stdout=error.log_tail, step=error.stage)
 
 
 def tests_failed(report: TestReport, message: str, limit_s: float) -> Failed:

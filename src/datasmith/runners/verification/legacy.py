@@ -73,7 +73,7 @@ class LegacyFolders:
         try:
             image = self.images.build(folder, name, arguments=arguments, log=log, timeout=self.times.build_s)
         except BuildFailed as error:
-            return build_failed(error)
+            return build_failed(error, self.times.build_s)
         try:
             return self._run(folder, image, step)
         finally:

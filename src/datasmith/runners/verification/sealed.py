@@ -50,7 +50,7 @@ class SealedFolders:
         try:
             image = self._build(task, folder, log)
         except BuildFailed as error:
-            return build_failed(error)
+            return build_failed(error, self.times.build_s)
         return self._at_base(task, image, step)
 
     def _build(self, task: Task, folder: Path, log: Path) -> ImageRef:
@@ -61,7 +61,8 @@ class SealedFolders:
             tag=str(task.pr_number),
             python_version=task.build.python_version,
         )
-        return ImageManager(self.container_engine, namespace=self.settings.namespace).build(plan, log=log)
+        images = ImageManager(self.container_engine, namespace=self.settings.namespace)
+        return images.build(plan, log=log, timeout_s=self.times.build_s)
 
     def _at_base(self, task: Task, image: ImageRef, step: Step) -> Verified | Failed:
         with self.container_engine.start(image, mounts=inside_mounts()) as container:
