@@ -11,12 +11,14 @@ from datasmith.cli.tables import (
     cost_sheets,
     levels_sheet,
     order_sheets,
+    ratio_with_interval,
+    titled,
     warnings,
     with_interval,
 )
 from datasmith.evaluation.compare import VERDICTS, Comparison
 from datasmith.evaluation.findings import Findings, Slice
-from datasmith.evaluation.html import interval, ratio, signed
+from datasmith.evaluation.html import signed
 from datasmith.evaluation.outcome import named
 from datasmith.evaluation.published import Published, name_of
 
@@ -27,18 +29,18 @@ MOST_TASKS = 20
 def print_findings(found: Findings, console: Console | None = None) -> None:
     """The seven analyses one below the other, then what is missing from them and what must be known."""
     out = output(console)
-    board = found.board
+    board, policy = found.board, found.gathered.policy
     of = ", ".join(found.gathered.names)
     stars = {name: f"{name} ({low:,} to {high:,} stars)" for name, (low, high) in found.stars.items()}
     for sheet in (
-        agents_sheet(board, of, found.gathered.policy, len(board.tasks)),
-        *order_sheets(board),
-        levels_sheet(board),
-        _slices("advantage by the expert's strategy", "strategy", found.tags, {}),
-        _slices("advantage by popularity of the repository", "quintile", found.quintiles, stars),
-        *cost_sheets(board),
+        agents_sheet(board, of, policy, len(board.tasks)),
+        *order_sheets(board, policy),
+        levels_sheet(board, policy),
+        _slices(titled("advantage by the expert's strategy", policy), "strategy", found.tags, {}),
+        _slices(titled("advantage by popularity of the repository", policy), "quintile", found.quintiles, stars),
+        *cost_sheets(board, policy),
         _worst(found),
-        _slices("by months between the model's cutoff and the merge", "months", found.bins, {}),
+        _slices(titled("by months between the model's cutoff and the merge", policy), "months", found.bins, {}),
     ):
         sheet.show(out)
     for line in (*_notes(found), *warnings(board)):
@@ -53,8 +55,8 @@ def _slices(title: str, what: str, slices: Iterable[Slice], names: Mapping[str, 
             names.get(each.name, each.name),
             each.agent,
             with_interval(each.means.advantage.value, each.intervals.at("overall")),
-            f"{ratio(each.means.speedup.value)} {interval(each.intervals.speedup)}".strip(),
-            ratio(each.means.expert_speedup.value),
+            ratio_with_interval(each.means.speedup.value, each.intervals.speedup),
+            ratio_with_interval(each.means.expert_speedup.value, each.intervals.expert_speedup),
             str(each.means.advantage.n),
         )
     if not sheet.filled:
@@ -64,16 +66,15 @@ def _slices(title: str, what: str, slices: Iterable[Slice], names: Mapping[str, 
 
 def _worst(found: Findings) -> Sheet:
     names = ("speedup", "worst workload", "expert", "expert's worst", "n")
-    sheet = Sheet(
-        "global speedup against the worst workload", (Column("agent"), *(Column(n, right=True) for n in names))
-    )
+    title = titled("global speedup against the worst workload", found.gathered.policy)
+    sheet = Sheet(title, (Column("agent"), *(Column(name, right=True) for name in names)))
     for row in found.worst:
         sheet.add(
             row.agent,
-            f"{ratio(row.speedup.value)} {interval(row.speedup_interval)}".strip(),
-            f"{ratio(row.worst.value)} {interval(row.worst_interval)}".strip(),
-            ratio(row.expert.value),
-            f"{ratio(row.expert_worst.value)} {interval(row.expert_worst_interval)}".strip(),
+            ratio_with_interval(row.speedup.value, row.speedup_interval),
+            ratio_with_interval(row.worst.value, row.worst_interval),
+            ratio_with_interval(row.expert.value, row.expert_interval),
+            ratio_with_interval(row.expert_worst.value, row.expert_worst_interval),
             str(row.worst.n),
         )
     return sheet
@@ -111,7 +112,8 @@ def print_comparison(found: Comparison, console: Console | None = None) -> None:
     """The mean difference, wins and losses, the tasks that differ most, and whether one is a copy of the other."""
     out = output(console)
     names = ("advantage", "log advantage", "shared tasks", "win", "tie", "loss")
-    sheet = Sheet(f"{found.first} less {found.second}", tuple(Column(name, right=True) for name in names), keys=0)
+    title = f"{found.first} less {found.second} (failed trials: {found.policy})"
+    sheet = Sheet(title, tuple(Column(name, right=True) for name in names), keys=0)
     sheet.add(
         with_interval(found.advantage.value, found.interval),
         with_interval(found.log_advantage.value, found.log_interval),
@@ -136,9 +138,10 @@ def print_comparison(found: Comparison, console: Console | None = None) -> None:
 
 def _task_differences(found: Comparison) -> Sheet:
     shown = sorted(found.tasks, key=lambda task: (task.verdict == "tie", -abs(task.value)))[:MOST_TASKS]
-    title = (
+    what = (
         "tasks" if len(shown) == len(found.tasks) else f"the {len(shown)} of {len(found.tasks)} tasks that differ most"
     )
+    title = titled(what, found.policy, "ties last, then by the difference")
     names = ("first", "second", "difference")
     sheet = Sheet(title, (Column("task"), *(Column(name, right=True) for name in names), Column("")))
     for task in shown:

@@ -1,6 +1,6 @@
-"""A table for any terminal: side by side where it fits, else one entry below the other; nothing is cut."""
+"""A table for any terminal: intervals below their values where it is too wide, else entries; nothing is cut."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -57,19 +57,25 @@ class Sheet:
         self._rows.append(tuple(one_line(cell) for cell in cells))
 
     def show(self, out: Console) -> None:
-        """Print the table, or its entries where it is wider than the terminal."""
-        table = self._table()
-        if Measurement.get(out, out.options.update(width=10_000), table).minimum <= out.width:
-            out.print(table)
-            return
+        """Print the table; where it is wider than the terminal, with intervals below their values, or its entries."""
+        for table in (self._table(self._rows), self._table([self._below(row) for row in self._rows])):
+            if Measurement.get(out, out.options.update(width=10_000), table).minimum <= out.width:
+                out.print(table)
+                return
         out.print(Text(self._title, style="italic"))
         for row in self._rows:
             self._show_entry(out, row)
 
-    def _table(self) -> Table:
+    def _below(self, row: Sequence[str]) -> tuple[str, ...]:
+        """The row with each number's interval on a line of its own."""
+        columns = zip(self._columns, row, strict=True)
+        return tuple(cell.replace(" [", "\n[") if column.right else cell for column, cell in columns)
+
+    def _table(self, rows: Sequence[Sequence[str]]) -> Table:
         table = Table(title=Text(self._title), title_justify="left")
         for number, column in enumerate(self._columns):
-            longest = max(map(cell_len, (column.name, *(row[number] for row in self._rows))))
+            cells = [line for row in rows for line in row[number].split("\n")]
+            longest = max(map(cell_len, (column.name, *cells)))
             table.add_column(
                 column.name,
                 justify="right" if column.right else "left",
@@ -77,7 +83,7 @@ class Sheet:
                 overflow="fold",
                 min_width=min(longest, _READABLE) if column.wraps else longest,
             )
-        for row in self._rows:
+        for row in rows:
             table.add_row(*map(Text, row))
         return table
 

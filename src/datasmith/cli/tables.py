@@ -18,6 +18,7 @@ from datasmith.metrics.integrity import Duplicate
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.ranking import RULES
 from datasmith.metrics.score import Interval
+from datasmith.stats.nested import FEWEST_GROUPS
 
 _REASON_CHARS = 120
 """So much of a reason is shown; trial.json has all of it."""
@@ -27,8 +28,14 @@ def print_report(report: Report, page: Path | None, console: Console | None = No
     """Print agents, levels, orders, cost, trials, control and measuring to standard output, and where the page is."""
     out = output(console)
     board, config = report.board, report.run.config
-    agents = agents_sheet(board, report.run.run_id, report.policy, len(config.task_ids))
-    for sheet in (agents, levels_sheet(board), *order_sheets(board), *cost_sheets(board), _trials(report)):
+    policy = report.policy
+    for sheet in (
+        agents_sheet(board, report.run.run_id, policy, len(config.task_ids)),
+        levels_sheet(board, policy),
+        *order_sheets(board, policy),
+        *cost_sheets(board, policy),
+        _trials(report),
+    ):
         sheet.show(out)
     control, cost = report.control, report.cost
     for line in (
@@ -51,8 +58,10 @@ def print_reference(agents: Sequence[ReferenceReport], console: Console | None =
     """The run by the reference's definitions, which is what its published figures can be held against."""
     out = output(console)
     names = ("speedup", *NUMBERED, "geometric", "per USD", "n", "asv", "ours", "of")
-    title = "by the reference's definitions (L1 module, L2 class, L3 function, L4 overall; workloads called changed)"
-    sheet = Sheet(title, (Column("agent"), *(Column(name, right=True) for name in names)))
+    what = "by the reference's definitions: L1 module, L2 class, L3 function, L4 overall; workloads called changed"
+    sheet = Sheet(
+        titled(what, "at 1.0", "agents as configured"), (Column("agent"), *(Column(name, right=True) for name in names))
+    )
     for each in agents:
         sheet.add(
             each.agent,
@@ -65,19 +74,25 @@ def print_reference(agents: Sequence[ReferenceReport], console: Console | None =
     sheet.show(out)
 
 
+def titled(what: str, policy: str, order: str = "agents by Ranked Pairs") -> str:
+    """A table's title: what it holds, what failed trials count there, and the order of its rows."""
+    return f"{what} (failed trials: {policy}; {order})"
+
+
 def agents_sheet(board: Board, of: str, policy: str, n_tasks: int) -> Sheet:
     """The leaderboard: rank, means with intervals, n, and how the trials ended."""
     numbers = [Column(name, right=True) for name in ("speedup", "expert", "advantage")]
     columns = (Column("rank"), Column("agent"), *numbers, Column("scored", right=True), Column("outcomes", wraps=True))
-    title = f"{of}: agents by Ranked Pairs (failed trials: {policy}; a shared letter is a tie)"
+    tie = f"a shared letter is a tie, as it is for all of fewer than {FEWEST_GROUPS} tasks"
+    title = titled(f"{of}: agents by Ranked Pairs", policy, tie)
     sheet = Sheet(title, columns, keys=2)
     for agent in board.ranked:
         means = agent.means
         sheet.add(
             place(agent),
             agent.agent,
-            f"{ratio(means.speedup.value)} {interval(agent.intervals.speedup)}",
-            ratio(means.expert_speedup.value),
+            ratio_with_interval(means.speedup.value, agent.intervals.speedup),
+            ratio_with_interval(means.expert_speedup.value, agent.intervals.expert_speedup),
             with_interval(means.advantage.value, agent.intervals.at("overall")),
             f"{agent.n_scored} of {n_tasks}",
             ", ".join(f"{name} {count}" for name, count in sorted(agent.outcomes.items())),
@@ -90,17 +105,22 @@ def with_interval(value: float | None, ends: Interval | None) -> str:
     return f"{signed(value)} {interval(ends, 3, sign=True)}".strip()
 
 
+def ratio_with_interval(value: float | None, ends: Interval | None) -> str:
+    """A speedup with its interval behind it."""
+    return f"{ratio(value)} {interval(ends)}".strip()
+
+
 def place(agent: AgentReport) -> str:
     """Rank and tie group, as in `2 ab`."""
     return NOTHING if agent.rank is None else f"{agent.rank} {agent.tie_group}"
 
 
-def order_sheets(board: Board) -> list[Sheet]:
+def order_sheets(board: Board, policy: str) -> list[Sheet]:
     """The ranks under every rule, where there is somebody to be ranked against."""
     if sum(agent.rank is not None for agent in board.agents) < 2:
         return []
     agreed = percent(board.stability.agreement, 0)
-    title = f"ranks under {len(RULES)} rules: all agree on {agreed} of the pairs of agents"
+    title = titled(f"ranks under {len(RULES)} rules: all agree on {agreed} of the pairs of agents", policy)
     columns = (Column("agent"), *(Column(rule, right=True) for rule in (*RULES, "ten heaviest tasks")))
     sheet = Sheet(title, columns)
     for agent in board.ranked:
@@ -110,27 +130,45 @@ def order_sheets(board: Board) -> list[Sheet]:
     return [sheet]
 
 
-def cost_sheets(board: Board) -> list[Sheet]:
+def cost_sheets(board: Board, policy: str) -> list[Sheet]:
     """What was spent, where that is known of any agent; and pass@k where there were attempts enough."""
     known = any(agent.cost.mean_usd is not None for agent in board.agents)
     ks = sorted({k for agent in board.agents for k in agent.pass_at})
-    if not (known or ks):
-        return []
-    names = ("USD per task", "n", "advantage per USD", "Pareto", *(f"pass@{k}" for k in ks))
-    sheet = Sheet("cost", (Column("agent"), *(Column(name, right=True) for name in names)))
+    return [*([_cost(board, policy)] if known else []), *([_passed(board, policy, ks)] if ks else [])]
+
+
+def _cost(board: Board, policy: str) -> Sheet:
+    names = ("USD per task", "n", "advantage per USD", "scored", "Pareto")
+    sheet = Sheet(titled("cost", policy), (Column("agent"), *(Column(name, right=True) for name in names)))
     for agent in board.ranked:
-        passed = [percent(agent.pass_at[k].value) if k in agent.pass_at else NOTHING for k in ks]
-        sheet.add(agent.agent, *cost_cells(agent), *passed)
-    return [sheet]
+        sheet.add(agent.agent, *_cost_cells(agent))
+    return sheet
 
 
-def cost_cells(agent: AgentReport) -> tuple[str, str, str, str]:
-    """US dollars per task, of how many, advantage per dollar, and whether nobody is cheaper and better."""
+def _passed(board: Board, policy: str, ks: Sequence[int]) -> Sheet:
+    names = [name for k in ks for name in (f"pass@{k}", "n")]
+    sheet = Sheet(titled("pass@k", policy), (Column("agent"), *(Column(name, right=True) for name in names)))
+    for agent in board.ranked:
+        sheet.add(agent.agent, *(cell for k in ks for cell in _passed_cells(agent, k)))
+    return sheet
+
+
+def _passed_cells(agent: AgentReport, k: int) -> tuple[str, str]:
+    """The chance that one of k attempts succeeds, and over how many tasks."""
+    if k not in agent.pass_at:
+        return NOTHING, NOTHING
+    found, ends = agent.pass_at[k], agent.pass_intervals[k]
+    between = f"[{percent(ends.low)}, {percent(ends.high)}]" if ends else ""
+    return f"{percent(found.value)} {between}".strip(), str(found.n)
+
+
+def _cost_cells(agent: AgentReport) -> tuple[str, str, str, str, str]:
+    """US dollars per task, of how many, advantage per dollar, of how many, and whether nobody is cheaper and better."""
     cost = agent.cost
     weighted = with_interval(cost.weighted, cost.weighted_interval)
     front = {True: "yes", False: "no", None: NOTHING}[cost.pareto]
     paid = "unknown" if cost.mean_usd is None else f"{cost.mean_usd:.4f} {_dollars(cost.mean_interval)}".strip()
-    return paid, str(cost.n), weighted, front
+    return paid, str(cost.n), weighted, str(agent.n_scored), front
 
 
 def _dollars(ends: Interval | None) -> str:
@@ -150,20 +188,22 @@ def _whose(each: Duplicate) -> str:
     return f"two attempts of {each.first}" if each.first == each.second else f"{each.first} and {each.second}"
 
 
-def levels_sheet(board: Board) -> Sheet:
+def levels_sheet(board: Board, policy: str) -> Sheet:
     """Advantage per level; without `param`: four columns with intervals are wider than most terminals."""
     levels = LEVELS[-2:0:-1]
-    sheet = Sheet("advantage per level", (Column("agent"), *(Column(level, right=True) for level in levels)))
+    columns = (Column("agent"), *(Column(name, right=True) for name in (*levels, "n")))
+    sheet = Sheet(titled("advantage per level", policy), columns)
     for agent in board.ranked:
         cells = [with_interval(agent.means.by_level[level].value, agent.intervals.at(level)) for level in levels]
-        sheet.add(agent.agent, *cells)
+        sheet.add(agent.agent, *cells, str(agent.n_scored))
     return sheet
 
 
 def _trials(report: Report) -> Sheet:
     names = [Column(name) for name in ("task", "agent", "n", "outcome")]
     numbers = [Column(name, right=True) for name in ("speedup", "advantage")]
-    sheet = Sheet("trials", (*names, Column("reason", wraps=True), *numbers), keys=3)
+    title = titled("trials", report.policy, "by task, agent and attempt n")
+    sheet = Sheet(title, (*names, Column("reason", wraps=True), *numbers), keys=3)
     for row in report.trials:
         sheet.add(*_trial_cells(row))
     return sheet
@@ -177,6 +217,6 @@ def _trial_cells(row: TrialRow) -> list[str]:
         str(record.attempt),
         record.outcome,
         brief(record.reason or "", _REASON_CHARS),
-        ratio(score.speedup if score else None),
+        ratio_with_interval(score.speedup if score else None, row.speedup_interval),
         signed(score.advantage if score else None),
     ]

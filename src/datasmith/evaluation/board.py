@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from datasmith.evaluation.intervals import AgentIntervals, Attempt, TaskDraws
+from datasmith.evaluation.intervals import AgentIntervals, Attempt, TaskDraws, tells_apart
 from datasmith.evaluation.outcome import EXCLUDED, Outcome
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.aggregate import Mean, RunScore, mean, run_score
-from datasmith.metrics.attempts import mean_pass_at_k, reported_ks
+from datasmith.metrics.attempts import mean_pass_at_k, pass_at_k, reported_ks
 from datasmith.metrics.efficiency import cost_weighted, pareto
 from datasmith.metrics.integrity import Duplicate, duplicates, repeated, without_copies
 from datasmith.metrics.ranking import Ballot, heaviest_share, stability, tie_groups
@@ -61,8 +61,9 @@ class AgentReport:
 
     rank: by Ranked Pairs over the tasks' advantages, span: best and worst under the rules of `ranking.RULES`; None
     where nothing is scored. tie_group: two configurations share a letter exactly where the interval of their
-    difference holds 0. heaviest: share of the sum of |advantage| that its ten heaviest tasks carry. pass_at: for each
-    reported k, the chance that one of k attempts is measured and faster than base beyond its interval.
+    difference holds 0, or is of too few tasks. heaviest: share of the sum of |advantage| that its ten heaviest tasks
+    carry. pass_at: for each reported k, the chance that one of k attempts is measured and faster than base beyond its
+    interval; pass_intervals: of these, over tasks; None where there is one alone.
     """
 
     agent: str
@@ -79,6 +80,7 @@ class AgentReport:
     heaviest: float | None
     cost: CostFigures
     pass_at: Mapping[int, Mean]
+    pass_intervals: Mapping[int, Interval | None]
 
 
 class Board:
@@ -173,7 +175,7 @@ class Board:
             paid, scored = self.costs(name), costs[name]
             figures = CostFigures(
                 mean_usd=_mean(paid),
-                mean_interval=self.draws.mean_cost(paid) if paid and len(paid) > 1 else None,
+                mean_interval=self.draws.over_tasks(paid or {}),
                 n=len(paid or ()),
                 weighted=cost_weighted(means[name].advantage.value, price[name]),
                 weighted_interval=self.draws.cost_weighted(name, scored) if scored else None,
@@ -184,14 +186,16 @@ class Board:
 
     def _ties(self, names: Sequence[str]) -> dict[str, str]:
         def differ(first: str, second: str) -> bool:
-            ends = self.draws.difference(first, second)
-            return ends is not None and not ends.holds(0.0)
+            shared = self.values(first).keys() & self.values(second).keys()
+            return tells_apart(self.draws.difference(first, second), len(shared))
 
         return tie_groups(names, differ)
 
     def _agent(self, name: str, means: RunScore, cost: CostFigures, ties: str) -> AgentReport:
         tasks = self.by_task[name]
         rows = [trial.row for trials in tasks.values() for trial in trials]
+        tried = _tried(tasks)
+        ks = reported_ks(min((n for n, _ in tried.values()), default=0))
         return AgentReport(
             agent=name,
             n_trials=len(rows),
@@ -206,7 +210,10 @@ class Board:
             tie_group=ties,
             heaviest=heaviest_share(self.values(name).values()),
             cost=cost,
-            pass_at=_pass_at(list(tasks.values())),
+            pass_at={k: mean_pass_at_k(tried.values(), k) for k in ks},
+            pass_intervals={
+                k: self.draws.over_tasks({task: pass_at_k(n, c, k) for task, (n, c) in tried.items()}) for k in ks
+            },
         )
 
 
@@ -252,12 +259,13 @@ def _ratios(trial: Scored) -> list[float] | None:
     return [ratio for ratio in told if ratio is not None]
 
 
-def _pass_at(tasks: Sequence[Sequence[Scored]]) -> dict[int, Mean]:
-    """Of the attempts that say something: an outage and an invalid measurement are no failures."""
-    said = [[trial.row for trial in trials if trial.row.record.outcome not in EXCLUDED] for trials in tasks]
-    counts = [(len(rows), sum(map(_success, rows))) for rows in said if rows]
-    least = min((n for n, _ in counts), default=0)
-    return {k: mean_pass_at_k(counts, k) for k in reported_ks(least)}
+def _tried(tasks: Mapping[str, Sequence[Scored]]) -> dict[str, tuple[int, int]]:
+    """Task -> (attempts, successes) of those that say something: outages and invalid measurements are no failures."""
+    said = {
+        task: [trial.row for trial in trials if trial.row.record.outcome not in EXCLUDED]
+        for task, trials in tasks.items()
+    }
+    return {task: (len(rows), sum(map(_success, rows))) for task, rows in said.items() if rows}
 
 
 def _mean(costs: Mapping[str, float] | None) -> float | None:

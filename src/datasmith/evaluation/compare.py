@@ -8,11 +8,13 @@ from typing import Literal
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.board import log_advantage_of
 from datasmith.evaluation.gather import Gathered, gather
+from datasmith.evaluation.intervals import tells_apart
 from datasmith.evaluation.run_folder import RunFolder
 from datasmith.evaluation.task_difference import task_difference
 from datasmith.metrics.aggregate import Mean, mean
 from datasmith.metrics.integrity import Duplicate
 from datasmith.metrics.score import FailurePolicy, Interval
+from datasmith.stats.nested import FEWEST_GROUPS
 
 Verdict = Literal["win", "tie", "loss"]
 VERDICTS: tuple[Verdict, ...] = ("win", "tie", "loss")
@@ -47,11 +49,13 @@ class TaskDifference:
 class Comparison:
     """First against second. advantage, log_advantage: mean differences over shared tasks with their intervals.
 
+    policy: what failed trials count in both.
     one_machine: each shared task was measured on the same machine for both. unlike, differing: see Gathered.
     """
 
     first: str
     second: str
+    policy: FailurePolicy
     advantage: Mean
     interval: Interval | None
     log_advantage: Mean
@@ -75,7 +79,10 @@ class Comparison:
             return "no shared task: nothing can be said"
         if self.interval.holds(0.0):
             return "cannot be told apart: the interval holds 0"
-        return f"{self.first if self.interval.low > 0.0 else self.second} is ahead"
+        ahead = self.first if self.interval.low > 0.0 else self.second
+        if not tells_apart(self.interval, len(self.tasks)):
+            return f"{ahead} may be ahead: of fewer than {FEWEST_GROUPS} tasks no interval is one of 95 %"
+        return f"{ahead} is ahead"
 
 
 def compare(gathered: Gathered, first: str, second: str) -> Comparison:
@@ -103,6 +110,7 @@ def compare(gathered: Gathered, first: str, second: str) -> Comparison:
     return Comparison(
         first=first,
         second=second,
+        policy=gathered.policy,
         advantage=mean(task.value for task in tasks),
         interval=board.draws.difference(first, second),
         log_advantage=mean(logs[task] - other_logs[task] for task in shared),

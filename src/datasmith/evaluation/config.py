@@ -25,6 +25,8 @@ REPEAT = "(example, to let an agent try twice: --n-attempts 2)"
 MOST_ATTEMPTS = 10_000
 NO_MODEL = "none"
 """What an entry says where its agent asks no model."""
+WITHOUT_MODEL = ("nop", "oracle", "command")
+"""Agents that ask none: the model that their entry gives is a part of their name, and no more."""
 
 
 class AgentEntry(BaseModel):
@@ -122,16 +124,24 @@ def validated_entry(row: JsonValue, where: str, example: str) -> AgentEntry:
     """The entry that `row` describes.
 
     Raises:
-        ConfigError: it is none, or no agent has this name; begins with `where`.
+        ConfigError: it is none, no agent has this name, or nobody would read its model_kwargs; begins with `where`.
     """
     try:
         entry = AgentEntry.model_validate(row)
-        assert entry.address
+        _refuse_unread(entry)
     except ValidationError as error:
         raise ConfigError(f"{where}: {_problem(error)} {example}") from error
     except ConfigError as error:
         raise ConfigError(f"{where}: {error} {example}") from error
     return entry
+
+
+def _refuse_unread(entry: AgentEntry) -> None:
+    """Raise ConfigError where no agent has the entry's name, or it has model_kwargs and its agent asks no model."""
+    asks = entry.address not in map(agent_address, WITHOUT_MODEL) and entry.model != NO_MODEL
+    if entry.model_kwargs and not asks:
+        unread = ", ".join(sorted(entry.model_kwargs))
+        raise ConfigError(f"model_kwargs of {entry.short_name!r}: unknown {unread} (it asks no model, and reads none)")
 
 
 def _problem(error: ValidationError) -> str:
@@ -175,7 +185,7 @@ class RunConfig(BaseModel):
     task_ids: tuple[str, ...]
     agents: tuple[AgentEntry, ...]
     n_attempts: int = Field(default=1, ge=1, le=MOST_ATTEMPTS)
-    seed: int = Field(default=0, ge=-MOST, le=MOST)
+    seed: int = Field(default=0, ge=0, le=MOST)
     timeout_s: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     precise: bool = False
     max_rounds: int | None = Field(default=None, ge=2)

@@ -91,7 +91,7 @@ def analyse(gathered: Gathered, *, stars: Mapping[str, int], cutoffs: Cutoffs) -
         tags=_slices(board, order, lambda _name: tags),
         quintiles=_slices(board, [f"Q{number}" for number in range(1, QUINTILES + 1)], lambda _name: quintiles),
         stars=_ranges(counts, quintiles),
-        worst=tuple(_worst(gathered, name) for name in board.configurations),
+        worst=tuple(_worst(gathered, agent.agent) for agent in board.ranked),
         bins=_slices(board, TEMPORAL_BINS, lambda name: _bins(dates, known.get(name))),
         cutoffs=known,
         missing=Missing(

@@ -31,7 +31,9 @@ def findings_as_json(found: Findings) -> dict[str, JsonValue]:
                 "n": agent.cost.n,
                 "mean_usd": agent.cost.mean_usd,
                 "mean_usd_interval": ends_as_json(agent.cost.mean_interval),
+                "n_scored": agent.n_scored,
                 "advantage": agent.means.advantage.value,
+                "advantage_interval": ends_as_json(agent.intervals.at("overall")),
                 "cost_weighted": agent.cost.weighted,
                 "cost_weighted_interval": ends_as_json(agent.cost.weighted_interval),
                 "pareto": agent.cost.pareto,
@@ -67,6 +69,7 @@ def _slices(slices: Iterable[Slice]) -> list[JsonValue]:
             "speedup": each.means.speedup.value,
             "speedup_interval": ends_as_json(each.intervals.speedup),
             "expert_speedup": each.means.expert_speedup.value,
+            "expert_speedup_interval": ends_as_json(each.intervals.expert_speedup),
         }
         for each in slices
     ]
@@ -93,6 +96,7 @@ def comparison_as_json(found: Comparison) -> dict[str, JsonValue]:
     return {
         "first": found.first,
         "second": found.second,
+        "policy": found.policy,
         "n_shared": found.advantage.n,
         "advantage": found.advantage.value,
         "advantage_interval": ends_as_json(found.interval),

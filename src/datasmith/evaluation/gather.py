@@ -172,8 +172,9 @@ def _machines(row: TrialRow, run: RunRecord) -> frozenset[Machine]:
 
 
 def _note_facts(facts: dict[str, TaskFacts], folder: RunFolder, tasks: Iterable[str]) -> None:
-    """Keep what is known of a task; a later run that knows its category or date stands in for one that does not."""
+    """Keep what is known of a task; each field is that of the first run that knows it."""
     for task in sorted(tasks):
         found = read_record(folder.task_facts(task), TaskFacts)
-        if found is not None and (task not in facts or facts[task].merged_at is None):
-            facts[task] = found
+        if found is not None:
+            known = facts[task].model_dump(exclude_none=True) if task in facts else {}
+            facts[task] = found.model_copy(update=known)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from datasmith.metrics.levels import LEVELS, Level, group_keys
 from datasmith.metrics.score import Interval
-from datasmith.stats.nested import RESAMPLES, Resampler, ends, pooled_medians
+from datasmith.stats.nested import FEWEST_GROUPS, RESAMPLES, Resampler, ends, pooled_medians
 
 Array = npt.NDArray[np.float64]
 QUANTITIES = ("speedup", "expert_speedup", "worst_speedup", "expert_worst", "log_advantage", *LEVELS)
@@ -77,6 +77,11 @@ class AgentIntervals:
         return self.by_name.get(level)
 
 
+def tells_apart(interval: Interval | None, n_tasks: int) -> bool:
+    """Whether the interval of a difference over so many tasks says which of two is ahead; over a few none can."""
+    return interval is not None and n_tasks >= FEWEST_GROUPS and not interval.holds(0.0)
+
+
 class TaskDraws:
     """Redraws of each agent's values on each task, from which means over any tasks get their intervals.
 
@@ -98,14 +103,18 @@ class TaskDraws:
         self._values: dict[str, dict[str, Array]] = {}
 
     def add(self, task_id: str, agents: Mapping[str, Sequence[Attempt]]) -> None:
-        """Redraw one task for all its agents, each with its attempts; their mean is the agent's value."""
-        attempts = [(agent, attempt) for agent, mine in agents.items() for attempt in mine if attempt]
-        rng = np.random.default_rng([self._seed, zlib.crc32(task_id.encode())])
+        """Redraw one task for all its agents, each with its attempts; their mean is the agent's value.
+
+        Draws belong to a task's set of workloads: attempts that have the same one share them, in whatever order agents
+        and workloads are given, and those that have another one change nothing about them.
+        """
         found: dict[str, list[Array]] = {}
         same: dict[tuple[str, ...], list[tuple[str, Attempt]]] = {}
-        for agent, attempt in attempts:
-            same.setdefault(tuple(each.workload for each in attempt), []).append((agent, attempt))
-        for group in same.values():
+        for agent, attempt in ((agent, attempt) for agent, mine in agents.items() for attempt in mine if attempt):
+            known = sorted(attempt, key=lambda each: each.workload)
+            same.setdefault(tuple(each.workload for each in known), []).append((agent, known))
+        for names, group in sorted(same.items()):
+            rng = np.random.default_rng([self._seed, *(zlib.crc32(name.encode()) for name in (task_id, *names))])
             drawn = self._redraw([attempt for _, attempt in group], rng)
             for (agent, _), values in zip(group, drawn, strict=True):
                 found.setdefault(agent, []).append(values)
@@ -137,19 +146,25 @@ class TaskDraws:
         return Interval(*self._resampler(len(chosen)).ends(np.stack(chosen))) if chosen else None
 
     def cost_weighted(self, agent: str, costs: Mapping[str, float]) -> Interval | None:
-        """Of mean advantage / mean cost over the tasks that have both; None where there is none or nothing was paid."""
+        """Of mean advantage / mean cost over the tasks that have both; None where there is none or nothing was paid.
+
+        Resamples that draw nothing but tasks that cost nothing have no value.
+        """
         at = QUANTITIES.index("overall")
         mine = {task: values[at] for task, values in self._values.get(agent, {}).items() if task in costs}
-        if not mine or not all(costs[task] > 0.0 for task in mine):
+        if not any(costs[task] > 0.0 for task in mine):
             return None
         paid = np.array([costs[task] for task in mine])[:, None] + np.zeros(self._redraws)
         resampler = self._resampler(len(mine))
-        return Interval(*ends(resampler.means(np.stack(list(mine.values()))) / resampler.means(paid)))
+        gained, spent = resampler.means(np.stack(list(mine.values()))), resampler.means(paid)
+        return Interval(*ends(gained[spent > 0.0] / spent[spent > 0.0], groups=len(mine)))
 
-    def mean_cost(self, costs: Mapping[str, float]) -> Interval:
-        """Of the mean cost over these tasks; one alone has no scatter that could be seen."""
-        paid = np.array(list(costs.values()))[:, None] + np.zeros(self._redraws)
-        return Interval(*self._resampler(len(costs)).ends(paid))
+    def over_tasks(self, values: Mapping[str, float]) -> Interval | None:
+        """Of the mean over tasks of which one value each is known; None for one alone, which shows no scatter."""
+        if len(values) < 2:
+            return None
+        found = np.array(list(values.values()))[:, None] + np.zeros(self._redraws)
+        return Interval(*self._resampler(len(values)).ends(found))
 
     @staticmethod
     def _chosen(values: Mapping[str, Array], tasks: Iterable[str] | None) -> list[Array]:
@@ -244,12 +259,12 @@ def _sides(
     """The different arms, each a list of its workloads' rounds, and which of them are each attempt's two."""
     sides: list[list[Sequence[float]]] = []
     agents, experts = [], []
-    known: dict[int, int] = {}
+    known: dict[tuple[tuple[float, ...], ...], int] = {}
     for attempt in attempts:
         agents.append(len(sides))
         sides.append([attempt[at].agent for at in order])
         expert = [attempt[at].expert for at in order]
-        key = hash(tuple(map(tuple, expert)))
+        key = tuple(map(tuple, expert))
         if key not in known:
             known[key] = len(sides)
             sides.append(expert)

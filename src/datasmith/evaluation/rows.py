@@ -10,7 +10,7 @@ from datasmith.evaluation.outcome import EXCLUDED, named
 from datasmith.evaluation.records import SessionRecord, TrialRecord
 from datasmith.evaluation.rounds import arm_times, round_ratios
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, read_measurements
-from datasmith.metrics.score import FailurePolicy, Score, failed_pairs, score
+from datasmith.metrics.score import FailurePolicy, Interval, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, ValidPair, valid_pairs
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
@@ -29,6 +29,14 @@ class TrialRow:
     def measured(self) -> bool:
         """True where its score rests on its own times, not on a policy."""
         return self.record.outcome == "measured" and self.score is not None
+
+    @property
+    def speedup_interval(self) -> Interval | None:
+        """Of its speedup, over rounds; None where that rests on a policy, or on too few rounds."""
+        ratios = self.record.ratios
+        if not self.measured or ratios is None or ratios.low is None or ratios.high is None:
+            return None
+        return Interval(ratios.low, ratios.high)
 
 
 def pairs_of(agent: ArmSummary | None, expert: ArmSummary) -> tuple[Pair, ...]:

@@ -53,12 +53,17 @@ def agent_as_json(agent: AgentReport) -> dict[str, JsonValue]:
         "advantage": means.advantage.value,
         "advantage_interval": ends_as_json(agent.intervals.at("overall")),
         "by_level": {
-            level: {"advantage": means.by_level[level].value, "interval": ends_as_json(agent.intervals.at(level))}
+            level: {
+                "advantage": means.by_level[level].value,
+                "interval": ends_as_json(agent.intervals.at(level)),
+                "n": means.by_level[level].n,
+            }
             for level in LEVELS
         },
         "speedup": means.speedup.value,
         "speedup_interval": ends_as_json(agent.intervals.speedup),
         "expert_speedup": means.expert_speedup.value,
+        "expert_speedup_interval": ends_as_json(agent.intervals.expert_speedup),
         "worst_speedup": means.worst_speedup.value,
         "log_advantage": means.log_advantage.value,
         "worst_speedup_interval": ends_as_json(agent.intervals.worst_speedup),
@@ -69,10 +74,15 @@ def agent_as_json(agent: AgentReport) -> dict[str, JsonValue]:
         "tie_group": agent.tie_group,
         "heaviest_share": agent.heaviest,
         "mean_cost_usd": agent.cost.mean_usd,
+        "mean_cost_usd_interval": ends_as_json(agent.cost.mean_interval),
+        "mean_cost_usd_n": agent.cost.n,
         "cost_weighted": agent.cost.weighted,
         "cost_weighted_interval": ends_as_json(agent.cost.weighted_interval),
         "pareto": agent.cost.pareto,
-        "pass_at": {str(k): {"value": found.value, "n": found.n} for k, found in agent.pass_at.items()},
+        "pass_at": {
+            str(k): {"value": found.value, "n": found.n, "interval": ends_as_json(agent.pass_intervals[k])}
+            for k, found in agent.pass_at.items()
+        },
     }
 
 
@@ -90,7 +100,6 @@ def orders_as_json(board: Board) -> dict[str, JsonValue]:
 
 def _trial(row: TrialRow) -> JsonValue:
     record, score = row.record, row.score
-    ratios = record.ratios
     return {
         "task_id": record.task_id,
         "agent": record.agent,
@@ -98,7 +107,7 @@ def _trial(row: TrialRow) -> JsonValue:
         "outcome": record.outcome,
         "reason": record.reason,
         "speedup": score.speedup if score else None,
-        "speedup_interval": [ratios.low, ratios.high] if ratios and record.outcome == "measured" else None,
+        "speedup_interval": ends_as_json(row.speedup_interval),
         "expert_speedup": score.expert_speedup if score else None,
         "worst_speedup": score.worst_speedup if score else None,
         "advantage": score.advantage if score else None,

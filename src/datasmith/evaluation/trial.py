@@ -175,14 +175,10 @@ class TaskRun:
     def _solve(self, key: TrialKey, image: ImageRef) -> None:
         """Let the agent work in a fresh sandbox, and store what it hands in; trajectory.json is written last."""
         agent = self._around.agents[key.agent]
-        begin = time.monotonic()
         try:
             result = self._work(agent, image)
         except (AgentFailed, ModelUnavailable) as error:
-            outage = str(error) if isinstance(error, ModelUnavailable) else None
-            failure = None if outage else str(error)
-            wall_s = time.monotonic() - begin
-            result = AgentResult("", Usage(), wall_s, f"{error}\n", failure=failure, outage=outage)
+            result = _failed(error, 0.0)
         self._around.stop.check()
         facts = _facts(agent, result).after(self._folder.read_facts(key))
         where = self._folder.trial(key)
@@ -198,7 +194,11 @@ class TaskRun:
             around.engine.start(image, limits=limits, mounts=mounts, writable_env=True) as container,
         ):
             show_suite(container, self._task)
-            return solved(worker, self._task, container, timeout_s=around.config.timeout_s)
+            begin = time.monotonic()
+            try:
+                return solved(worker, self._task, container, timeout_s=around.config.timeout_s)
+            except (AgentFailed, ModelUnavailable) as error:
+                return _failed(error, time.monotonic() - begin)
 
     def _complete(self, done: list[TrialKey], graded: Graded) -> None:
         ended = [key for key in self._everything() if key in done or self._folder.read_trial(key)]
@@ -239,6 +239,13 @@ class TaskRun:
 
     def _say(self, what: str, done: int = 0, total: int | None = None) -> None:
         self._around.observer.step(self._task.task_id, what, done, total)
+
+
+def _failed(error: AgentFailed | ModelUnavailable, wall_s: float) -> AgentResult:
+    """What an agent that broke off has left: nothing; an outage of its model says nothing about it."""
+    outage = str(error) if isinstance(error, ModelUnavailable) else None
+    failure = None if outage else str(error)
+    return AgentResult("", Usage(), wall_s, f"{error}\n", failure=failure, outage=outage)
 
 
 def _facts(agent: Agent, result: AgentResult) -> AgentFacts:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from datasmith.metrics.levels import Level, group_key
 from datasmith.metrics.speedup import ValidPair, agent_speedup, expert_speedup
 
+_SQUARED = 500
+"""2 to this can be squared, and millions of such squares added up."""
+
 
 def advantage(pairs: Sequence[ValidPair]) -> float | None:
     """gmean(s^A) - gmean(s^H); None for no pairs."""
@@ -19,7 +22,10 @@ def stratified_advantage(pairs: Sequence[ValidPair], level: Level) -> float | No
     for pair in pairs:
         groups.setdefault(group_key(pair.workload, level), []).append(pair)
     values = [value for group in groups.values() if (value := advantage(group)) is not None]
-    return math.fsum(values) / len(values) if values else None
+    if not values:
+        return None
+    scaled, exponent = _summable(values)
+    return math.ldexp(math.fsum(scaled) / len(scaled), exponent)
 
 
 def log_advantage(pairs: Sequence[ValidPair]) -> float | None:
@@ -34,8 +40,18 @@ def normalised_advantage(pairs: Sequence[ValidPair]) -> float | None:
     value = advantage(pairs)
     if value is None:
         return None
-    spread = math.sqrt(_variance([pair.agent for pair in pairs]) + _variance([pair.expert for pair in pairs]))
-    return value / spread if spread > 0.0 else None
+    scaled, exponent = _summable([*(pair.agent for pair in pairs), *(pair.expert for pair in pairs)])
+    spread = math.sqrt(_variance(scaled[: len(pairs)]) + _variance(scaled[len(pairs) :]))
+    return math.ldexp(value, -exponent) / spread if spread > 0.0 else None
+
+
+def _summable(values: Sequence[float]) -> tuple[list[float], int]:
+    """The values over 2 to the exponent that is told, so that no sum and no square of them is too large.
+
+    Ratios of times are far below that: their exponent is 0.
+    """
+    exponent = max(0, max(math.frexp(value)[1] for value in values) - _SQUARED)
+    return [math.ldexp(value, -exponent) for value in values], exponent
 
 
 def _variance(values: Sequence[float]) -> float:

@@ -28,15 +28,17 @@ def margins(ballots: Iterable[Ballot]) -> dict[tuple[str, str], int]:
 def ranked_pairs(ballots: Sequence[Ballot]) -> dict[str, int]:
     """Tideman's Ranked Pairs: the rank of each configuration that is on a ballot; equal ranks are ties.
 
-    Pairs are locked from the largest margin down, unless that would close a cycle. Pairs of one margin are judged
-    together: those that would close a cycle with one another are all left out, so that names and the order of
-    the ballots never decide. In a plain cycle (A>B, B>C, C>A by one ballot each) everybody is tied. Who has fewer
-    locked above it stands higher.
+    Pairs are locked from the largest margin down, unless that would close a cycle. A pair that closes one with larger
+    margins is left out first; the others of its margin are judged together: those that would close a cycle with one
+    another are all left out, so that names and the order of the ballots never decide. In a plain cycle (A>B, B>C, C>A
+    by one ballot each) everybody is tied. Who has fewer locked above it stands higher.
     """
     wins = margins(ballots)
     above: dict[str, frozenset[str]] = {name: frozenset() for ballot in ballots for name in ballot}
     for margin in sorted(set(wins.values()), reverse=True):
-        group = [pair for pair, value in wins.items() if value == margin]
+        group = [
+            (better, worse) for (better, worse), value in wins.items() if value == margin and worse not in above[better]
+        ]
         together = _locked(above, group)
         above = _locked(above, [(better, worse) for better, worse in group if worse not in together[better]])
     return ranks({name: -float(len(higher)) for name, higher in above.items()})

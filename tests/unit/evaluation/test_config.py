@@ -1,6 +1,8 @@
 """The --config file and the identity of a run."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from pydantic import ValidationError
@@ -32,6 +34,19 @@ GOOD = {"agent": "nop", "model": "none"}
         ([{"agent_import_path": "my.agents.Fast", "model": "m"}], "entry 0: agent_import_path 'my.agents.Fast'"),
         ([{"model": "m"}], "entry 0: gives neither"),
         ([{"agent": "nobody", "model": "m"}], "entry 0: agent 'nobody' is not known"),
+        (
+            [GOOD, {**GOOD, "model_kwargs": {"top_p": 1, "effort": "high"}}],
+            "entry 1: model_kwargs of 'nop': unknown effort, top_p (it asks no model",
+        ),
+        (
+            [{"agent": "oracle", "model": "gpt-5", "model_kwargs": {"effort": "high"}}],
+            "entry 0: model_kwargs of 'oracle'",
+        ),
+        (
+            [{"agent_import_path": agent_address("nop"), "model": "m", "model_kwargs": {"x": 1}}],
+            "of 'NopAgent': unknown x",
+        ),
+        ([{"agent_import_path": "a:B", "model": "none", "model_kwargs": {"x": 1}}], "model_kwargs of 'B': unknown x"),
         (["nop"], "entry 0"),
         ([{**GOOD, "agent_kwargs": 3}], "entry 0: agent_kwargs"),
     ],
@@ -43,6 +58,24 @@ def test_a_wrong_entry_is_named_by_its_index(rows: object, says: str) -> None:
     assert says in str(caught.value)
     assert "c.json" in str(caught.value)
     assert "example" in str(caught.value)
+
+
+def test_an_unknown_agent_is_refused_where_python_checks_no_assertions() -> None:
+    """PYTHONOPTIMIZE=1 leaves `assert` out, and nothing that an entry has to pass."""
+    program = (
+        "from datasmith.evaluation.config import parse_entries\n"
+        """parse_entries('[{"agent": "nobody", "model": "m"}]', "c.json")"""
+    )
+    done = subprocess.run([sys.executable, "-O", "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ConfigError: --config c.json: entry 0: agent 'nobody' is not known" in done.stderr
+
+
+def test_a_model_that_is_asked_gets_its_words() -> None:
+    """Of the programs that ask one, and of anybody's class."""
+    told = {"model": "gpt-5", "model_kwargs": {"reasoning": {"effort": "high"}}}
+    entries = parse_entries(json.dumps([{"agent": "codex", **told}, {"agent_import_path": "a:B", **told}]), "c.json")
+    assert [dict(entry.model_kwargs) for entry in entries] == [told["model_kwargs"]] * 2
 
 
 @pytest.mark.parametrize("text", ["", "[", "[" * 100_000, "nul"])

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import random
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from datasmith.evaluation.records import RunLock, SelectionRecord, TaskFacts
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
 from datasmith.evaluation.task_difference import task_difference
 from datasmith.tasks.certificate import Machine
-from tests.unit.evaluation.sample_run import MACHINE, SampleRun
+from tests.unit.evaluation.sample_run import MACHINE, NOW, SampleRun
 
 NAMES = ["m.A.time_a", "m.B.time_b", "n.time_c"]
 TASKS = [f"acme_fast_{number}" for number in range(1, 7)]
@@ -117,7 +118,7 @@ def test_cost_and_worst_workload(found: Findings) -> None:
     assert dear.cost.weighted == pytest.approx(0.2, abs=0.03)
     assert dear.cost.weighted_interval is not None
     assert dear.cost.weighted_interval.holds(dear.cost.weighted or 0.0)
-    worst = found.worst[1]
+    worst = found.worst[0]
     assert worst.worst.value == pytest.approx(1.6, rel=0.02)
     assert worst.expert_worst.value == pytest.approx(1.4, rel=0.02)
     assert worst.worst_interval is not None
@@ -144,6 +145,22 @@ def test_old_run_folders_have_no_classes(tmp_path: Path) -> None:
     assert found.board.agents[0].cost.mean_usd is None
 
 
+@pytest.mark.parametrize("turn", [1, -1])
+def test_what_runs_know_of_a_task_is_put_together(tmp_path: Path, turn: int) -> None:
+    """One knows its strategy, another its date: both are known, whichever is named first; of two tags the first is."""
+    whole = facts_of(0)
+    parts = {"tag": {"merged_at": None}, "date": {"category": None}, "nothing": {"category": None, "merged_at": None}}
+    folders = [run_of(tmp_path / name, {"gpt-5": 1.2}, [0]) for name in parts]
+    for folder, unknown in zip(folders, parts.values(), strict=True):
+        write_record(folder.task_facts(TASKS[0]), whole.model_copy(update=unknown))
+    assert gather(folders[::turn], "floor").facts == {TASKS[0]: whole}
+    later = run_of(tmp_path / "later", {"gpt-5": 1.2}, [0])
+    other = whole.model_copy(update={"merged_at": NOW, "category": "own_words"})
+    write_record(later.task_facts(TASKS[0]), other)
+    found = gather([folders[0], later], "floor").facts[TASKS[0]]
+    assert (found.category, found.merged_at) == (whole.category, NOW)
+
+
 def test_two_agents_of_a_run_are_compared(runs: list[RunFolder]) -> None:
     """Paired by task: the faster one wins each, and the interval of the mean difference says so."""
     (found,) = compare_sides((runs[0], "command-house-model"), (runs[0], "command-gpt-5"), "floor")
@@ -152,7 +169,8 @@ def test_two_agents_of_a_run_are_compared(runs: list[RunFolder]) -> None:
     assert found.interval is not None
     assert found.interval.low > 0.3
     assert [found.count(verdict) for verdict in ("win", "tie", "loss")] == [4, 0, 0]
-    assert found.said == "command-house-model is ahead"
+    assert found.said == "command-house-model may be ahead: of fewer than 6 tasks no interval is one of 95 %"
+    assert replace(found, tasks=found.tasks * 2).said == "command-house-model is ahead"
     assert found.duplicate is None
     assert comparison_as_json(found)["n_shared"] == 4
 

@@ -75,6 +75,25 @@ def test_everything_that_was_measured_is_on_the_page(tmp_path: Path) -> None:
     assert page.count('role="img"') == 3
 
 
+def test_every_mean_on_the_page_has_its_interval(tmp_path: Path) -> None:
+    """The expert's too; a trial has that of its speedup, and where it failed the word why not."""
+    run = sample_run(tmp_path / "r")
+    record = run.folder.read_run()
+    assert record is not None
+    report = build_report(run.folder, record, "floor")
+    page = render(report, NOW)
+    for agent in report.agents:
+        for value, ends in (
+            (agent.means.speedup.value, agent.intervals.speedup),
+            (agent.means.expert_speedup.value, agent.intervals.expert_speedup),
+        ):
+            assert f"<td>{ratio(value)}<small>{interval(ends)}</small></td>" in page
+    for row in report.trials:
+        told = interval(row.speedup_interval) or "by policy"
+        assert row.score is not None
+        assert f"<td>{ratio(row.score.speedup)}<small>{told}</small></td>" in page
+
+
 def test_a_plot_stays_readable_on_a_telephone(tmp_path: Path) -> None:
     """It is scrolled, as the tables are, and not made smaller than its words can be read."""
     page = page_of(sample_run(tmp_path / "r"))

@@ -131,19 +131,31 @@ def test_the_control_arm_is_counted(tmp_path: Path) -> None:
 
 
 def test_ranks_ties_and_copies_stand_in_the_report(tmp_path: Path) -> None:
-    """Best first; who cannot be told apart shares a letter; the page and JSON have both; no agent is a copy."""
+    """Best first; on two tasks all share a letter; the page and JSON have both; no agent is a copy."""
     run = sample_run(tmp_path / "r")
     report = report_of(run)
     ranked = report.board.ranked
     assert [agent.agent for agent in ranked] == ["command-good", "command-breaks", "command-nothing"]
     assert [agent.rank for agent in ranked] == [1, 2, 3]
     good, _, nothing = ranked
-    assert not set(good.tie_group) & set(nothing.tie_group)
+    assert {good.tie_group, nothing.tie_group} == {"a"}
     assert (good.span, good.heaviest, report.board.duplicates) == ((1, 1), 1.0, ())
     found = as_json(report, tmp_path)
     assert found["agreement"] == 1.0
     assert found["duplicates"] == []
     assert found["agents"][0]["tie_group"] == good.tie_group  # type: ignore[index, call-overload]
+
+
+@pytest.mark.parametrize(("count", "letters"), [(5, {"a"}), (6, {"a", "b"})])
+def test_of_few_tasks_nobody_is_told_apart(tmp_path: Path, count: int, letters: set[str]) -> None:
+    """However far one is ahead: five tasks all agree in one of sixteen cases by chance alone."""
+    tasks = [f"acme_fast_{number}" for number in range(count)]
+    run = SampleRun(tmp_path / "r", tasks, ["good", "nothing"])
+    for task in tasks:
+        session = run.session(task, {"m.time_a": 2.0})
+        for agent, ratio in (("command-good", 2.0), ("command-nothing", 1.0)):
+            run.trial(session, agent, "measured", {"m.time_a": ratio})
+    assert {agent.tie_group for agent in report_of(run).agents} == letters
 
 
 def test_attempts_give_pass_at_k(tmp_path: Path) -> None:
@@ -154,8 +166,9 @@ def test_attempts_give_pass_at_k(tmp_path: Path) -> None:
     assert report_of(run).agents[0].pass_at == {}
     second = first.model_copy(update={"attempt": 2, "outcome": "failed_tests"})
     write_record(run.folder.trial(TrialKey("acme_fast_1", "command-good", 2)) / "trial.json", second)
-    found = report_of(run).agents[0].pass_at
-    assert {k: (mean.value, mean.n) for k, mean in found.items()} == {2: (1.0, 1)}
+    (found,) = report_of(run).agents
+    assert {k: (mean.value, mean.n) for k, mean in found.pass_at.items()} == {2: (1.0, 1)}
+    assert found.pass_intervals == {2: None}
 
 
 def test_an_outage_is_no_attempt(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -139,6 +140,55 @@ def test_two_agents_of_a_task_are_drawn_together() -> None:
     alone = draws.intervals("a").at("overall")
     assert alone is not None
     assert step.high - step.low < 0.1 * (alone.high - alone.low)
+
+
+def test_intervals_do_not_ask_who_came_first() -> None:
+    """Where workload lists differ: neither the order of agents or workloads decides, nor whether others are there."""
+    whole, part, other = noisy(1, 0.3, 0.5), noisy(2, 0.2, 0.5, names=2), noisy(3, 0.1, 0.5, names=3)
+    agents = {"a": [whole, part], "b": [part], "c": [other]}
+    orders = [*permutations(agents), ("b",), ("c", "b")]
+    boards = [TaskDraws(n_tasks=1, seed=0) for _ in orders]
+    for board, names in zip(boards, orders, strict=True):
+        board.add("t", {name: [rows[:: (-1) ** len(names)] for rows in agents[name]] for name in names})
+    for name in agents:
+        found = [board.intervals(name) for board, names in zip(boards, orders, strict=True) if name in names]
+        assert found[0].speedup is not None
+        assert all(each == found[0] for each in found)
+
+
+def test_experts_are_told_apart_by_their_rounds() -> None:
+    """Not by a number made of them, which two may share: -1.0 and -2.0 have one hash."""
+    assert hash((-1.0,)) == hash((-2.0,))
+    draws = TaskDraws(n_tasks=1, seed=0)
+    logs = {"a": -1.0, "b": -2.0}
+    draws.add("t", {name: [[RoundRatios("m.time_a", (0.0,) * 5, (log,) * 5)]] for name, log in logs.items()})
+    for name, log in logs.items():
+        ends = draws.intervals(name).expert_speedup
+        assert ends is not None
+        assert [ends.low, ends.high] == pytest.approx([math.exp(log)] * 2)
+
+
+def test_a_free_task_leaves_advantage_per_dollar_its_interval() -> None:
+    """It counts in the resamples that something was paid in; where nothing was paid at all there is none."""
+    draws = drawn({"t1": noisy(1, 0.5, 0.3), "t2": noisy(2, 0.5, 0.3)})
+    found = draws.cost_weighted("a", {"t1": 0.0, "t2": 1.0})
+    assert found is not None
+    gain = math.exp(0.5) - math.exp(0.3)
+    assert found.low == pytest.approx(gain, rel=0.2)
+    assert found.high == pytest.approx(gain / 0.5, rel=0.2)
+    assert draws.cost_weighted("a", {"t1": 0.0, "t2": 0.0}) is None
+    assert draws.cost_weighted("a", {}) is None
+
+
+def test_of_one_value_a_task_tasks_alone_are_redrawn() -> None:
+    """As of costs and chances: the interval is about the mean, and one task has none, as nothing shows a scatter."""
+    draws = drawn({})
+    found = draws.over_tasks({f"t{at}": float(at % 2) for at in range(40)})
+    assert found is not None
+    assert found.low == pytest.approx(0.5 - 1.96 * 0.5 / math.sqrt(40), abs=0.05)
+    assert found.high == pytest.approx(0.5 + 1.96 * 0.5 / math.sqrt(40), abs=0.05)
+    assert draws.over_tasks({"t": 1.0}) is None
+    assert draws.over_tasks({}) is None
 
 
 def test_levels_are_drawn_as_they_are_defined() -> None:

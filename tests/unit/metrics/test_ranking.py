@@ -1,7 +1,8 @@
 """Orders of configurations: properties that hold for any ballots."""
 
 import random
-from itertools import combinations
+from collections.abc import Sequence
+from itertools import combinations, permutations, product
 
 import pytest
 from hypothesis import given
@@ -47,6 +48,50 @@ def test_a_plain_cycle_is_a_tie() -> None:
     """Three ballots that go round in a circle say nothing, whoever is named first."""
     ballots = [order("A", "B", "C"), order("B", "C", "A"), order("C", "A", "B")]
     assert ranked_pairs(ballots) == {"A": 1, "B": 1, "C": 1}
+
+
+def test_a_pair_that_larger_margins_refute_takes_no_other_with_it() -> None:
+    """C>A closes a cycle with A>B>C, so it is out before A>D and D>C of its margin are judged, which stay."""
+    said = {("A", "B"): 5, ("B", "C"): 5, ("C", "A"): 3, ("A", "D"): 3, ("D", "C"): 3}
+    ballots = [order(*pair) for pair, times in said.items() for _ in range(times)]
+    assert margins(ballots) == said
+    assert ranked_pairs(ballots) == {"A": 1, "B": 2, "C": 4, "D": 2}
+
+
+def locked_one_by_one(names: str, pairs: Sequence[tuple[str, str]]) -> dict[str, int]:
+    """Ranks where pairs are locked in this order, each unless the worse one already stands above the better one."""
+    above: dict[str, set[str]] = {name: set() for name in names}
+    for better, worse in pairs:
+        if worse not in above[better]:
+            below = {name for name in names if name == worse or worse in above[name]}
+            above |= {name: above[name] | above[better] | {better} for name in below}
+    return {name: 1 + sum(len(other) < len(above[name]) for other in above.values()) for name in names}
+
+
+def every_tie_break(names: str, ballots: list[dict[str, float]]) -> list[dict[str, int]]:
+    """The different results of Tideman's rule, over all orders of the pairs of one margin."""
+    by_margin: dict[int, list[tuple[str, str]]] = {}
+    for pair in permutations(names, 2):
+        margin = sum(ballot[pair[0]] > ballot[pair[1]] for ballot in ballots) * 2 - len(ballots)
+        if margin > 0:
+            by_margin.setdefault(margin, []).append(pair)
+    turns = [permutations(by_margin[margin]) for margin in sorted(by_margin, reverse=True)]
+    found: list[dict[str, int]] = []
+    for groups in product(*turns):
+        ranks_of = locked_one_by_one(names, [pair for group in groups for pair in group])
+        found += [ranks_of] if ranks_of not in found else []
+    return found
+
+
+def test_where_no_tie_break_decides_the_order_is_tidemans() -> None:
+    """Of random elections, those in which every order of equal margins gives one result: ours is that one."""
+    rng, names, firm = random.Random(3), "ABCD", 0
+    for _ in range(200):
+        ballots = [order(*rng.sample(names, 4)) for _ in range(9)]
+        results = every_tie_break(names, ballots)
+        firm += len(results) == 1
+        assert len(results) > 1 or ranked_pairs(ballots) == results[0]
+    assert firm > 100
 
 
 @given(BALLOTS, st.randoms(use_true_random=False), st.permutations(NAMES))

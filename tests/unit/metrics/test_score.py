@@ -127,6 +127,21 @@ def test_normalised_advantage_divides_by_both_spreads() -> None:
     assert found.normalised_advantage == pytest.approx(1.0 / 1.5)
 
 
+@pytest.mark.parametrize("huge", [1e156, 1e308, 1.7e308])
+def test_no_ratio_is_too_large_for_a_score(huge: float) -> None:
+    """What its square and the sum of two would be is nowhere needed: every figure is what it is of smaller ratios."""
+    small, large = (
+        scored({"m.time_a": (2.0 * unit, unit), "m.time_b": (unit, 1.5 * unit)}) for unit in (1.0, huge / 2.0)
+    )
+    assert small.normalised_advantage is not None
+    assert large.normalised_advantage == pytest.approx(small.normalised_advantage)
+    for level in LEVELS:
+        value = small.by_level[level]
+        assert value is not None
+        assert large.by_level[level] == pytest.approx(value * (huge / 2.0), abs=1e-12 * huge)
+    assert scored({"m.time_a": (huge, 1.0), "n.time_b": (huge, 1.0)}).by_level["module"] == pytest.approx(huge)
+
+
 positive = st.floats(min_value=1e-3, max_value=1e3)
 
 
