@@ -1,6 +1,7 @@
 """Releases that were never wheels: resolved with the real uv against a dated index, built nowhere near the host."""
 
 import platform
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -152,6 +153,19 @@ def test_the_same_commit_gives_the_same_bytes(index: Index, tmp_path: Path) -> N
     assert resolve(index, tmp_path / "a", '"needs-pure", "late<2"').model_dump_json() == first
     assert not [path for path in index.requests if path.endswith(".tar.gz")]
     assert resolve(index, tmp_path / "b", '"needs-pure", "late<2"').model_dump_json() == first
+
+
+def test_what_is_kept_is_written_beside_other_processes(index: Index, tmp_path: Path) -> None:
+    """Threads of processes that were forked are called the same: what another one is writing stays as it is."""
+    resolve(index, tmp_path / "a", '"pure"')
+    kept = [path.name for path in (tmp_path / "a" / "read-sdists").iterdir()]
+    drafts = [tmp_path / "b" / "read-sdists" / Path(name).with_suffix(f".{threading.get_ident()}") for name in kept]
+    drafts[0].parent.mkdir(parents=True)
+    for draft in drafts:
+        draft.write_text("half of")
+    resolve(index, tmp_path / "b", '"pure"')
+    assert [draft.read_text() for draft in drafts] == ["half of"] * len(drafts)
+    assert {path.name for path in drafts[0].parent.iterdir()} == {*kept, *(draft.name for draft in drafts)}
 
 
 def test_an_archive_that_is_not_what_the_page_says_is_no_answer(index: Index, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.errors import BuildFailed, CommandTimedOut, ContainerError
 from datasmith.resolution.metadata import ProjectMetadata
 from datasmith.resolution.requirements import parsed
-from datasmith.resolution.versions import RELEASED
+from datasmith.resolution.versions import RELEASED, patched
 
 TIMEOUT_S = 600.0
 MOST_BYTES = 1_000_000
@@ -24,6 +24,8 @@ MOST_EXTRAS = 20
 """So many that one requirement names are looked at: for each, its marker is asked on every Python."""
 _EXTRA = re.compile(r'\bextra [=!]= "([^"]*)"|"([^"]*)" [=!]= extra\b')
 """In a marker as packaging writes it."""
+_TEMPORARY = re.compile(r"\b(tmp-?)[a-z0-9_]{8}\b")
+"""What Python calls a temporary file: never the same twice."""
 _SOURCE, _PROGRAM, _ANSWER = (f"{CACHE_DIR}/{name}" for name in ("repo.tar", "ask_metadata.py", "METADATA"))
 
 
@@ -37,12 +39,16 @@ class Told:
     problem: str = ""
 
     def added_to(self, metadata: ProjectMetadata) -> ProjectMetadata:
-        """The description of the project with what was told; what its files say of Python and of extras stays."""
+        """The description of the project with what was told; what its files say and leave to nobody stays."""
+        listed = {name: lines for name, lines in metadata.extras.items() if lines}
+        if not metadata.extras_known:
+            listed = {name: tuple(dict.fromkeys((*self.extras.get(name, ()), *listed[name]))) for name in listed}
         return replace(
             metadata,
-            dependencies=self.dependencies,
+            dependencies=metadata.dependencies if metadata.dependencies_known else self.dependencies,
             dependencies_known=True,
-            extras={**self.extras, **{name: lines for name, lines in metadata.extras.items() if lines}},
+            extras={**self.extras, **listed},
+            extras_known=True,
             requires_python=metadata.requires_python or self.requires_python,
         )
 
@@ -109,7 +115,8 @@ class MetadataHook:
         if asked.timed_out:
             raise CommandTimedOut(f"its build did not say what it depends on within {TIMEOUT_S:.0f} s")
         if not asked.ok:
-            return Told(problem=f"its build fails: {' '.join(asked.error_text.split())[-300:]}")
+            said = _TEMPORARY.sub(r"\1", " ".join(asked.error_text.split()))
+            return Told(problem=f"its build fails: {said[-300:]}")
         try:
             return read_told(container.read_file(_ANSWER, max_bytes=MOST_BYTES).decode("utf-8", "replace"))
         except (FileNotFoundError, ContainerError) as error:
@@ -151,7 +158,7 @@ def _asking(line: str) -> dict[str, tuple[str, ...]]:
 
 def _pythons(marker: Marker, extra: str) -> tuple[str, ...]:
     """The Pythons on which a marker holds here, each with its newest patch, where an extra is asked for."""
-    told = ((version, {"python_version": version, "python_full_version": f"{version}.99"}) for version in RELEASED)
+    told = ((version, {"python_version": version, "python_full_version": patched(version)}) for version in RELEASED)
     return tuple(version for version, here in told if marker.evaluate({**here, "extra": extra}))
 
 

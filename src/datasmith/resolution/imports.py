@@ -85,10 +85,15 @@ def third_party(modules: Iterable[str], local: LocalModules, importer: str, own:
 
     A module whose name no distribution can have ("_speedups", "naïve") stands for none.
     """
-    strange = [module for module in modules if not _standard(module)]
-    known = {name.split(".")[0] for name in own} | (local.seen_from(importer) if strange else set())
+    strange = [module for module in modules if not _standard(module) and not _is_own(module, own)]
+    known = local.seen_from(importer) if strange else set()
     found = (distribution_of(module) for module in strange if module.split(".")[0] not in known)
     return tuple(name for name in found if asks_for_releases(name))
+
+
+def _is_own(module: str, own: Sequence[str]) -> bool:
+    """True for the package's modules, what is below them, and the namespaces above them."""
+    return any(f"{module}.".startswith(f"{name}.") or f"{name}.".startswith(f"{module}.") for name in own)
 
 
 def undeclared(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:

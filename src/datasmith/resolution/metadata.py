@@ -14,7 +14,7 @@ from datasmith.errors import ResolutionError
 from datasmith.resolution import groups, layout
 from datasmith.resolution.base import SourceTree
 from datasmith.resolution.pyproject import Pyproject, read_pyproject
-from datasmith.resolution.requirements import parsed
+from datasmith.resolution.requirements import conditional, parsed, under
 from datasmith.resolution.setup_cfg import SetupCfg, read_setup_cfg
 from datasmith.resolution.setup_py import SetupCall, read_setup_py
 
@@ -41,7 +41,8 @@ class ProjectMetadata:
     """A project as its own files describe it; requirement lists as written.
 
     `dependencies_known` is False where they are computed by code, which is not run, or stand in a file that was not
-    read. `setup_imports` are the modules setup.py imports; `notes` are remarks for the log.
+    read; `extras_known` where code may have others than those that are listed. `setup_imports` are the modules setup.py
+    imports; `notes` are remarks for the log.
     """
 
     root: str
@@ -60,6 +61,13 @@ class ProjectMetadata:
     pytest_options: str = ""
     backend_path: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    extras_known: bool = True
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """What only the build can say."""
+        known = {"dependencies": self.dependencies_known, "extras": self.extras_known}
+        return tuple(name for name, is_known in known.items() if not is_known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +164,13 @@ def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
     toml, cfg, py = files.toml, files.cfg, files.py
     name = files.name or repository.split("/")[-1]
     dependencies, known = _dependencies(tree, files)
-    notes = [problem for problem in (toml.problem, cfg.problem) if problem]
+    notes = [problem for problem in (toml.problem, cfg.problem, *toml.notes) if problem]
     extras = _extras(files)
     if groups.is_too_long([dependencies, *extras.values(), *toml.groups.values()], name, extras):
         extras = {}
         notes.append(f"the extras cannot be read: they have more than {groups.MOST_LINES} lines")
     if unread := [path for path in _dependency_files(files) if path not in tree.texts]:
         notes.append(f"the dependencies stand in {', '.join(unread)}, which is not in the tree, or not read")
-    elif not known:
-        notes.append("the dependencies are computed by the build, which is not run here")
     return ProjectMetadata(
         root=files.root,
         name=name,
@@ -172,6 +178,7 @@ def _merge(tree: SourceTree, files: _Files, repository: str) -> ProjectMetadata:
         requires_python=toml.requires_python or cfg.requires_python or py.text("python_requires"),
         dependencies=dependencies,
         dependencies_known=known,
+        extras_known=_are_extras_known(files),
         extras=extras,
         groups=toml.groups,
         build_requires=_build_requires(files),
@@ -204,6 +211,11 @@ def _dependencies(tree: SourceTree, files: _Files) -> tuple[tuple[str, ...], boo
     """The run-time requirements, and whether they are known without running code."""
     if files.toml.dependencies is not None:
         return files.toml.dependencies, True
+    listed, known = _of_setuptools(tree, files)
+    return (*listed, *_extras_of_setup_py(files.py).get("", ())), known
+
+
+def _of_setuptools(tree: SourceTree, files: _Files) -> tuple[tuple[str, ...], bool]:
     if named := _dependency_files(files):
         read = tuple(f"-r {path}" for path in named if path in tree.texts)
         return read, len(read) == len(named)
@@ -220,15 +232,39 @@ def _told_by_code(call: SetupCall) -> bool:
 
 
 def _extras(files: _Files) -> dict[str, tuple[str, ...]]:
-    extras = files.py.table("extras_require")
+    extras = _extras_of_setup_py(files.py)
+    extras.pop("", None)
     if files.py.lines("tests_require"):
         extras["test"] = (*extras.get("test", ()), *files.py.lines("tests_require"))
     extras |= files.cfg.extras
     extras |= files.toml.extras
     for field_name, names in {**files.cfg.files, **files.toml.files}.items():
         if field_name.startswith("optional-dependencies."):
-            extras[field_name.split(".", 1)[1]] = tuple(f"-r {path}" for path in _paths(files.root, names))
+            name = field_name.split(".", 1)[1]
+            extras[name] = (*extras.get(name, ()), *(f"-r {path}" for path in _paths(files.root, names)))
     return extras
+
+
+def _are_extras_known(files: _Files) -> bool:
+    """False where a setup.py computes them, and where they are said to be dynamic and no file has any."""
+    dynamic = "optional-dependencies" in files.toml.dynamic
+    if files.toml.describes_project and not dynamic:
+        return True
+    if "extras_require" in files.py.computed:
+        return False
+    named = {key.partition(".")[0] for key in (*files.cfg.files, *files.toml.files)}
+    if files.cfg.extras or files.toml.extras or "optional-dependencies" in named or files.py.table("extras_require"):
+        return True
+    return not dynamic and (files.cfg.dependencies is not None or "**" not in files.py.computed)
+
+
+def _extras_of_setup_py(call: SetupCall) -> dict[str, tuple[str, ...]]:
+    """What it asks for by extra; for "" always, where the condition holds that stands in the extra's place."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key, lines in call.table("extras_require").items():
+        extra, condition = conditional(key)
+        found[extra] = (*found.get(extra, ()), *(under(line, condition) for line in lines))
+    return found
 
 
 def _dependency_files(files: _Files) -> tuple[str, ...]:

@@ -3,13 +3,19 @@
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, takewhile
+
+from packaging.utils import canonicalize_name
 
 from datasmith.resolution.poetry_versions import platform_marker, poetry_specifier, python_marker
 from datasmith.resolution.requirements import MAX_CHARACTERS
 
 Toml = Mapping[str, object]
 _EMPTY: Toml = {}
+_PLACES = ("path", "file", "git", "url")
+"""Where Poetry's tables say that something is."""
+_HATCH_GROUPS = {"default": "dev", "hatch-test": "test"}
+"""Environments of Hatch's own: the one that is worked in, and the one that `hatch test` makes."""
 MOST_LINES = 50_000
 """Lines and includes of all dependency groups together, each group written out."""
 MOST_PARTS = 1000
@@ -44,6 +50,7 @@ class Pyproject:
     tools: tuple[str, ...] = ()
     pytest_options: str = ""
     problem: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def _document(text: str) -> Toml:
@@ -64,7 +71,7 @@ def read_pyproject(text: str) -> Pyproject:
         return Pyproject(problem=f"pyproject.toml cannot be read: {str(error).splitlines()[0]}")
     project, tool, build = _at(document, "project"), _at(document, "tool"), _at(document, "build-system")
     poetry, setuptools = _at(tool, "poetry"), _at(tool, "setuptools")
-    roots, patterns = _search(setuptools)
+    roots, patterns = _search(tool)
     flit = _at(tool, "flit", "metadata")
     return Pyproject(
         present=True,
@@ -88,6 +95,7 @@ def read_pyproject(text: str) -> Pyproject:
         package_patterns=patterns,
         tools=tuple(sorted(tool)),
         pytest_options=_pytest_options(tool),
+        notes=_unknown_includes(document),
     )
 
 
@@ -124,7 +132,7 @@ def _poetry_groups(poetry: Toml) -> dict[str, tuple[str, ...]]:
 
 
 def _tool_groups(tool: Toml) -> dict[str, tuple[str, ...]]:
-    """What uv, PDM and Hatch list for development; Hatch's default environment is what is worked in."""
+    """What uv, PDM and Hatch list for development."""
     found = {group: _strings(lines) for group, lines in _at(tool, "pdm", "dev-dependencies").items()}
     if "dev-dependencies" in (uv := _at(tool, "uv")):
         found = _together(found, {"dev": _strings(uv["dev-dependencies"])})
@@ -132,7 +140,7 @@ def _tool_groups(tool: Toml) -> dict[str, tuple[str, ...]]:
     for name in environments:
         table = _at(environments, name)
         lines = (*_strings(table.get("dependencies")), *_strings(table.get("extra-dependencies")))
-        found = _together(found, {"dev" if name == "default" else name: lines} if lines else {})
+        found = _together(found, {_HATCH_GROUPS.get(name, name): lines} if lines else {})
     return found
 
 
@@ -149,10 +157,8 @@ def _poetry_lines(name: str, value: object, with_optional: bool) -> Iterator[str
         if table.get("optional") and not with_optional:
             continue
         extras = f"[{','.join(_strings(table.get('extras')))}]" if table.get("extras") else ""
-        if "path" in table or "develop" in table:
-            yield f"-e {table.get('path', name)}"
-        elif "git" in table or "url" in table:
-            yield f"{name}{extras} @ {table.get('git', table.get('url'))}"
+        if place := next((key for key in _PLACES if key in table), None):
+            yield f"{name}{extras} @ {table[place]}"
         else:
             markers = " and ".join(f"({marker})" for marker in _poetry_markers(table))
             specifier = poetry_specifier(table.get("version", ""))
@@ -171,11 +177,13 @@ def _poetry_markers(table: Toml) -> Iterator[str]:
 def _groups(document: Toml) -> dict[str, tuple[str, ...]]:
     """PEP 735 groups with their includes written out; an include of an unknown or open group gives nothing.
 
+    Names compare as PEP 503 says.
+
     Raises:
         ValueError: they are longer than MOST_LINES.
     """
     table = _at(document, "dependency-groups")
-    by_name = {_group_name(name): items for name, items in table.items()}
+    by_name: Toml = {canonicalize_name(name): items for name, items in table.items()}
     found: dict[str, tuple[str, ...]] = {}
     left = MOST_LINES
     for name in table:
@@ -185,6 +193,17 @@ def _groups(document: Toml) -> dict[str, tuple[str, ...]]:
             raise ValueError(f"its dependency groups have more than {MOST_LINES} lines")
         found[name] = tuple(item for item in items if item is not None)
     return found
+
+
+def _unknown_includes(document: Toml) -> tuple[str, ...]:
+    table = _at(document, "dependency-groups")
+    tables = (
+        item for items in table.values() if isinstance(items, list) for item in items if isinstance(item, Mapping)
+    )
+    included = dict.fromkeys(_text(item, "include-group") for item in tables)
+    known = {canonicalize_name(name) for name in table}
+    lost = [repr(name[:100]) for name in included if canonicalize_name(name) not in known]
+    return (f"dependency groups include what is not there: {', '.join(lost[:5])}",) if lost else ()
 
 
 def _group_items(by_name: Toml, name: str) -> Iterator[str | None]:
@@ -197,14 +216,10 @@ def _group_items(by_name: Toml, name: str) -> Iterator[str | None]:
             yield item
         elif isinstance(item, Mapping):
             yield None
-            key = _group_name(_text(item, "include-group"))
+            key = canonicalize_name(_text(item, "include-group"))
             items = by_name.get(key)
             waiting += reversed(items) if isinstance(items, list) and key not in seen else []
             seen.add(key)
-
-
-def _group_name(name: str) -> str:
-    return name.lower().replace("_", "-")
 
 
 def _files(setuptools: Toml) -> dict[str, tuple[str, ...]]:
@@ -231,7 +246,7 @@ def _file_names(table: Toml) -> tuple[str, ...]:
 
 
 def _modules(tool: Toml) -> tuple[str, ...]:
-    """Import paths ("src/pkg", "pkg") that a backend's table names; empty where it names none."""
+    """Import paths ("src/pkg", "pkg", "google.pkg") that a backend's table names; empty where it names none."""
     setuptools, flit = _at(tool, "setuptools"), _at(tool, "flit")
     named = [_text(_at(flit, "module"), "name") or _text(_at(flit, "metadata"), "module")]
     named += [name.split(".")[0] for name in _strings(setuptools.get("packages"))]
@@ -239,17 +254,24 @@ def _modules(tool: Toml) -> tuple[str, ...]:
     wheel = _at(tool, "hatch", "build", "targets", "wheel")
     named += [*_strings(wheel.get("packages")), *_strings(wheel.get("only-include"))]
     packages = _at(tool, "poetry").get("packages")
-    named += (
-        [_text(item, "include") for item in packages if isinstance(item, Mapping)] if isinstance(packages, list) else []
-    )
+    included = packages if isinstance(packages, list) else []
+    named += [_included(_text(item, "include")) for item in included if isinstance(item, Mapping)]
+    built = _at(tool, "scikit-build", "wheel").get("packages")
+    named += map(_included, built) if isinstance(built, Mapping) else _strings(built)
     named.append(_text(_at(tool, "maturin"), "module-name").split(".")[0])
     return tuple(dict.fromkeys(name for name in named if name))
 
 
-def _search(setuptools: Toml) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Where setuptools looks for packages, and the name patterns it includes."""
-    find = _at(setuptools, "packages", "find")
-    mapped = _at(setuptools, "package-dir").get("")
+def _included(path: str) -> str:
+    """What a path below the place of packages is imported as: of "google/foo/**/*.py" google.foo."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    return ".".join(takewhile(lambda part: not set("*?[") & {*part}, parts)).removesuffix(".py")
+
+
+def _search(tool: Toml) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Where setuptools and PDM look for packages, and the name patterns that setuptools includes."""
+    find = _at(tool, "setuptools", "packages", "find")
+    mapped = _at(tool, "setuptools", "package-dir").get("") or _at(tool, "pdm", "build").get("package-dir")
     roots = _strings(find.get("where")) or ((mapped,) if isinstance(mapped, str) and mapped else ())
     return roots, _strings(find.get("include"))
 

@@ -1,5 +1,6 @@
 """Which files of a tree the resolver wants to read: tell this to whatever holds the tree."""
 
+import codecs
 import re
 from collections.abc import Iterable
 
@@ -12,6 +13,21 @@ from datasmith.resolution.requirements import is_requirements_file, may_be_named
 _PYTEST_FILES = re.compile(r"(?:.*/)?(?:pytest\.ini|tox\.ini)")
 MAX_FILES = 3000
 """More texts than this say nothing new; metadata and requirements come first."""
+
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+"""What a file begins with, the longer marks first -> what it is encoded in, and pip takes it for."""
+
+
+def decoded(data: bytes) -> str:
+    """The text of a file: UTF-8, but for one whose mark says UTF-16 or UTF-32, as PowerShell writes them."""
+    codec = next((codec for mark, codec in _MARKS if data.startswith(mark)), "utf-8-sig")
+    return data.decode(codec, "replace")
 
 
 def texts_to_read(paths: Iterable[str]) -> tuple[str, ...]:

@@ -45,6 +45,10 @@ _QUOTES = "'\" "
 _CONDA_CHOICE = re.compile(r"(?:[\w.-]+(?:/[\w-]+)?::)?([A-Za-z0-9][\w.-]*)(?![\w.-])\s*[<>=!~0-9][^;@]*\|[^;@]*")
 _NAME_BEFORE_BOUNDS = re.compile(r"([A-Za-z0-9][\w.-]*)\s*(\[[\w,\s.-]*])?\s*(?:[<>=!~^(;|*@]|$)")
 _URL = re.compile(r"^([A-Za-z0-9][\w.-]*)\s*(\[[^]]*])?\s*@\s*\S+?(\s*;.*)?$")
+_EGG = re.compile(r"[#&]egg=([A-Za-z0-9][\w.-]*(?:\[[\w,.-]*])?)(?:&|$)")
+_WHEEL = re.compile(r"(?:^|[\s/])([A-Za-z0-9][\w.]*)(?:-[\w.!+%]+){4,5}\.whl$")
+"""How an address or a path tells a name."""
+_INSTEAD = "releases of the same name are used instead"
 _ARCHIVES = (".whl", ".zip", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".egg")
 """What ends so is a path to uv, where PEP 508 has a name."""
 _OPTION_REASONS = {
@@ -133,6 +137,25 @@ def parsed(line: str) -> Requirement:
     return Requirement(text)
 
 
+def conditional(key: str) -> tuple[str, str]:
+    """The extra and the condition (in brackets) of a key of setuptools', "test:os_name=='nt'"; either may be empty."""
+    extra, _, marker = (part.strip() for part in key.partition(":"))
+    return extra, f"({marker})" if marker else ""
+
+
+def under(line: str, condition: str) -> str:
+    """A requirement under one more condition; one that cannot be read stays as it is, to be dropped by the reader."""
+    if not condition:
+        return line
+    try:
+        requirement = parsed(line)
+    except InvalidRequirement:
+        return line
+    marker = f"({requirement.marker}) and {condition}" if requirement.marker else condition
+    requirement.marker = None
+    return f"{requirement}; {marker}"
+
+
 def asks_for_releases(line: str) -> bool:
     """True for one printable line of PEP 508 with a name and bounds: no address, no path, no option."""
     try:
@@ -150,8 +173,8 @@ def _is_elsewhere(asked: Requirement) -> bool:
 def read_line(line: str, *, keep_name: bool = False) -> Reading:
     """Read one line; an empty line and a comment give nothing.
 
-    Options are never taken for names. A URL cannot be capped at a date, so its name alone stays where it has one; with
-    `keep_name` also that of a requirement whose bounds cannot be read.
+    Options are never taken for names. A URL or path cannot be capped at a date, so its name alone stays where it tells
+    one; with `keep_name` also that of a requirement whose bounds cannot be read.
     """
     # One blank where there are many: two patterns that may both take them try every way to share them.
     bare = _LINE_OPTION.sub("", _COMMENT.sub("", line.lstrip(_MARK)))
@@ -161,7 +184,7 @@ def read_line(line: str, *, keep_name: bool = False) -> Reading:
     if len(text) > LONGEST_LINE:
         return _drop(text, f"longer than {LONGEST_LINE} characters")
     if text.startswith("-"):
-        return _drop(text, _OPTION_REASONS.get(re.split(r"[= ]", text)[0], "an option of pip, not a requirement"))
+        return _read_option(text)
     if "://" in text or text.startswith((".", "/", "git+")):
         return _read_url(text)
     text = _plain(text)
@@ -252,10 +275,25 @@ def encodable(text: str) -> str:
 
 def _read_url(text: str) -> Reading:
     match = _URL.match(text)
-    if not match:
+    told = match[1] + (match[2] or "") + (match[3] or "") if match else _told_by(text)
+    if not told:
         return _drop(text, "a URL or path is not a release")
-    kept = read_line(match[1] + (match[2] or "") + (match[3] or ""))
-    return kept + _drop(text, "a URL cannot be capped at a date; releases of the same name are used instead")
+    return read_line(told) + _drop(text, f"a URL or path cannot be capped at a date; {_INSTEAD}")
+
+
+def _read_option(text: str) -> Reading:
+    option = re.split(r"[= ]", text)[0]
+    reason = _OPTION_REASONS.get(option, "an option of pip, not a requirement")
+    told = _told_by(text) if option in ("-e", "--editable") else ""
+    return read_line(told) + _drop(text, f"{reason}; {_INSTEAD}") if told else _drop(text, reason)
+
+
+def _told_by(address: str) -> str:
+    """The name that an address or a path tells, with its condition: behind "#egg=", or as a wheel's; else nothing."""
+    place, _, marker = address.partition(" ;")
+    egg, wheel = _EGG.search(place), _WHEEL.search(place.partition("#")[0])
+    told = egg[1] if egg else wheel[1] if wheel else ""
+    return f"{told};{marker}" if told and marker else told
 
 
 def _plain(text: str) -> str:

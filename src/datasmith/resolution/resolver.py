@@ -70,7 +70,7 @@ class Resolver:
     ) -> Resolution:
         """The environment of one commit; `log` gets each line of its log as it is written.
 
-        `source` is only opened where the dependencies are computed and there is a hook.
+        `source` is only opened where dependencies or extras are computed and there is a hook.
 
         Raises:
             ResolutionError: the tree holds no Python project, or the package index cannot be reached.
@@ -81,8 +81,11 @@ class Resolver:
         case = _Case(tree, repository, commit_date.astimezone(UTC).replace(microsecond=0), asv, Story(log))
         metadata = read_metadata(tree, repository, asv.install_paths)
         _tell_project(case, metadata)
-        if not metadata.dependencies_known and self._hook and source:
+        if metadata.unknown and self._hook and source:
             metadata = self._ask(self._hook, case, metadata, source)
+        for what in metadata.unknown:
+            silent = "did not say them" if self._hook and source else "is not run here"
+            case.story.tell(f"the {what} are known to the build alone, which {silent}")
         choice = self._choose(case, metadata)
         for clause in versions.unread_clauses(metadata.requires_python):
             case.story.tell(f"requires-python: {clause!r} cannot be read; its other bounds hold")

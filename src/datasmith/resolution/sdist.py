@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from packaging.metadata import RawMetadata, parse_email
-from packaging.requirements import InvalidRequirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -19,8 +18,8 @@ from datasmith.resolution.base import SourceRelease, SourceTree
 from datasmith.resolution.metadata import read_metadata
 from datasmith.resolution.native import apt_packages, is_compiled
 from datasmith.resolution.needs import backend_needs
-from datasmith.resolution.reading import MAX_FILES, texts_to_read
-from datasmith.resolution.requirements import parsed, read_lines
+from datasmith.resolution.reading import MAX_FILES, decoded, texts_to_read
+from datasmith.resolution.requirements import conditional, read_lines, under
 from datasmith.tar_members import DAMAGE, open_tar
 
 MOST_BYTES = 1_000_000_000
@@ -116,33 +115,19 @@ def _egg_lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("[") and stripped.endswith("]"):
-            extra, _, marker = stripped[1:-1].partition(":")
-            parts = ([f"({marker})"] if marker else []) + ([_extra(extra)] if extra else [])
-            condition = " and ".join(parts)
+            extra, marker = conditional(stripped[1:-1])
+            condition = " and ".join([*filter(None, [marker]), *([_extra(extra)] if extra else [])])
         elif stripped:
-            yield _under(stripped, condition)
+            yield under(stripped, condition)
 
 
 def _marked(extras: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     for extra, lines in sorted(extras.items()):
-        yield from (_under(line, _extra(extra)) for line in lines)
+        yield from (under(line, _extra(extra)) for line in lines)
 
 
 def _extra(name: str) -> str:
     return f"extra == '{canonicalize_name(name)}'"
-
-
-def _under(line: str, condition: str) -> str:
-    """A requirement under one more condition; one that cannot be read stays as it is, to be dropped by the reader."""
-    if not condition:
-        return line
-    try:
-        requirement = parsed(line)
-    except InvalidRequirement:
-        return line
-    marker = f"({requirement.marker}) and {condition}" if requirement.marker else condition
-    requirement.marker = None
-    return f"{requirement}; {marker}"
 
 
 def _unpack(file_name: str, data: bytes) -> _Unpacked:
@@ -163,7 +148,7 @@ def _gather(members: Iterator[tuple[str, Callable[[], bytes]]]) -> _Unpacked:
         if len(texts) < MAX_FILES and kept < MOST_KEPT_BYTES and _says_something(inside):
             data = read()
             kept += len(data)
-            texts[inside] = data.decode("utf-8-sig", "replace")
+            texts[inside] = decoded(data)
     return _Unpacked(tuple(paths), texts)
 
 

@@ -1,12 +1,15 @@
 """Read the declarative part of a setup.cfg, setuptools' [metadata] and [options]."""
 
 import configparser
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 from packaging.requirements import InvalidRequirement
 
-from datasmith.resolution.requirements import parsed
+from datasmith.resolution.requirements import MAX_CHARACTERS, parsed
+
+_REFERENCE = re.compile(r"%(?:\(([^()]+)\)s|(%))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +34,53 @@ class SetupCfg:
     problem: str = ""
 
 
+class _References(configparser.Interpolation):
+    """Puts values of a section in the place of `%(name)s`, as setuptools does; what cannot be resolved stays.
+
+    All that is put together of a file has MAX_CHARACTERS at most.
+    """
+
+    def __init__(self) -> None:
+        self._left = MAX_CHARACTERS
+
+    def before_get(
+        self,
+        parser: MutableMapping[str, Mapping[str, str]],  # noqa: ARG002
+        section: str,  # noqa: ARG002
+        option: str,  # noqa: ARG002
+        value: str,
+        defaults: Mapping[str, str],
+    ) -> str:
+        """See configparser."""
+        try:
+            return self._resolved(value, defaults, configparser.MAX_INTERPOLATION_DEPTH)
+        except LookupError:
+            return value
+
+    def _resolved(self, value: str, section: Mapping[str, str], depth: int) -> str:
+        if "%" not in value:
+            return value
+
+        def put(found: re.Match[str]) -> str:
+            name, percent = found.groups()
+            text = percent or section[name.lower()]
+            self._left -= len(text)
+            if not depth or self._left < 0:
+                raise LookupError(name)
+            return text if percent else self._resolved(text, section, depth - 1)
+
+        return _REFERENCE.sub(put, value)
+
+
 def read_setup_cfg(text: str) -> SetupCfg:
     """Read the text of a setup.cfg; `problem` says why one cannot be used."""
-    parser = configparser.ConfigParser(interpolation=None, strict=False, delimiters=("=", ":"))
+    parser = configparser.ConfigParser(interpolation=_References(), strict=False, delimiters=("=", ":"))
     try:
         parser.read_string(text)
     except configparser.Error as error:
         return SetupCfg(problem=f"setup.cfg cannot be read: {str(error).splitlines()[0]}")
     options, extras = _keywords(parser, "options"), _section(parser, "options.extras_require")
-    extras.setdefault("test", options.get("tests_require", ""))
-    listed = {name: value for name, value in extras.items() if value and not value.startswith("file:")}
+    asked = [*extras.items(), ("test", options.get("tests_require", ""))]
     metadata = _keywords(parser, "metadata")
     install = options.get("install_requires")
     packages = options.get("packages", "")
@@ -51,8 +91,10 @@ def read_setup_cfg(text: str) -> SetupCfg:
         requires_python=options.get("python_requires", metadata.get("requires_python", "")),
         dependencies=None if install is None or install.startswith("file:") else _requirements(install),
         setup_requires=_requirements(options.get("setup_requires", "")),
-        extras={name: _requirements(value) for name, value in listed.items()},
-        files=_files(install or "", extras),
+        extras=_together((name, _requirements(value)) for name, value in asked if not value.startswith("file:")),
+        files=_files(
+            [("dependencies", install or ""), *((f"optional-dependencies.{name}", value) for name, value in asked)]
+        ),
         modules=(*(() if searches else _words(packages)), *_words(options.get("py_modules", ""))),
         searches=searches,
         package_roots=_roots(parser, options),
@@ -60,13 +102,21 @@ def read_setup_cfg(text: str) -> SetupCfg:
     )
 
 
-def _files(install: str, extras: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    fields = {"dependencies": install} | {f"optional-dependencies.{name}": value for name, value in extras.items()}
-    return {
-        name: _words(value.removeprefix("file:").replace(",", " "))
-        for name, value in fields.items()
+def _files(fields: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    return _together(
+        (name, _words(value.removeprefix("file:").replace(",", " ")))
+        for name, value in fields
         if value.startswith("file:")
-    }
+    )
+
+
+def _together(items: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:
+    """The items of each name, in their order; none of a name that has none."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, values in items:
+        if values:
+            found[name] = (*found.get(name, ()), *values)
+    return found
 
 
 def _roots(parser: configparser.ConfigParser, options: Mapping[str, str]) -> tuple[str, ...]:

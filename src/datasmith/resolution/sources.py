@@ -2,7 +2,7 @@
 
 import json
 import re
-import threading
+import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ from datasmith.resolution.sdist import read_sdist
 
 MOST_VERSIONS = 8
 """Of one project, the newest so many in the range that a refusal names are read at a time."""
-FORMAT = "4"
+FORMAT = "5"
 """Of what is kept about an archive; another number is read anew."""
 
 _BOUND = r"[<>=!~]+[^\s,<>=!~][^\s,]*"
@@ -113,9 +113,10 @@ class Sources:
             return str(error)
         if kept:
             kept.parent.mkdir(parents=True, exist_ok=True)
-            draft = kept.with_suffix(f".{threading.get_ident()}")
-            draft.write_text(json.dumps(asdict(release)), encoding="utf-8")
-            draft.replace(kept)
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=kept.parent, delete=False) as draft:
+                json.dump(asdict(release), draft)
+            Path(draft.name).chmod(0o644)
+            Path(draft.name).replace(kept)
         return release
 
 

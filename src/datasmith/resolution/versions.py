@@ -43,6 +43,11 @@ def minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
+def patched(version: str) -> str:
+    """A version without a patch number with a higher one than there is ("3.11.99"): environments have the newest."""
+    return version if version.count(".") > 1 else f"{version}.99"
+
+
 def order(version: str) -> tuple[int, ...]:
     """A key that sorts 3.9 before 3.10."""
     return tuple(int(part) for part in version.split(".") if part.isdigit())

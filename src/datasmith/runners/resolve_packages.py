@@ -14,7 +14,7 @@ from datasmith.github.bases import grounded
 from datasmith.github.git import Git
 from datasmith.github.models import PR, Repository
 from datasmith.resolution.base import AsvHints, Resolution, SourceTree
-from datasmith.resolution.reading import texts_to_read
+from datasmith.resolution.reading import decoded, texts_to_read
 from datasmith.resolution.resolver import Resolver
 from datasmith.runners.base import BaseRunner, Outcome
 from datasmith.runners.loop import RunOptions
@@ -105,7 +105,7 @@ def read_tree(git: Git, sha: str) -> SourceTree:
     """What the resolver reads of a commit."""
     paths = git.paths(sha)
     found = git.read_many(sha, texts_to_read(paths))
-    return SourceTree({path: data.decode("utf-8-sig", "replace") for path, data in found.items()}, paths)
+    return SourceTree({path: decoded(data) for path, data in found.items()}, paths)
 
 
 @contextmanager

@@ -65,6 +65,15 @@ def test_what_the_files_say_stays() -> None:
     assert told.extras == {"test": ("nose",), "empty": ("mock",)}
 
 
+def test_what_files_say_of_computed_extras_is_added() -> None:
+    """`tests_require` stands in no metadata; known dependencies stay as they are written."""
+    text = "setup(name='p', install_requires=['six>1'], extras_require=read(), tests_require=['mock', 'pytest'])"
+    metadata = read_metadata(SourceTree({"setup.py": text}, ("setup.py",)), "o/p")
+    told = Told(("six",), {"test": ("pytest", "nose"), "io": ("h5py",)}).added_to(metadata)
+    assert (told.dependencies, told.unknown) == (("six>1",), ())
+    assert told.extras == {"test": ("pytest", "nose", "mock"), "io": ("h5py",)}
+
+
 def test_garbage_says_nothing() -> None:
     """A build is free to write what it likes."""
     assert read_told("\0\xff no metadata") == Told()

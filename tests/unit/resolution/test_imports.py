@@ -39,6 +39,14 @@ def test_below_a_shared_name_two_parts_tell_the_distribution() -> None:
     assert undeclared(tree, ()) == declared
 
 
+def test_the_namespace_of_the_package_is_nobody_elses() -> None:
+    """`google-cloud` and `azure` are strangers on PyPI; what others have beside it in a shared namespace is theirs."""
+    text = "from google.cloud.foo import x\nimport google.cloud\nimport google.protobuf\nimport azure.storage\n"
+    tree = SourceTree({"tests/test_a.py": text}, ())
+    assert undeclared(tree, ("google.cloud.foo", "azure.storage.foo")) == ("protobuf",)
+    assert undeclared(tree, ("google",)) == ("azure",)
+
+
 def test_directories_of_tools_need_no_init() -> None:
     """A setup.py that imports `tools.cythonize` means its own tools/; a directory `requests` may hold just data."""
     local = LocalModules(("setup.py", "tools/cythonize.py", "tests/helpers.py", "requests/get.py"))

@@ -63,10 +63,19 @@ def test_product_files() -> None:
         (["six.py", "setup.py", "test_six.py"], "six", ("six",)),
         (["src/jaraco/text.py"], "jaraco.text", ("jaraco.text",)),
         ([], "some-thing", ("some_thing",)),
+        (["google/cloud/foo/__init__.py", "google/cloud/foo/x/__init__.py"], "google-cloud-foo", ("google.cloud.foo",)),
+        (["google/foo_v1/__init__.py", "google/foo/__init__.py", "tests/__init__.py"], "google-foo", ("google.foo",)),
+        (["src/azure/storage/foo/__init__.py", "run_all.py"], "azure-storage-foo", ("azure.storage.foo",)),
+        (["src/acme/geo/__init__.py", "src/acme/map/__init__.py"], "dask-geo", ("acme.geo", "acme.map")),
+        (["acme/tests/__init__.py", "doc/x/__init__.py", "acme/geo/io/__init__.py"], "dask-geo", ("acme.geo.io",)),
+        (["other/setup.py", "other/pkg/__init__.py", "python/pkg/__init__.py"], "some-thing", ("some_thing",)),
+        (["src/glue/py/__init__.py", "foo/__init__.py"], "foo", ("foo",)),
+        (["run_everything.py"], "my-foo", ("my_foo",)),
+        (["myfoo.py", "run_everything.py"], "my-foo", ("myfoo",)),
     ],
 )
 def test_modules_are_found_by_layout(paths: list[str], name: str, expected: tuple[str, ...]) -> None:
-    """Src before the root; tests, benchmarks, documentation and tools are nobody's import names."""
+    """Src before the root; tests, benchmarks, documentation and tools are nobody's import names, nor namespaces."""
     assert import_names(paths, ".", name=name, named=(), roots=(), patterns=()) == expected
 
 
@@ -89,8 +98,29 @@ def test_single_modules_are_not_all_where_packages_are_looked_for(texts: dict[st
     assert read_metadata(alone, "o/big").import_names == ("tool",)
 
 
+@pytest.mark.parametrize("named", [("google",), ("google.cloud",), ("src/google",)])
+def test_a_namespace_that_the_metadata_lists_is_looked_into(named: tuple[str, ...]) -> None:
+    """To import it would say nothing; what has modules of its own is none."""
+    paths = ["src/google/cloud/foo/__init__.py", "src/google/cloud/foo/x/__init__.py"]
+    assert import_names(paths, ".", name="f", named=named, roots=(), patterns=()) == ("google.cloud.foo",)
+    paths += ["src/google/a.py", "src/google/cloud/b.py"]
+    name = named[0].rpartition("/")[2]
+    assert import_names(paths, ".", name="f", named=named, roots=(), patterns=()) == (name,)
+
+
+@pytest.mark.timeout(20)
+def test_a_hostile_tree_is_read_in_no_time() -> None:
+    """Archives may hold paths of any depth."""
+    paths = ["a/" * 2000 + f"n{number}/__init__.py" for number in range(2000)]
+    assert import_names(paths, ".", name="x", named=(), roots=(), patterns=()) == ("x",)
+
+
 def test_what_the_metadata_lists_goes_before_what_is_found() -> None:
     """Names, places and patterns of the build backend are followed."""
     paths = ["python/lib/real/__init__.py", "python/lib/other/__init__.py", "python/decoy/__init__.py"]
     assert import_names(paths, "python", name="d", named=("src/m",), roots=(), patterns=()) == ("m",)
-    assert import_names(paths, "python", name="d", named=("src",), roots=("lib",), patterns=("real*",)) == ("real",)
+    assert import_names(paths, "python", name="d", named=("src", ".", ""), roots=("lib",), patterns=("real*",)) == (
+        "real",
+    )
+    paths = ["decoy/__init__.py", "ns/real/__init__.py"]
+    assert import_names(paths, ".", name="d", named=(), roots=(), patterns=("ns.*",)) == ("ns.real",)

@@ -41,11 +41,62 @@ def test_each_field_comes_from_the_file_that_has_it() -> None:
     assert found.build_requires == ("setuptools", "Cython")
 
 
+CONDITIONAL = """setup(name='x', install_requires=['numpy'], extras_require={
+    ':python_version<"3.11"': ['tomli'], 'test:os_name!="nt"': ['mock; python_version > "3"'], 'test': ['six'],
+    ':bad': ['attrs']})"""
+
+
+def test_an_extra_may_stand_under_a_condition() -> None:
+    """Setuptools' keys: without a name they are run-time requirements; what cannot be read is said to go."""
+    texts = tree({"setup.py": CONDITIONAL})
+    found = read_metadata(texts, "o/x")
+    assert found.dependencies == ("numpy", 'tomli; (python_version<"3.11")', "attrs; (bad)")
+    assert found.extras == {"test": ('mock; (python_version > "3") and (os_name!="nt")', "six")}
+    wanted = collect(texts, found, AsvHints())
+    runtime = [need.requirement for need in wanted.needs if need.origin == "runtime"]
+    assert runtime == ["numpy", 'tomli; python_version < "3.11"', "attrs"]
+    assert [item.requirement for item in wanted.dropped] == ["attrs; (bad)"]
+
+
 def test_computed_dependencies_are_said_to_be_unknown() -> None:
     """They are none, and the log will say why."""
     found = read_metadata(tree({"setup.py": "setup(name='x', install_requires=read())"}), "o/x")
-    assert (found.dependencies, found.dependencies_known) == ((), False)
-    assert "computed by the build" in found.notes[0]
+    assert (found.dependencies, found.dependencies_known, found.notes) == ((), False, ())
+    assert found.unknown == ("dependencies",)
+
+
+@pytest.mark.parametrize(
+    ("texts", "known"),
+    [
+        ({"setup.py": "setup(install_requires=[], extras_require=extras())"}, False),
+        ({"setup.py": "extras = {'test': ['six']}\nextras.update(more)\nsetup(extras_require=extras)"}, False),
+        ({"setup.py": "setup(extras_require={'test': read()}, tests_require=['six'])"}, False),
+        ({"setup.py": "setup(extras_require={'test': ['six']})"}, True),
+        ({"setup.py": "setup(install_requires=[])"}, True),
+        ({"setup.py": "setup(**more)"}, False),
+        ({"setup.py": "setup(**more)", "setup.cfg": "[options]\ninstall_requires = six\n"}, True),
+        ({"setup.py": "setup(extras_require=extras())", "pyproject.toml": "[project]\nname = 'x'\n"}, True),
+        ({"pyproject.toml": "[project]\nname = 'x'\ndynamic = ['optional-dependencies']\n"}, False),
+        (
+            {
+                "pyproject.toml": "[project]\nname = 'x'\ndynamic = ['optional-dependencies']\n",
+                "setup.cfg": "[options.extras_require]\ntest = six\n",
+            },
+            True,
+        ),
+        (
+            {
+                "pyproject.toml": "[project]\nname = 'x'\ndynamic = ['optional-dependencies']\n"
+                "[tool.setuptools.dynamic]\noptional-dependencies.test = {file = 'test.txt'}\n"
+            },
+            True,
+        ),
+    ],
+)
+def test_computed_extras_are_said_to_be_unknown(texts: dict[str, str], known: bool) -> None:
+    """Not where pyproject.toml leaves nothing to code, and not where files list them."""
+    found = read_metadata(tree(texts), "o/x")
+    assert found.extras_known is known and ("extras" in found.unknown) is not known
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,14 @@ def test_no_runtime_name_is_lost() -> None:
     assert {item.requirement for item in found.dropped} == {"pytz>=2011k", "nose>=1x"}
 
 
+def test_no_runtime_name_is_lost_with_its_path() -> None:
+    """Poetry's key tells it; nobody is told the path."""
+    text = '[tool.poetry]\nname = "p"\n[tool.poetry.dependencies]\nbar = {path = "../my bar"}\nfoo = {path = "./foo"}\n'
+    found = wanted({"pyproject.toml": text})
+    assert by_origin(found, "runtime") == ["bar", "foo"]
+    assert {item.requirement for item in found.dropped} == {"bar @ ../my bar", "foo @ ./foo"}
+
+
 def test_guesses_come_last_and_only_for_what_nobody_declares() -> None:
     """Imports of benchmarks and setup.py, and plugins that pytest's options ask for."""
     found = wanted(

@@ -30,6 +30,24 @@ def test_a_standard_project_is_read() -> None:
     assert found.pytest_options == "--cov=x -n auto"
 
 
+def test_pdm_says_where_its_packages_are() -> None:
+    """Its `package-dir`, as setuptools' that for all packages."""
+    assert read_pyproject('[tool.pdm.build]\npackage-dir = "lib"').package_roots == ("lib",)
+
+
+def test_names_of_groups_compare_as_those_of_projects() -> None:
+    """Dots, dashes and underscores are one; an include of what is not there is a remark."""
+    found = read_pyproject("""
+        [dependency-groups]
+        test = [{include-group = "typing.stubs"}, {include-group = "A__b"}, {include-group = "none"}, "six"]
+        typing-stubs = ["types-six"]
+        a-b = ["attrs"]
+        """)
+    assert found.groups["test"] == ("types-six", "attrs", "six")
+    assert found.notes == ("dependency groups include what is not there: 'none'",)
+    assert read_pyproject('[dependency-groups]\na = ["six"]\nb = [{include-group = "a"}]').notes == ()
+
+
 def test_dependency_groups_include_each_other() -> None:
     """Includes are written out, names compare as PEP 735 says, a cycle ends."""
     found = read_pyproject("""
@@ -53,7 +71,8 @@ def test_poetry_tables_become_pep_508() -> None:
         numpy = "^1.21"
         pandas = {version = "~1.4", extras = ["test"], python = "<3.12"}
         tqdm = {version = "*", optional = true}
-        rich = {git = "https://example.org/rich.git"}
+        rich = {git = "https://example.org/rich.git", develop = true}
+        bar = {path = "../bar", develop = true, extras = ["a"]}
         scipy = [{version = "1.9.*", markers = "sys_platform == 'linux'"}]
         [tool.poetry.extras]
         bench = ["tqdm"]
@@ -67,6 +86,7 @@ def test_poetry_tables_become_pep_508() -> None:
         "numpy>=1.21,<2",
         "pandas[test]>=1.4,<1.5; (python_version < '3.12')",
         "rich @ https://example.org/rich.git",
+        "bar[a] @ ../bar",
         "scipy==1.9.*; (sys_platform == 'linux')",
     )
     assert found.extras == {"bench": ("tqdm",)}
@@ -134,6 +154,10 @@ def test_hatch_reads_requirements_files_by_a_plugin() -> None:
         ('[tool.setuptools]\npackages = ["m", "m.sub"]\npy-modules = ["n"]', ("m", "n")),
         ('[tool.poetry]\npackages = [{include = "m", from = "src"}]', ("m",)),
         ('[tool.maturin]\nmodule-name = "m._lib"', ("m",)),
+        ('[tool.poetry]\npackages = [{include = "google/m", from = "src"}, {include = "n.py"}]', ("google.m", "n")),
+        ('[tool.poetry]\npackages = [{include = "m/**/*.py"}, {include = "**/*.py"}, {include = "./n/"}]', ("m", "n")),
+        ('[tool.scikit-build]\nwheel.packages = ["python/m"]', ("python/m",)),
+        ('[tool.scikit-build.wheel.packages]\n"google/m" = "src/m"', ("google.m",)),
     ],
 )
 def test_backends_name_modules(text: str, modules: tuple[str, ...]) -> None:
@@ -206,8 +230,13 @@ def test_what_tools_list_for_development_are_groups() -> None:
         [tool.hatch.envs.test]
         dependencies = ["hypothesis"]
         extra-dependencies = ["pytz"]
+        [tool.hatch.envs.hatch-test]
+        extra-dependencies = ["pytest-env"]
         [tool.hatch.envs.docs]
         python = "3.11"
         """
     )
-    assert found.groups == {"dev": ("attrs", "pytest<7", "six<1.15"), "test": ("pytest-mock", "hypothesis", "pytz")}
+    assert found.groups == {
+        "dev": ("attrs", "pytest<7", "six<1.15"),
+        "test": ("pytest-mock", "hypothesis", "pytz", "pytest-env"),
+    }

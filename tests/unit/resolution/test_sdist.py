@@ -28,6 +28,14 @@ def test_constants_of_setup_py_are_enough() -> None:
     assert found == SourceRelease("x", "1.0", ("six>1",), ("setuptools", "wheel", "pbr"))
 
 
+def test_requirements_under_a_condition_are_read_from_setup_py_too() -> None:
+    """Setuptools' keys of extras_require hold conditions, with an extra and without."""
+    keys = "{':python_version<\"3\"': ['futures'], 'test:os_name==\"posix\"': ['mock']}"
+    found = read({"setup.py": f"setup(install_requires=['six'], extras_require={keys})"})
+    expected = ("six", 'futures; python_version < "3"', 'mock; os_name == "posix" and extra == "test"')
+    assert found.requires == expected
+
+
 def test_the_egg_info_goes_before_setup_py() -> None:
     """Sections are extras and markers, and both at once."""
     lines = (

@@ -1,10 +1,12 @@
 """setup.cfg."""
 
+import pytest
+
 from datasmith.resolution.setup_cfg import read_setup_cfg
 
 
 def test_the_declarative_part_is_read() -> None:
-    """Requirements with markers, extras, tests_require, module places; percent signs mean nothing."""
+    """Requirements with markers, extras, tests_require, module places; a percent sign alone means nothing."""
     found = read_setup_cfg("""
 [metadata]
 name = c
@@ -41,6 +43,37 @@ def test_a_single_line_may_hold_several() -> None:
     assert found.dependencies == ("numpy", "scipy>=1; python_version > '3'", "six")
     assert found.setup_requires == ("a; os_name == 'x'",)
     assert found.extras == {"io": ("e", "f"), "test": ("b; c", "d")}
+
+
+def test_what_tests_require_is_part_of_the_extra() -> None:
+    """It vanished where an extra of its name was there."""
+    found = read_setup_cfg("[options]\ntests_require = mock\n[options.extras_require]\ntest = six\nempty =\n")
+    assert found.extras == {"test": ("six", "mock")}
+    head = "[options]\ntests_require = file: t.txt\n[options.extras_require]\n"
+    assert read_setup_cfg(f"{head}test = file: a.txt, b.txt\n").files == {
+        "optional-dependencies.test": ("a.txt", "b.txt", "t.txt")
+    }
+    both = read_setup_cfg(f"{head}test = six\n")
+    assert (both.extras, both.files) == ({"test": ("six",)}, {"optional-dependencies.test": ("t.txt",)})
+
+
+def test_values_of_a_section_refer_to_each_other() -> None:
+    """As in setuptools: `%(io)s`, and two percent signs for one; what cannot be resolved stays as it is."""
+    extras = "io = netCDF4\nTest =\n    %(IO)s\n    pytest-mock\nall = %(test)s\nodd = %(none)s\nself = %(self)s\n"
+    found = read_setup_cfg(f"[options.extras_require]\n{extras}[tool:pytest]\naddopts = --a=%%d\n")
+    assert found.extras == {
+        "io": ("netCDF4",), "test": ("netCDF4", "pytest-mock"), "all": ("netCDF4", "pytest-mock"),
+        "odd": ("%(none)s",), "self": ("%(self)s",),
+    }  # fmt: skip
+    assert found.pytest_options == "--a=%d"
+
+
+@pytest.mark.timeout(20)
+def test_values_that_grow_beyond_the_limit_stay_as_they_are() -> None:
+    """Each refers to the one before a hundred times."""
+    rows = "".join(f"a{at} = {f'%(a{at - 1})s ' * 100}\n" for at in range(1, 10))
+    found = read_setup_cfg(f"[options.extras_require]\na0 = six\n{rows}")
+    assert found.extras["a0"] == ("six",) and found.extras["a9"][0].startswith("%(a8)s %(a8)s")
 
 
 def test_file_directives_point_to_files() -> None:

@@ -1,14 +1,13 @@
 """Inside a sandbox: let a project's build backend write its metadata, and copy that to a file.
 
 Arguments: the file, the backend ("module" or "module:object"), and its own directories. The current directory is the
-project's.
+project's. What the backend makes goes to FILE.d: it may name that place, so its name is the same each time.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -34,9 +33,9 @@ def main() -> None:
     target, backend, own = sys.argv[1], sys.argv[2], sys.argv[3:]
     sys.path[:0] = [str(Path(path).resolve()) for path in own]
     sys.argv[1:] = []
-    with tempfile.TemporaryDirectory() as place:
-        text = ask(backend, Path(place))
-    Path(target).write_text(text, encoding="utf-8")
+    place = Path(f"{target}.d")
+    place.mkdir(exist_ok=True)
+    Path(target).write_text(ask(backend, place), encoding="utf-8")
 
 
 if __name__ == "__main__":
