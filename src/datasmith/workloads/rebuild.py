@@ -52,7 +52,7 @@ def rebuild(container: Container, script: str, build_args: Mapping[str, str], *,
     if problem:
         return problem
     after = environment_prints(container)
-    own = build_args.get("FC_IMPORT_NAMES", "").split()
+    own = {name.partition(".")[0] for name in build_args.get("FC_IMPORT_NAMES", "").split()}
     changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
     start_up = {digest for name, digest in before.items() if _runs_at_start(name)}
     foreign = sorted(name for name in changed if not _is_own(name, own))
@@ -95,7 +95,7 @@ def _runs_at_start(entry: str) -> bool:
     return name.endswith((".pth", "entry_points.txt")) or (name.startswith("__editable__") and name.endswith(".py"))
 
 
-def _is_own(entry: str, import_names: list[str]) -> bool:
+def _is_own(entry: str, top_names: set[str]) -> bool:
     """True where an entry of the environment may be the package itself: its modules, or what its installation notes."""
     if entry.endswith(".dist-info/entry_points.txt"):
         return True
@@ -103,4 +103,4 @@ def _is_own(entry: str, import_names: list[str]) -> bool:
     if not place.endswith("/site-packages"):
         return False
     top = name.split(".")[0]
-    return top in import_names or name.startswith("__editable__") or name.endswith((".dist-info", ".egg-link"))
+    return top in top_names or name.startswith("__editable__") or name.endswith((".dist-info", ".egg-link"))
