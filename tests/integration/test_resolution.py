@@ -49,6 +49,7 @@ RELEASES = (
     Release("plain-now", "2.0", "2023-10-01"),
     Release("plain-now", "1.0", "2018-03-01", extras=("security",)),
     Release("newest-only", "1.0", "2023-09-01", requires_python=">=3.12"),
+    Release("below-a-patch", "1.0", "2022-01-01"),
     Release("of-a-patch", "1.0", "2022-01-01"),
     Release("of-a-patch", "2.0", "2023-01-01", requires_python=">=3.11.1"),
     Release("old-runner", "3.5", "2018-05-01"),
@@ -115,10 +116,11 @@ def test_the_cutoff_is_a_moment_in_utc(index: Index, tmp_path: Path) -> None:
     assert found.cutoff.utcoffset() == timedelta(0)
 
 
-def test_an_environment_has_the_newest_patch_of_its_python(index: Index, tmp_path: Path) -> None:
-    """To uv 3.11 is 3.11.0, which a release that wants 3.11.1 is not for."""
-    found = resolve(resolver(index, tmp_path, ("3.11",)), project('"of-a-patch>=2"'))
-    assert "of-a-patch==2.0" in found.pins
+def test_an_environment_has_a_patch_of_its_python(index: Index, tmp_path: Path) -> None:
+    """To uv 3.11 is 3.11.0, which a release that wants 3.11.1 is not for; what Debian's 3.11.2 wants is there, too."""
+    below = "below-a-patch; python_full_version < '3.11.3'"
+    found = resolve(resolver(index, tmp_path, ("3.11",)), project(f'"of-a-patch>=2", "{below}"'))
+    assert {"of-a-patch==2.0", "below-a-patch==1.0"} <= set(found.pins)
 
 
 def test_a_missing_wheel_selects_an_older_python(index: Index, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.errors import BuildFailed, CommandTimedOut, ContainerError
 from datasmith.resolution.metadata import ProjectMetadata
 from datasmith.resolution.requirements import parsed
-from datasmith.resolution.versions import RELEASED, patched
+from datasmith.resolution.versions import RELEASED
 
 TIMEOUT_S = 600.0
 MOST_BYTES = 1_000_000
@@ -158,7 +158,7 @@ def _asking(line: str) -> dict[str, tuple[str, ...]]:
 
 def _pythons(marker: Marker, extra: str) -> tuple[str, ...]:
     """The Pythons on which a marker holds here, each with its newest patch, where an extra is asked for."""
-    told = ((version, {"python_version": version, "python_full_version": patched(version)}) for version in RELEASED)
+    told = ((version, {"python_version": version, "python_full_version": f"{version}.99"}) for version in RELEASED)
     return tuple(version for version, here in told if marker.evaluate({**here, "extra": extra}))
 
 

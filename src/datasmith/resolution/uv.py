@@ -20,7 +20,7 @@ from datasmith.resolution.failures import is_outage, locked_out, statement, unav
 from datasmith.resolution.index import PYPI
 from datasmith.resolution.platforms import uv_platform
 from datasmith.resolution.requirements import asks_for_releases
-from datasmith.resolution.versions import patched
+from datasmith.resolution.versions import with_patch
 
 FRESH_S = 600
 """Pages of the index are asked for again after this many seconds: what PyPI itself says where no proxy drops it."""
@@ -102,7 +102,7 @@ class UvCompiler:
     ) -> Compiled | Refused:
         """Lock PEP 508 requirements for one Python with releases uploaded before `cutoff`.
 
-        A Python without a patch number is its newest one: uv would take "3.11" for 3.11.0.
+        A Python without a patch number is one that all environments have (`with_patch`).
         Of the projects of `sources` just these releases count, and no wheels; of all others wheels only. Refused is
         what asks for anything but releases: uv would fetch it from where it says, and run what builds it.
 
@@ -165,7 +165,7 @@ class UvCompiler:
         return [
             self._uv, "pip", "compile", "-",
             "--exclude-newer", moment, *reuploads.words(cutoff), "--constraints", "constraints.txt",
-            "--python-version", patched(python_version),
+            "--python-version", with_patch(python_version),
             "--python", sys.executable,
             "--python-platform", uv_platform(),
             "--only-binary", ":all:",

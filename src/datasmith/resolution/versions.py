@@ -43,9 +43,13 @@ def minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def patched(version: str) -> str:
-    """A version without a patch number with a higher one than there is ("3.11.99"): environments have the newest."""
-    return version if version.count(".") > 1 else f"{version}.99"
+def with_patch(version: str) -> str:
+    """A version as uv is asked for it, with the least patch that environments have: uv takes "3.11" for 3.11.0.
+
+    Debian 12 has 3.11.2. What is wanted below a patch (redis wants async-timeout below 3.11.3) is there for all of them
+    then, and few releases want a newer one.
+    """
+    return version if version.count(".") > 1 else f"{version}.2"
 
 
 def order(version: str) -> tuple[int, ...]:
