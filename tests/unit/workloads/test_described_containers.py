@@ -191,6 +191,23 @@ def test_an_attribute_that_a_call_adds_is_a_cache(grown: dict[str, object], labe
     assert [record[0] for record in recorder.records if isinstance(record, list)] == labels
 
 
+def test_which_of_many_values_are_looked_at_cannot_be_foreseen() -> None:
+    """All of the first hundred; of those after them a few, others with another seed and in another call."""
+
+    def looked_at(recorder: Recorder) -> list[int]:
+        for value in range(1, 3001):
+            recorder.keep(1, (value,))
+        told = [record[1] for record in recorder.finish() if isinstance(record, list) and record[0] == "line 1"]
+        return [int(node[4][0][1]) for node in told]
+
+    first, again, other = (Recorder(Describer(seed)) for seed in (7, 7, 8))
+    seen = looked_at(first)
+    assert seen[:100] == [*range(1, 101)] and 3 <= len(seen) - 100 <= 20
+    assert looked_at(again) == seen != looked_at(other)
+    first.look_anew()
+    assert looked_at(first) != seen
+
+
 def test_small_containers_have_no_tally_each() -> None:
     """Of what is beyond the budget nothing is said; a tally is longer than most of them."""
     pairs = [Pair(number, f"{'x' * 300}{number}") for number in range(900)]

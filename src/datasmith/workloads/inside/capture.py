@@ -15,6 +15,7 @@ import sys
 import tokenize
 import types
 import warnings
+from random import Random
 from time import perf_counter
 
 from .attributes import attributes
@@ -35,7 +36,7 @@ _COPIED = frozenset((int, float, complex))
 _NUMBERS = _COPIED | {bool, type(None)}
 """Of these types a copy is at hand at once, or there is one value of each kind anyway."""
 MOST_RECORDS = 100
-"""All values up to this many, then every 2^k-th: a loop of a million calls is not described a million times."""
+"""All values up to this many, then a few that the seed draws: a loop of a million calls is not described as often."""
 
 
 class Recorder:
@@ -57,6 +58,8 @@ class Recorder:
         self._tells = tells
         self._hush = Hush()
         self._waiting: list[tuple[Node, object]] = []
+        self._turns = 0
+        self._draw_anew()
         self.seen = 0
         self.records: Node = []
         self.looking_s = 0.0
@@ -68,8 +71,18 @@ class Recorder:
         """As if nothing had been seen so far."""
         self._describer = self._describer.anew()
         self._waiting = []
+        self._turns += 1
+        self._draw_anew()
         self.seen = 0
         self.records = []
+
+    def _draw_anew(self) -> None:
+        self._random = Random(derived(self._describer.seed, "values", self._turns)).random
+        self._next = self._after(MOST_RECORDS)
+
+    def _after(self, seen: int) -> int:
+        """The number of a later value that is described: the more there were, the further from them."""
+        return seen + 1 + int(self._random() * seen)
 
     def watch(self, function: types.FunctionType | None) -> None:
         """Take the values of a function that was rewritten with `Keep`."""
@@ -79,7 +92,8 @@ class Recorder:
     def keep(self, line: int, value: object) -> object:
         """Describe a value before anything can change it, and give it back."""
         self.seen += 1
-        if self.seen <= MOST_RECORDS or not self.seen & (self.seen - 1):
+        if self.seen <= MOST_RECORDS or self.seen == self._next:
+            self._next = self._after(self.seen) if self.seen == self._next else self._next
             self.add(f"line {line}", value)
         return value
 

@@ -58,7 +58,7 @@ class Describer:
     """
 
     def __init__(self, seed: int, *, thorough: bool = False) -> None:
-        self._seed = seed
+        self.seed = seed
         self._beyond = MOST_LOOKED if thorough else 0
         self._nodes = MOST_NODES
         self._bytes = MOST_BYTES
@@ -69,7 +69,7 @@ class Describer:
 
     def anew(self) -> Describer:
         """One with the same seed, and a budget of its own; what tallies may count is shared."""
-        found = Describer(self._seed, thorough=self._beyond > 0)
+        found = Describer(self.seed, thorough=self._beyond > 0)
         found._left = self._left
         return found
 
@@ -93,7 +93,7 @@ class Describer:
 
     def positions(self, size: int, most: int) -> list[int]:
         """Which elements of a sequence are described: all, or those that the seed draws."""
-        return positions(size, most, self._seed)
+        return positions(size, most, self.seed)
 
     def node(self, value: object) -> Node:
         """The description of any value."""
@@ -258,7 +258,7 @@ class Describer:
         elif all(type(key) in _REAL for key, _ in items):
             items = sorted((item for item in items if item[0] == item[0]), key=itemgetter(0))
         else:
-            places = _places(self._seed, [key for key, _ in items])
+            places = _places(self.seed, [key for key, _ in items])
             alike = Counter(places)
             pairs = zip(places, items)  # noqa: B905
             items = [item for place, item in sorted(pairs, key=lambda pair: pair[0]) if alike[place] == 1]
