@@ -1,5 +1,7 @@
 """Containers of other classes, members of enumerations, buffers: what they hold is compared, and all of it counts."""
 
+from __future__ import annotations
+
 import json
 from array import array
 from collections import Counter, OrderedDict, deque
@@ -101,6 +103,31 @@ class Closed:
         raise LookupError
 
 
+class Endless:
+    """Gives another one of its kind, which gives another one."""
+
+    made = 0
+
+    def __init__(self, number: int) -> None:
+        Endless.made += 1
+        self._number = number
+
+    @property
+    def number(self) -> int:
+        """What it has."""
+        return self._number
+
+    @property
+    def left(self) -> Endless:
+        """Another one."""
+        return Endless(self._number + 1)
+
+    @property
+    def right(self) -> Endless:
+        """And another one."""
+        return Endless(self._number - 1)
+
+
 class Pair(NamedTuple):
     """A tuple of a class of its own."""
 
@@ -189,6 +216,14 @@ def test_an_attribute_that_a_call_adds_is_a_cache(grown: dict[str, object], labe
     vars(value).update(grown)
     recorder.changes(before, recorder.state(SimpleNamespace(value=value), ()))
     assert [record[0] for record in recorder.records if isinstance(record, list)] == labels
+
+
+def test_objects_that_give_others_come_to_an_end() -> None:
+    """What is computed of what was computed is not asked for."""
+    Endless.made = 0
+    node = Describer(7, thorough=True).node([Endless(1), Endless(2)])
+    assert Endless.made == 6 and difference(captured(Endless(1)), captured(Endless(2))) is not None
+    assert json.dumps(node).count("left") == 2
 
 
 def test_which_of_many_values_are_looked_at_cannot_be_foreseen() -> None:

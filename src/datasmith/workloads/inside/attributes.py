@@ -11,6 +11,8 @@ from .report import TYPE_CHECKING
 if TYPE_CHECKING:
     from enum import Enum
 
+    from .foreign import Describer, Looked, Node
+
 
 _COMPUTED = (property, GetSetDescriptorType, getattr(functools, "cached_property", property))
 
@@ -48,7 +50,7 @@ def is_public(name: str) -> bool:
     return not name.startswith("_")
 
 
-def properties(kind: type) -> list[str]:
+def _properties(kind: type) -> list[str]:
     """What anybody may ask an instance of a class for, and its class computes; nothing of Python's own classes."""
     own = [entry for above in kind.__mro__ if above.__module__ != "builtins" for entry in above.__dict__.items()]
     return sorted({name for name, entry in own if is_public(name) and isinstance(entry, _COMPUTED)})
@@ -71,3 +73,22 @@ def _is_kept(value: object, kind: type, name: str) -> bool:
 def has_data(value: object) -> bool:
     """True for an object that can be called, and is more than a function."""
     return type(value).__module__ not in ("builtins", "functools", "operator") and bool(attributes(value))
+
+
+def computed(describer: Describer, value: object) -> Node:
+    """What the class of an object computes of it; nothing within that: objects could give others for ever."""
+    if describer.asks:
+        return []
+    describer.asks = True
+    try:
+        return [[name, _asked(describer, value, name)] for name in _properties(type(value))]
+    finally:
+        describer.asks = False
+
+
+def _asked(describer: Describer, value: object, name: str) -> Looked:
+    """What somebody gets who asks for an attribute."""
+    try:
+        return describer.look(getattr(value, name))
+    except Exception as error:
+        return ["skip", "it raises " + type(error).__name__]

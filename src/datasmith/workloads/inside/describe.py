@@ -15,7 +15,7 @@ from io import BytesIO, StringIO
 from itertools import islice
 from operator import itemgetter
 
-from .attributes import attributes, brings, has_data, is_public, keeps, member_of, properties
+from .attributes import attributes, brings, computed, has_data, is_public, keeps, member_of
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
 from .moments import held, is_moment
 from .report import TYPE_CHECKING
@@ -66,6 +66,7 @@ class Describer:
         self._left = Left()
         self._omitted = 0
         self._within = False
+        self.asks = False
 
     def anew(self) -> Describer:
         """One with the same seed, and a budget of its own; what tallies may count is shared."""
@@ -340,18 +341,10 @@ class Describer:
         if shown and " at 0x" not in shown:
             self.spend(len(shown))
             return ["text", name, shown[: 10 * SHOWN_TEXT]]
-        asked: Node = [[key, _asked(self, value, key)] for key in properties(kind)]
+        asked = computed(self, value)
         if asked:
             return ["object", name, asked, False]
         return ["object", name, [[key, self.look(item)] for key, item in found], True]
-
-
-def _asked(describer: Describer, value: object, name: str) -> Looked:
-    """What somebody gets who asks for an attribute."""
-    try:
-        return describer.look(getattr(value, name))
-    except Exception as error:
-        return ["skip", "it raises " + type(error).__name__]
 
 
 def _places(seed: int, keys: list[object]) -> list[tuple[str, tuple[float, ...]]]:

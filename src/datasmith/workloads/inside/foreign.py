@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     class Describer(Protocol):
         """The part of describe.Describer that is used here."""
 
+        asks: bool
+
         def look(self, value: object) -> Looked:
             """A value taken apart."""
 
