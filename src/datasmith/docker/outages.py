@@ -28,7 +28,8 @@ _ANSWER = re.compile(
 NO_ROOM = re.compile("no space left on device|disk quota exceeded", re.IGNORECASE)
 """The system's words for a disk that is full, as every program repeats them."""
 ANOTHER_INDEX = "FC_INDEX_URL names another one, as https://pypi.example.org/simple"
-_MARK = re.compile(r"^(?:#\d+ [\d.]+ )?fc-script=(\S+)\s*$", re.MULTILINE)
+_MARK = re.compile(r"^(?:#\d+ [\d.]+ )?(?:\x1b\[[\d;]*m)*fc-script=(\S+)\s*$", re.MULTILINE)
+"""A line of tier.sh. docker's older builder shows errors in red; the end of that may stand before the next line."""
 _TAIL = 4000
 
 

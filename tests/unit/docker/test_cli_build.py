@@ -170,6 +170,7 @@ def test_a_dockerfile_of_its_own_copies_what_it_likes(tmp_path: Path) -> None:
     ("output", "script"),
     [
         ("Step 3/4 : RUN printf 'fc-script=%s\\n' one.sh\n ---> Running in 1\nfc-script=one.sh\nboom\n", "one.sh"),
+        ("fc-script=one.sh\n\x1b[91mboom\n\x1b[0mfc-script=two.sh\n", "two.sh"),
         ("#7 0.311 fc-script=one.sh\n#7 0.4 fine\n#7 0.500 fc-script=two.sh\n#7 ERROR: 1", "two.sh"),
         ("Step 1/4 : FROM parent\npull access denied", None),
         ("Step 3/4 : RUN printf 'fc-script=%s\\n' one.sh && bash /build/one.sh", None),
