@@ -186,7 +186,7 @@ class Board:
 
     def _ties(self, names: Sequence[str]) -> dict[str, str]:
         def differ(first: str, second: str) -> bool:
-            shared = self.values(first).keys() & self.values(second).keys()
+            shared = {*self.draws.tasks(first)}.intersection(self.draws.tasks(second))
             return tells_apart(self.draws.difference(first, second), len(shared))
 
         return tie_groups(names, differ)

@@ -18,7 +18,6 @@ from datasmith.tasks.task import Task
 if TYPE_CHECKING:
     from datasmith.settings import Settings
 
-_GLOB = "*?["
 LOCAL = "local"
 """The release of a plain directory."""
 
@@ -83,19 +82,23 @@ class Dataset:
 
     def _left_out(self, pattern: str) -> list[str]:
         """A glob may match nothing, as where one configuration is for several datasets; a name that does is a slip."""
-        return self._named(pattern) if any(char in pattern for char in _GLOB) else self._wanted(pattern, "--exclude")
+        return self._named(pattern) if _is_glob(pattern) else self._wanted(pattern, "--exclude")
 
     def _named(self, pattern: str) -> list[str]:
         """Names that match; the older spelling cuts elsewhere, so a folder that it may mean is asked who it is."""
         glob = canonical(pattern)
         found = [name for name in self.folders if fnmatch.fnmatchcase(name, glob)]
-        if found or any(char in pattern for char in _GLOB):
+        if found or _is_glob(pattern):
             return found
         alike = [name for name in self.folders if name.replace("-", "_") == glob.replace("-", "_")]
         return [name for name in alike if glob in _spellings_of(self.folders[name])]
 
     def _any(self) -> str:
         return next(iter(self.folders), "shapely_shapely_2283")
+
+
+def _is_glob(pattern: str) -> bool:
+    return any(char in pattern for char in "*?[")
 
 
 def _spellings_of(folder: Path) -> tuple[str, ...]:

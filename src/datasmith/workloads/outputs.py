@@ -231,11 +231,21 @@ def _sets(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
         return None if soft else Difference(path, shown(one), shown(other))
     left = sorted(_list(other[2]), key=_rank)
     for item in sorted(_list(one[2]), key=_rank):
-        match = next((at for at, found in enumerate(left) if _differ(item, found, "") is None), None)
-        if match is None:
+        if not left or _taken(item, left, ""):
             return Difference(path, f"a set with {shown(_node(item))}", "one without it")
-        del left[match]
     return None
+
+
+def _taken(one: JsonValue, left: list[JsonValue], path: str, *, soft: bool = False) -> Difference | None:
+    """Take the first that is no other out of those that are left; where none is, how the first of them differs."""
+    first = None
+    for at, other in enumerate(left):
+        unlike = _differ(one, other, path, soft=soft)
+        if unlike is None:
+            del left[at]
+            return None
+        first = first or unlike
+    return first
 
 
 def _rank(node: JsonValue) -> float:
@@ -258,10 +268,9 @@ def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | Non
         left, place = theirs.get(_key(key)), f"{path}[{shown(_node(key))}]"
         if not left:
             return None if soft else Difference(place, shown(_node(value)), "no such key")
-        unlike = [_differ(value, found, place, soft=soft) for found in left]
-        if None not in unlike:
-            return unlike[0]
-        del left[unlike.index(None)]
+        unlike = _taken(value, left, place, soft=soft)
+        if unlike:
+            return unlike
     return None
 
 
@@ -313,19 +322,12 @@ def _arrays(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
     return _sums(one[6], other[6], path)
 
 
-def _numbers(
-    node: Node,
-) -> Numbers:
+def _numbers(node: Node) -> Numbers:
     data = base64.b64decode(_text(node[5]), validate=True)
     return np.frombuffer(data, dtype="<c16") if _text(node[2]).startswith("complex") else np.frombuffer(data, "<f8")
 
 
-def _first_unlike(
-    ours: Numbers,
-    theirs: Numbers,
-    *,
-    exact: bool,
-) -> int | None:
+def _first_unlike(ours: Numbers, theirs: Numbers, *, exact: bool) -> int | None:
     if ours.shape != theirs.shape:
         return None
     rtol, atol = (0.0, 0.0) if exact else (RTOL, ATOL)

@@ -1,9 +1,10 @@
-"""What an object is made of: its attributes and slots, what its class brings, what a member of an enumeration is."""
+"""What an object is made of: its attributes and slots, what its class brings, what those of Python's classes hold."""
 
 from __future__ import annotations
 
 import functools
 import sys
+from io import BytesIO, StringIO
 from types import GetSetDescriptorType, MemberDescriptorType
 
 from .report import TYPE_CHECKING
@@ -22,8 +23,10 @@ def brings(kind: type, *names: str) -> bool:
     return all(any(name in above.__dict__ for above in kind.__mro__) for name in names)
 
 
-def member_of(value: object) -> list[tuple[str, object]]:
-    """Name and value of a member of an enumeration; nothing of any other value."""
+def known_parts(value: object) -> list[tuple[str, object]]:
+    """What a buffer in memory holds, name and value of a member of an enumeration; nothing of any other value."""
+    if type(value) in (BytesIO, StringIO):
+        return [("value", value.getvalue())]  # type: ignore[attr-defined]
     kind = getattr(sys.modules.get("enum"), "Enum", None)
     if kind is None or not isinstance(value, kind):
         return []

@@ -78,11 +78,11 @@ class Recorder:
 
     def _draw_anew(self) -> None:
         self._random = Random(derived(self._describer.seed, "values", self._turns)).random
-        self._next = self._after(MOST_RECORDS)
+        self._next = 1
 
     def _after(self, seen: int) -> int:
-        """The number of a later value that is described: the more there were, the further from them."""
-        return seen + 1 + int(self._random() * seen)
+        """The number of the next value that is described: the more there were, the further from them."""
+        return seen + 1 + (int(self._random() * seen) if seen >= MOST_RECORDS else 0)
 
     def watch(self, function: types.FunctionType | None) -> None:
         """Take the values of a function that was rewritten with `Keep`."""
@@ -92,8 +92,8 @@ class Recorder:
     def keep(self, line: int, value: object) -> object:
         """Describe a value before anything can change it, and give it back."""
         self.seen += 1
-        if self.seen <= MOST_RECORDS or self.seen == self._next:
-            self._next = self._after(self.seen) if self.seen == self._next else self._next
+        if self.seen == self._next:
+            self._next = self._after(self.seen)
             self.add(f"line {line}", value)
         return value
 

@@ -11,11 +11,10 @@ import hashlib
 import json
 import sys
 from collections import Counter
-from io import BytesIO, StringIO
 from itertools import islice
 from operator import itemgetter
 
-from .attributes import attributes, brings, computed, has_data, is_public, keeps, member_of
+from .attributes import attributes, brings, computed, has_data, is_public, keeps, known_parts
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
 from .moments import held, is_moment
 from .report import TYPE_CHECKING
@@ -280,11 +279,9 @@ class Describer:
     def _other(self, name: str, value: object) -> Looked:
         """Anything else: its items or attributes, or the text that its class has it show; no address, no id."""
         kind = type(value)
-        if kind in (BytesIO, StringIO):
-            return ["object", name, [["value", self.look(value.getvalue())]], False]  # type: ignore[attr-defined]
-        member = member_of(value)
-        if member:
-            return ["object", name, [[key, self.look(item)] for key, item in member], False]
+        parts = known_parts(value)
+        if parts:
+            return ["object", name, [[key, self.look(item)] for key, item in parts], False]
         if brings(kind, "__next__"):
             return ["skip", "iterator"]
         if isinstance(value, (type(sys), type)) or (callable(value) and not has_data(value)):
