@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from datasmith.cli.bars import Bars
+from datasmith.printable import one_line
 
 NOTE_WIDTH = 100
 BESIDE_NOTE = 42
@@ -52,7 +53,7 @@ class StageBars(Bars):
         if done >= max(total, 1) and name not in self._told:
             self._told.add(name)
         elif name not in self._told and self._now() - self._last_s >= SILENT_S:
-            line = f"{line}; {note[:NOTE_WIDTH]}"
+            line = f"{line}; {one_line(note)}"
         else:
             return
         self._last_s = self._now()

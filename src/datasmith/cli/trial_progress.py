@@ -7,10 +7,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from datasmith.cli.bars import Bars
+from datasmith.cli.common import brief
 from datasmith.printable import one_line
 
 if TYPE_CHECKING:
     from datasmith.evaluation.records import TrialRecord
+
+BESIDE_BAR = 60
+"""Characters of what a task does that fit beside its bar; of what is longer the whole is printed above the bars."""
 
 
 class TrialBars(Bars):
@@ -39,14 +43,15 @@ class TrialBars(Bars):
         """A task does `what` now, of which `done` of `total` parts are over."""
         what = one_line(what)
         with self._lock:
+            short = brief(what, BESIDE_BAR)
+            if (not self.console.is_terminal or short != what) and self._said.get(task_id) != what:
+                self.console.print(f"{task_id}: {what}", soft_wrap=True)
+            self._said[task_id] = what
             if not self.console.is_terminal:
-                if self._said.get(task_id) != what:
-                    self.console.print(f"{task_id}: {what}", soft_wrap=True)
-                self._said[task_id] = what
                 return
             if task_id not in self._tasks:
                 self._tasks[task_id] = self.bars.add_task(task_id)
-            self.bars.update(self._tasks[task_id], description=f"{task_id}: {what}", completed=done, total=total)
+            self.bars.update(self._tasks[task_id], description=f"{task_id}: {short}", completed=done, total=total)
 
     def complete(self, n_trials: int) -> None:
         """`n_trials` further trials are complete."""

@@ -22,7 +22,7 @@ from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys
 from datasmith.evaluation.trial import StepObserver, Stopped, StopToken, Surroundings, TaskRun
 from datasmith.executors.base import Executor
-from datasmith.executors.cores import WAITS, CoreLocks, CoreSet, core_locks
+from datasmith.executors.cores import CoreLocks, CoreSet, core_locks
 from datasmith.executors.local import first_error
 from datasmith.settings import Settings, load_settings
 from datasmith.tasks.folder import read_task, task_digest
@@ -40,7 +40,7 @@ def own_core(settings: Settings, say: Callable[[str], None]) -> Iterator[CoreSet
     Raises:
         ConfigError: FC_BENCH_CORES cannot be used here.
     """
-    with core_locks(settings).hold(lambda: None, say=lambda: say(WAITS)) as cores:
+    with core_locks(settings).hold(lambda: None, say=say) as cores:
         yield cores
 
 
@@ -83,7 +83,7 @@ class TaskWork:
     def _completed(self, task: Task, folder: Path, stop: StopToken) -> bool:
         """False where the lease was lost before the end."""
         try:
-            with self._cores.hold(stop.check, say=partial(self._around.observer.step, task.task_id, WAITS)) as cores:
+            with self._cores.hold(stop.check, say=partial(self._around.observer.step, task.task_id)) as cores:
                 TaskRun(replace(self._around, stop=stop), task, folder, cores).run()
         except Stopped:
             if stop.is_set:

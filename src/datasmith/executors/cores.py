@@ -11,9 +11,11 @@ from pathlib import Path
 import anyio
 
 from datasmith.errors import ConfigError
+from datasmith.executors.holders import lock_holder
 from datasmith.settings import Settings
 
 WAITS = "waits for a free core to measure on"
+HOW = "(FC_BENCH_CORES says which cores; Ctrl-C ends the wait)"
 AGAIN_S = 30.0
 """Who waits for a core says so again after so long: a log may have passed over the first time."""
 
@@ -72,12 +74,12 @@ class CoreLocks:
         self,
         check: Callable[[], None],
         *,
-        say: Callable[[], None] = lambda: None,
+        say: Callable[[str], None] = lambda _text: None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> Iterator[CoreSet]:
         """Wait for a free slot and keep it for the body; `check` is called while waiting, and may raise.
 
-        `say` is called once where the slot has to be waited for.
+        `say` is told once, where the slot has to be waited for, that it has, and who holds the slots.
 
         Raises:
             ConfigError: the directory cannot be written.
@@ -86,7 +88,7 @@ class CoreLocks:
             check()
             free = ask()
             if free is None:
-                say()
+                say(self._waits())
             while free is None:
                 sleep(self._poll_s)
                 check()
@@ -95,8 +97,8 @@ class CoreLocks:
             yield cores
 
     @asynccontextmanager
-    async def held(self, say: Callable[[], None], *, again_s: float = AGAIN_S) -> AsyncIterator[CoreSet]:
-        """The same without blocking others; `say` is called again every `again_s` seconds of waiting.
+    async def held(self, say: Callable[[str], None], *, again_s: float = AGAIN_S) -> AsyncIterator[CoreSet]:
+        """The same without blocking others; `say` is told again every `again_s` seconds of waiting.
 
         Raises:
             ConfigError: the directory cannot be written.
@@ -106,11 +108,17 @@ class CoreLocks:
         with self._asking() as ask:
             while (free := ask()) is None:
                 if waited % every == 0:
-                    say()
+                    say(self._waits())
                 waited += 1
                 await anyio.sleep(self._poll_s)
         with _kept(*free) as cores:
             yield cores
+
+    def _waits(self) -> str:
+        """That a slot is waited for, who holds which, and what one can do about it."""
+        held = [(cores[0], lock_holder(self._directory / f"core-{cores[0]}")) for cores in self._sets]
+        told = [f"core {core} is held by {holder}" for core, holder in held if holder]
+        return " ".join([f"{WAITS}:" if told else WAITS, *([", ".join(told)] if told else []), HOW])
 
     @contextmanager
     def _asking(self) -> Iterator[Callable[[], tuple[CoreSet, int] | None]]:
@@ -134,6 +142,7 @@ class CoreLocks:
                 turns[cores] = turn
             descriptor = self._lock(f"core-{cores[0]}")
             if descriptor is not None:
+                os.utime(descriptor)  # since when, for who waits
                 return cores, descriptor
         return None
 
@@ -152,7 +161,7 @@ class CoreLocks:
 
 
 def _opened(path: Path) -> int:
-    """A file that every user can lock, whoever has made it; nothing is ever written to it."""
+    """A file that every user can lock, whoever made it. Nothing is written to it; its time is when it was locked."""
     if not path.parent.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
         with suppress(PermissionError):  # somebody else has made it meanwhile

@@ -8,7 +8,7 @@ from anyio import from_thread, to_thread
 
 from datasmith import __version__
 from datasmith.errors import ConfigError
-from datasmith.executors.cores import WAITS, CoreLocks
+from datasmith.executors.cores import CoreLocks
 from datasmith.github.base import Forge
 from datasmith.github.git import Git
 from datasmith.github.models import PR, Repository
@@ -77,7 +77,7 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
         """See BaseRunner."""
         clone = await self._forge.clone(Repository(owner=item.owner, repo=item.repo))
         suites = await self._suites.clone(clone)
-        async with self._cores.held(functools.partial(self._note, item.cache_key, WAITS)) as cores:
+        async with self._cores.held(functools.partial(self._note, item.cache_key)) as cores:
             return await to_thread.run_sync(self._make, item, clone, suites, cores[0], abandon_on_cancel=False)
 
     def _make(self, pr: PR, clone: Path, suites: Path, core: int) -> Outcome[Task]:

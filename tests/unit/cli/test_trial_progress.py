@@ -19,3 +19,15 @@ def test_an_agents_words_command_no_terminal(terminal: bool) -> None:
     told = target.getvalue()
     assert "\x1b]52" not in told and "\x07" not in told
     assert "said its last line" in told and "note" in told
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_fits_beside_no_bar_is_told_in_a_line_of_its_own(terminal: bool) -> None:
+    """Whole, and once: the end of it, which says what one can do, is cut off beside the bar."""
+    target = io.StringIO()
+    console = Console(file=target, force_terminal=terminal, width=80, markup=False, highlight=False)
+    long = f"waits for a free core: {'the holder ' * 20}(what to do)"
+    with TrialBars(console) as bars:
+        bars.step("acme_fast_1", long)
+        bars.step("acme_fast_1", long)
+    assert target.getvalue().count("(what to do)") == 1

@@ -1,6 +1,7 @@
 """Cores as a resource."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -11,6 +12,10 @@ import pytest
 
 from datasmith.errors import ConfigError
 from datasmith.executors.cores import CoreLocks, core_sets, usable_cores
+
+
+def told_nothing(_text: str) -> None:
+    """Of those that do not ask why they wait."""
 
 
 def test_the_usable_cores_are_those_of_this_process() -> None:
@@ -26,7 +31,7 @@ def test_nobody_shares_a_core(tmp_path: Path) -> None:
 
     async def work(locks: CoreLocks) -> None:
         nonlocal most, turns
-        async with locks.held(lambda: told.append("waits")) as (core,):
+        async with locks.held(told.append) as (core,):
             assert core not in held
             held.add(core)
             most, turns = max(most, len(held)), turns + 1
@@ -49,13 +54,13 @@ def test_who_waits_for_long_says_so_again(tmp_path: Path) -> None:
 
     async def main() -> None:
         locks = CoreLocks(tmp_path / "cores", [(4,)], poll_s=0.001)
-        async with locks.held(lambda: None):
+        async with locks.held(told_nothing):
             with anyio.move_on_after(5):
                 async with locks.held(heard, again_s=0.002):
                     raise AssertionError
 
-    def heard() -> None:
-        told.append("waits")
+    def heard(text: str) -> None:
+        told.append(text)
         if len(told) == 3:
             raise EOFError
 
@@ -70,7 +75,7 @@ def test_who_gives_a_core_back_comes_after_who_waits_for_it(tmp_path: Path) -> N
     async def work(name: str, turns: int) -> None:
         locks = CoreLocks(tmp_path / "cores", [(4,)], poll_s=0.005)
         for _ in range(turns):
-            async with locks.held(lambda: None):
+            async with locks.held(told_nothing):
                 order.append(name)
                 await anyio.sleep(0.012)
 
@@ -90,12 +95,12 @@ def test_a_core_comes_back_after_an_error(tmp_path: Path) -> None:
     async def main() -> list[int]:
         locks = CoreLocks(tmp_path / "cores", [(1,)], poll_s=0.001)
         with pytest.raises(RuntimeError):
-            async with locks.held(lambda: None):
+            async with locks.held(told_nothing):
                 raise RuntimeError
         with anyio.move_on_after(0.001):
-            async with locks.held(lambda: None):
+            async with locks.held(told_nothing):
                 await anyio.sleep_forever()
-        async with locks.held(lambda: None) as cores:
+        async with locks.held(told_nothing) as cores:
             return list(cores)
 
     assert anyio.run(main) == [1]
@@ -140,15 +145,20 @@ def test_a_slot_is_in_one_hand_over_processes(tmp_path: Path) -> None:
     assert child.stdout is not None
     assert child.stdout.readline() == b"(4,)\n"
     waited: list[float] = []
+    told: list[str] = []
 
     def kill(seconds: float) -> None:
         waited.append(seconds)
         child.kill()
         child.communicate()
 
-    with locks.hold(lambda: None) as first, locks.hold(lambda: None, sleep=kill) as second:
+    with locks.hold(lambda: None) as first, locks.hold(lambda: None, say=told.append, sleep=kill) as second:
         assert (first, second) == ((7, 8), (4,))
     assert len(waited) == 1
+    assert len(told) == 1
+    assert re.search(rf"core 4 is held by process {child.pid} \(python\S* -c .*\) since 20\d\d-", told[0])
+    assert f"core 7 is held by process {os.getpid()} " in told[0]
+    assert told[0].endswith("(FC_BENCH_CORES says which cores; Ctrl-C ends the wait)")
 
 
 def test_slots_are_shared_by_all_users(tmp_path: Path) -> None:
