@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from datasmith.agents.coding.trajectory import TrajectoryStep
 from datasmith.counted import counted
-from datasmith.tasks.certificate import ArmSummary
+from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.tasks.policy import GuardVerdict
 from datasmith.tasks.quantities import Count, Dollars, Seconds
 from datasmith.workloads.launch import TAMPERED
@@ -165,8 +165,8 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
 
     A workload that yields a time in base, base2 and expert, and none after the patch, is broken by the patch: were it
     left out, breaking the slow ones would pay. One that only noise took away is left out; where noise took most of
-    them, nothing can be said. Nor can it where a clock could not be checked: a patch can make noise of its own in the
-    workloads that it would rather not show.
+    them, nothing can be said. Nor can it where a clock could not be checked. That is so where the machine is to blame:
+    a patch that makes noise of its own, in workloads that it would rather not show, is charged with it.
     """
     reasons = {row.workload: row.reason or "no usable rounds" for row in agent.workloads if row.ratio is None}
     tampered = [name for name, reason in reasons.items() if reason.startswith(TAMPERED)]
@@ -195,15 +195,26 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
         )
     if 2 * len(disturbed) > len(healthy | disturbed):
         return Ending("invalid_measurement", f"{len(disturbed)} of {len(healthy | disturbed)} workloads were disturbed")
-    stored = [row for row in agent.workloads if row.repeated is not None and row.ratio is not None]
+    return Ending("measured", _counts_less(agent) or None)
+
+
+def _counts_less(agent: ArmSummary) -> str:
+    """Where a ratio counts for less than the rounds say, and why."""
+    stored = [row for row in agent.valid if row.repeated is not None]
+    charged = [row for row in agent.valid if row.charged is not None]
+    said = []
     if stored:
-        first = stored[0]
-        names = named([row.workload for row in stored])
-        fell = f"{first.repeated:.2f} on the suite's inputs, {first.ratio:.2f} on others"
-        return Ending(
-            "measured", f"{counted(len(stored), 'workload')} faster only on inputs of the suite: {names}: {fell}"
-        )
-    return Ending("measured")
+        fell = f"{stored[0].repeated:.2f} on the suite's inputs, {stored[0].ratio:.2f} on others"
+        said.append(f"{counted(len(stored), 'workload')} faster only on inputs of the suite: {_names(stored)}: {fell}")
+    if charged:
+        fell = f"{charged[0].claimed:.2f} in the rounds, {charged[0].ratio:.2f} is certain"
+        many = counted(len(charged), "workload")
+        said.append(f"{many} of which the arm's own noise hides how fast: {_names(charged)}: {fell}")
+    return "; ".join(said)
+
+
+def _names(rows: Sequence[WorkloadRatio]) -> str:
+    return named([row.workload for row in rows])
 
 
 def _first(*arms: ArmSummary) -> str:

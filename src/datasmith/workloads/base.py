@@ -11,6 +11,16 @@ SCORED_KINDS: tuple[WorkloadKind, ...] = ("time", "timeraw")
 BASE = "base"
 CONTROL = "base2"
 EXPERT = "expert"
+MERGED_ARMS = frozenset({BASE, CONTROL, EXPERT})
+"""Merged code; every other arm is a submission."""
+
+WARM_UP_ROUND = -1
+FULL_ROUND = -2
+"""Round of an audit launch that makes its calls (see `audit.py`)."""
+EMPTY_ROUND = -3
+"""Round of an audit launch that leaves its calls out."""
+AUDIT_ROUNDS = frozenset({FULL_ROUND, EMPTY_ROUND})
+"""In these each arm has several launches; elsewhere another one in the same round is a repetition."""
 
 
 def agent_arm(label: str) -> str:

@@ -9,10 +9,20 @@ leaves unclaimed, which does all else there just so.
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from statistics import median, stdev
+from statistics import median
 
-from datasmith.workloads.audit import MEDIAN_ERROR, TOLERANCE, TOLERANCE_S, Finding, timed_seconds, unclaimed_seconds
+from datasmith.workloads.audit import (
+    TOLERANCE,
+    TOLERANCE_S,
+    Checked,
+    charge,
+    median_error,
+    scatters_by_itself,
+    timed_seconds,
+    unclaimed_seconds,
+)
 from datasmith.workloads.base import BASE, Measurement
+from datasmith.workloads.blame import disturbs_itself
 from datasmith.workloads.launch import Launched
 
 CLOCKED_ROUND = -2000
@@ -48,27 +58,35 @@ def between_marks(launched: Launched, base_teardown_s: float | None) -> Measurem
     return replace(launched.measurement, samples=launched.reply.samples, wall_s=max(0.0, ended - begun - torn_s))
 
 
-def finding(measurements: Iterable[Measurement], arm: str) -> tuple[Finding, str] | None:
-    """What these launches of one workload say of an arm, with a line of figures; None: there are none of it.
+def finding(measurements: Iterable[Measurement], arm: str) -> Checked | None:
+    """What these launches of one workload say of an arm; None: there are none of it.
 
-    hidden: the seconds that it leaves unclaimed are certainly more than base's; undecided: they are, and not certainly.
+    hidden: the seconds that it leaves unclaimed are certainly more than base's; undecided, unsteady: they are, and not
+    certainly.
     """
-    launches = [launch for launch in measurements if launch.round <= CLOCKED_ROUND]
+    seen = list(measurements)
+    launches = [launch for launch in seen if launch.round <= CLOCKED_ROUND]
     if not any(launch.arm == arm for launch in launches):
         return None
     pairs = pairs_between_marks(launches, arm)
     if not pairs:
-        return "undecided", "its calls on other inputs were disturbed"
+        figures = "its calls on other inputs were disturbed"
+        itself = disturbs_itself(seen, arm)
+        return Checked("unsteady", figures, math.inf) if itself else Checked("undecided", figures)
     hidden = [unclaimed_seconds(other) - unclaimed_seconds(base) for base, other in pairs]
-    claimed_s = median(timed_seconds(other) for _, other in pairs)
-    usual_s = max(0.0, median(unclaimed_seconds(base) for base, _ in pairs))
-    seen_s = claimed_s + max(0.0, median(hidden))
-    error_s = MEDIAN_ERROR * stdev(hidden) / math.sqrt(len(hidden)) if len(hidden) > 1 else math.inf
-    most_s = TOLERANCE_S + TOLERANCE * seen_s + LEEWAY * usual_s
+    usual = [unclaimed_seconds(base) for base, _ in pairs]
+    claimed_s, off_s = median(timed_seconds(other) for _, other in pairs), median(hidden)
+    seen_s = claimed_s + max(0.0, off_s)
+    most_s = TOLERANCE_S + TOLERANCE * seen_s + LEEWAY * max(0.0, median(usual))
     figures = f"{claimed_s:.3f} s are claimed of {seen_s:.3f} s that its calls on other inputs took outside"
-    if median(hidden) <= most_s:
-        return "honest", figures
-    return ("hidden" if median(hidden) - error_s > most_s else "undecided"), figures
+    if off_s <= most_s:
+        return Checked("honest", figures)
+    error_s = median_error(hidden)
+    if off_s - error_s > most_s:
+        return Checked("hidden", figures)
+    if scatters_by_itself(error_s, math.sqrt(2.0) * median_error(usual), len(pairs)):
+        return Checked("unsteady", figures, charge(off_s + error_s, claimed_s))
+    return Checked("undecided", figures)
 
 
 def pairs_between_marks(launches: Iterable[Measurement], arm: str) -> list[tuple[Measurement, Measurement]]:

@@ -14,10 +14,9 @@ import numpy as np
 
 from datasmith.docker.engine import Container
 from datasmith.stats.lower_tail import FEWEST_BELOW, SHARE, TailRatio, tail_ratio
-from datasmith.workloads.base import BASE, EXPERT, Measurement, Workload
+from datasmith.workloads.base import BASE, EXPERT, WARM_UP_ROUND, Measurement, Workload
 from datasmith.workloads.calibrate import CALIBRATING, short_samples
 from datasmith.workloads.launch import Order, launch
-from datasmith.workloads.measure import WARM_UP_ROUND
 from datasmith.workloads.summary import LEAST_FLOOR, generator
 
 SECONDS = 20.0

@@ -8,7 +8,6 @@ from typing import Protocol, get_args
 
 from pydantic import JsonValue
 
-from datasmith.workloads.audit import Finding
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, between_marks, finding, teardown_seconds
 from datasmith.workloads.fresh import (
@@ -108,7 +107,8 @@ class FreshCheck:
                 said[arm] = launched.measurement.reason or "nothing"
             unsaved = [arm for arm in left if self._looks_unsaved(arm)]
             unlike |= self._more(unsaved, what, "looked", launches=1)
-            left = [arm for arm in left if arm in unsaved or _is_open(finding(self._seen(), arm))]
+            found = {arm: finding(self._seen(), arm) for arm in left}
+            left = [arm for arm in left if arm in unsaved or not (told := found[arm]) or told.is_open]
         silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
         return {**unlike, **{arm: Difference("other inputs", "times", said[arm]) for arm in silent}}
 
@@ -175,10 +175,6 @@ def kept(launched: Launched, fresh: Fresh, beside: Beside | None) -> Measurement
         return between_marks(launched, beside.teardown_s if beside else None)
     times = fresh_times(launched)
     return replace(launched.measurement, samples=times.samples(beside)) if times else None
-
-
-def _is_open(found: tuple[Finding, str] | None) -> bool:
-    return found is None or found[0] == "undecided"
 
 
 def fresh_times(launched: Launched) -> FreshTimes | None:

@@ -11,7 +11,19 @@ from datasmith.errors import ConfigError
 from datasmith.stats.multiple import rounds_needed
 from datasmith.tasks.certificate import ArmSummary, Cost, HostFacts
 from datasmith.workloads import audit
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS, Measurement, Workload
+from datasmith.workloads.base import (
+    AUDIT_ROUNDS,
+    BASE,
+    CONTROL,
+    EMPTY_ROUND,
+    EXPERT,
+    FULL_ROUND,
+    MERGED_ARMS,
+    SCORED_KINDS,
+    WARM_UP_ROUND,
+    Measurement,
+    Workload,
+)
 from datasmith.workloads.calibrate import (
     CALIBRATING,
     LONG_FACTOR,
@@ -37,10 +49,7 @@ from datasmith.workloads.summary import (
 from datasmith.workloads.track import Track
 from datasmith.workloads.watch import OutputRow, OutputWatch
 
-WARM_UP_ROUND = -1
 MOST_SEED = 2**63
-OUR_ARMS = frozenset({BASE, CONTROL, EXPERT})
-"""Merged code; every other arm is a submission."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +111,7 @@ class MeasurePlan:
             )
 
 
-_STEPS = {WARM_UP_ROUND: "warm-up", audit.FULL_ROUND: "audit of the clocks", audit.EMPTY_ROUND: "audit of the clocks"}
+_STEPS = {WARM_UP_ROUND: "warm-up", **dict.fromkeys(AUDIT_ROUNDS, "audit of the clocks")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +184,7 @@ def measure(
     if BASE not in arms or len(arms) < 2:
         raise ConfigError(f"arms: needs {BASE!r} and at least one other, got {', '.join(arms) or 'none'}")
     started = time.monotonic()
-    doubted = [arm for arm in arms if arm not in OUR_ARMS and arm not in trusted]
+    doubted = [arm for arm in arms if arm not in MERGED_ARMS and arm not in trusted]
     lottery = lottery or random.SystemRandom()
     bench = _Bench(arms, plan, benchmark_dir, sink, progress, lottery=lottery if outputs else None, doubted=doubted)
     tracks = [Track(workload, tuple(arms)) for workload in workloads if workload.kind in SCORED_KINDS]
@@ -265,7 +274,7 @@ class _Bench:
         if self._watch is None:
             return
         by_name = {track.workload.id: track for track in tracks if BASE in track.arms}
-        submissions = [arm for arm in self._arms if arm not in OUR_ARMS]
+        submissions = [arm for arm in self._arms if arm not in MERGED_ARMS]
         while again := set(self._watch.failing(submissions, by_name).values()) - self._confirmed:
             for name in sorted(again):
                 for arm in (BASE, EXPERT) if EXPERT in by_name[name].arms else (BASE,):
@@ -284,6 +293,7 @@ class _Bench:
             for _ in range(1 + self._plan.retries):
                 if not self._launch(track, arm, track.sizes[arm], number).measurement.noisy:
                     break
+        track.drop_disturbing(number + 1)
 
     def claimed(self, tracks: Iterable[Track]) -> frozenset[tuple[str, str]]:
         """(arm, workload) of each speed-up that a submission claims."""
@@ -313,8 +323,8 @@ class _Bench:
                 return
             for arm in (BASE, *suspects):
                 size = track.audit_size(arm)
-                self._launch(track, arm, size, audit.FULL_ROUND)
-                self._launch(track, arm, size, audit.EMPTY_ROUND, call=False)
+                self._launch(track, arm, size, FULL_ROUND)
+                self._launch(track, arm, size, EMPTY_ROUND, call=False)
 
     def check_fresh(self, track: Track, claimed: Collection[tuple[str, str]], lottery: random.Random) -> None:
         """Launch what claims a speed-up on other inputs than the suite's, where base and the expert can run on them."""

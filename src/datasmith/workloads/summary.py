@@ -14,7 +14,8 @@ from datasmith.stats.multiple import benjamini_hochberg, rounds_needed
 from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads import audit, clocked
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement
+from datasmith.workloads.base import BASE, CONTROL, EXPERT, FULL_ROUND, MERGED_ARMS, Measurement
+from datasmith.workloads.blame import disturbs_itself
 from datasmith.workloads.fresh import FRESH_ROUND, is_stored, is_unsaved, proven_ratios
 from datasmith.workloads.launch import TAMPERED
 
@@ -55,19 +56,31 @@ class Launches:
             failed = next((launch for launch in launches if launch.reason), None)
             if failed is None or failed.reason is None:
                 continue
-            if name == arm and failed.round == audit.FULL_ROUND and not failed.reason.startswith(TAMPERED):
+            if name == arm and failed.round == FULL_ROUND and not failed.reason.startswith(TAMPERED):
                 return f"{TAMPERED}: where its clock was checked: {failed.reason}"
             return failed.reason if name == arm or failed.reason.startswith("skipped") else f"{BASE}: {failed.reason}"
-        for audited in (audit.finding(self.everything(), arm), clocked.finding(self.everything(), arm)):
-            if audited and audited[0] == "hidden":
-                return f"{TAMPERED}: {audited[1]}"
-            if audited and audited[0] == "undecided":
-                return f"{UNCHECKED}: {audited[1]}"
+        for checked in self.checks(arm):
+            if checked.finding == "hidden":
+                return f"{TAMPERED}: {checked.figures}"
+            if checked.finding == "undecided":
+                return f"{UNCHECKED}: {checked.figures}"
         rounds = len(self.usable(BASE).keys() & self.usable(arm).keys())
         if rounds >= FEWEST_ROUNDS:
             return None
+        if disturbs_itself(self.everything(), arm):
+            ours, bases = self._disturbed(arm), self._disturbed(BASE)
+            return f"{TAMPERED}: {ours} of its launches were disturbed, {bases} of base's"
         noisy = sum(launch.noisy for launch in self.by_arm.get(arm, []) + self.by_arm.get(BASE, []))
         return f"{INVALID}: {rounds} undisturbed rounds are too few, {noisy} launches were disturbed"
+
+    def checks(self, arm: str) -> list[audit.Checked]:
+        """What the launches that check an arm's clock say, where there are any; merged code is not doubted."""
+        seen = [] if arm in MERGED_ARMS else self.everything()
+        return [checked for find in (audit.finding, clocked.finding) if (checked := find(seen, arm))]
+
+    def _disturbed(self, arm: str) -> str:
+        launches = self.by_arm.get(arm, [])
+        return f"{sum(launch.noisy for launch in launches)} of {len(launches)}"
 
 
 def by_workload(measurements: Iterable[Measurement]) -> dict[str, Launches]:
@@ -82,9 +95,19 @@ def log_ratios(launches: Launches, arm: str) -> NDArray[np.float64]:
     """ln(t_base / t_arm) of each round in which both were timed undisturbed; t is the median of a launch's samples.
 
     Of launches on other inputs, instead of rounds, where the arm is only faster on the suite's own, as far as they are
-    proven: see `fresh.py`.
+    proven: see `fresh.py`. Less what is charged.
     """
-    return np.array(_fresh_instead(launches, arm) or _usual(launches, arm))
+    return np.array(_told(launches, arm)) - charged(launches, arm)
+
+
+def charged(launches: Launches, arm: str) -> float:
+    """What comes off an arm's ln ratios because its own noise lets nobody check its clock: no more than it claims."""
+    charge = max((checked.charge for checked in launches.checks(arm)), default=0.0)
+    return min(charge, max(0.0, median(_told(launches, arm)))) if charge else 0.0
+
+
+def _told(launches: Launches, arm: str) -> list[float]:
+    return _fresh_instead(launches, arm) or _usual(launches, arm)
 
 
 def repeated_ratio(launches: Launches, arm: str) -> float | None:
@@ -232,6 +255,7 @@ def _row(
         base_s=_seconds(launches.usable(BASE).values()),
         arm_s=_seconds(launches.usable(arm).values()),
         repeated=repeated_ratio(launches, arm),
+        charged=charged(launches, arm) or None,
     )
 
 

@@ -135,6 +135,16 @@ def test_a_clock_that_cannot_be_checked_leaves_nothing_to_score() -> None:
     assert after_timing(arm(a=2.0, b=unchecked, c=2.0), expert, control).outcome == "invalid_measurement"
 
 
+def test_a_ratio_that_is_charged_says_so() -> None:
+    """What the arm's own noise hides is off its ratio, and the reason names both."""
+    (row, other) = arm(a=1.5, b=1.0).workloads
+    agent = arm().model_copy(update={"workloads": (row.model_copy(update={"charged": math.log(2.0)}), other)})
+    ending = after_timing(agent, arm(a=2.0, b=1.0), arm(a=1.0, b=1.0))
+    assert ending == Ending(
+        "measured", "1 workload of which the arm's own noise hides how fast: a: 3.00 in the rounds, 1.50 is certain"
+    )
+
+
 def test_a_session_without_times_says_nothing() -> None:
     """Where even base2 and expert have nothing, the agent is not to blame."""
     assert (

@@ -1,10 +1,12 @@
 """A regrade decides from the files of a trial alone, and decides as grading did."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from datasmith.errors import TrialError
@@ -14,7 +16,7 @@ from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.rows import rounds_of, trial_rows
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
-from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
+from datasmith.workloads.base import BASE, EMPTY_ROUND, EXPERT, FULL_ROUND, Measurement, agent_arm
 from datasmith.workloads.fresh import FRESH_ROUND
 from datasmith.workloads.watch import OutputRow
 from tests.unit.evaluation.sample_run import SampleRun, sample_run
@@ -268,9 +270,39 @@ def _add(path: Path, seconds: Mapping[str, float]) -> None:
     write_measurements(path, launches)
 
 
+def _check(path: Path, arm: str, slower: float) -> None:
+    """Four pairs of launches that check an arm's clock on the first workload, its calls so many times as long."""
+    launches = list(read_measurements(path))
+    usual = next(one for one in launches if (one.arm, one.workload) == (arm, NAMES[0]) and one.samples)
+    taken = tuple(slower * sample for sample in usual.samples)
+    checked = replace(usual, round=FULL_ROUND, samples=taken, wall_s=0.2 + sum(taken) * usual.number)
+    empty = replace(usual, round=EMPTY_ROUND, samples=(1e-9,), wall_s=0.2)
+    write_measurements(path, [*launches, *[checked, empty] * 4])
+
+
 def test_a_damaged_run_is_told_before_anything_else(tmp_path: Path) -> None:
     """Whoever reads that nothing changed would take it for a run in order."""
     folder = sample_run(tmp_path / "r").folder
     (folder.root / "run.json").write_text("[")
     with pytest.raises(TrialError, match=r"run\.json"):
         regrade_run(folder)
+
+
+def test_noise_of_its_own_is_charged_in_the_score_and_its_rounds(folder: RunFolder) -> None:
+    """Checked launches take the arm twice as long as its rounds, and base no longer: that comes off everywhere."""
+    _check(folder.session(KEY.task_id, 1) / "measurements.jsonl", BASE, 1.0)
+    _check(folder.trial(KEY) / "measurements.jsonl", agent_arm(KEY.label), 2.0)
+    found, reason = outcome(folder)
+    assert found == "measured"
+    assert "the arm's own noise hides how fast: bench.time_a: 3.9" in reason
+    record = folder.read_trial(KEY)
+    assert record is not None
+    assert record.ratios is not None
+    (row,) = [row for row in record.ratios.workloads if row.workload == NAMES[0]]
+    assert row.ratio == pytest.approx(2.0, rel=0.1)
+    assert row.claimed == pytest.approx(4.0, rel=0.05)
+    run = folder.read_run()
+    assert run is not None
+    (trial,) = trial_rows(folder, run.config, "floor")
+    rounds = {attempt.workload: attempt.agent for attempt in rounds_of(folder, trial, "floor")}
+    assert math.exp(float(np.median(rounds[NAMES[0]]))) == pytest.approx(row.ratio)

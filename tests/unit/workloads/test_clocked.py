@@ -1,5 +1,6 @@
 """What passes outside on inputs that nobody knew, and is not claimed, is seen; a clock that is right is believed."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -118,7 +119,7 @@ class Pairs:
 def verdict(pairs: Pairs) -> str | None:
     """The finding without its figures."""
     found = finding(pairs.made, AGENT)
-    return found[0] if found else None
+    return found.finding if found else None
 
 
 def test_one_launch_accuses_nobody() -> None:
@@ -126,7 +127,15 @@ def test_one_launch_accuses_nobody() -> None:
     assert verdict(Pairs.of([0.2])) == "undecided"
     assert verdict(Pairs.of([0.2, 0.2])) == "hidden"
     assert verdict(Pairs.of([0.2, -0.1, 0.001, 0.002])) == "honest"
-    assert verdict(Pairs.of([0.5, 0.0, 0.4, 0.0, 0.02])) == "undecided"
+    assert verdict(Pairs.of([0.5, 0.0, 0.02])) == "undecided"
+
+
+def test_who_scatters_alone_is_charged_with_what_it_may_hide() -> None:
+    """Base is steady between its marks: 0.02 s were seen beside 0.03 that are claimed, and much more may have been."""
+    found = finding(Pairs.of([0.5, 0.0, 0.4, 0.0, 0.02]).made, AGENT)
+    assert found is not None
+    assert found.finding == "unsteady"
+    assert math.exp(found.charge) > 5
 
 
 def test_what_was_disturbed_says_nothing() -> None:
@@ -161,4 +170,4 @@ def test_figures_are_those_of_the_launches() -> None:
     """What was claimed, and what passed."""
     found = finding(Pairs.of([0.2, 0.2]).made, AGENT)
     assert found is not None
-    assert found[1] == "0.030 s are claimed of 0.230 s that its calls on other inputs took outside"
+    assert found.figures == "0.030 s are claimed of 0.230 s that its calls on other inputs took outside"
