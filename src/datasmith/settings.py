@@ -12,6 +12,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, Validation
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from datasmith.errors import ConfigError, one_of
+from datasmith.misfits import misfit
 
 if TYPE_CHECKING:
     import ssl
@@ -236,9 +237,8 @@ def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings
     try:
         found = Settings()
     except ValidationError as error:
-        first = error.errors()[0]
-        name = _variable(str(first["loc"][0]))
-        raise ConfigError(f"{name}: {first['msg']} (example: {_assigned(name)})") from error
+        name = _variable(str(error.errors()[0]["loc"][0]))
+        raise ConfigError(f"{misfit(error, named=_variable)} (example: {_assigned(name)})") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"tokens.env is not UTF-8 text: {error.reason} (example line: FC_ENGINE=docker)") from error
     names: tuple[EngineName, ...] = get_args(EngineName)

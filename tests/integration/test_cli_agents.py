@@ -211,7 +211,10 @@ def test_an_outage_is_no_answer(ran: Ran) -> None:
     ("entry", "said"),
     [
         (codex("none"), "codex asks a model"),
-        (codex("gpt-x", max_step=3), "agent_kwargs of 'codex': max_step: Extra inputs .*example:"),
+        (
+            codex("gpt-x", max_step=3),
+            "agent_kwargs of 'codex': unknown key 'max_step'; did you mean 'max_steps'.*example:",
+        ),
         (codex("gpt-x", max_cost_usd=1), "agent_kwargs of .codex.: max_cost_usd cannot be kept.*FC_PRICES="),
         (
             {"agent": "gemini", "model": "g"},

@@ -1,11 +1,16 @@
 """What is wrong with the words of a command: one line that names the flag, with an example that would be right."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, cast
 
 import typer
 from typer.exceptions import TyperException
 
 from datasmith.errors import ConfigError
+from datasmith.misfits import misfit
+
+if TYPE_CHECKING:  # slow to import
+    from pydantic import ValidationError
 
 EXAMPLES = {
     "--agent": "claude",
@@ -64,6 +69,8 @@ def explained(error: TyperException, app: typer.Typer, words: Sequence[str]) -> 
     """The line and the exit code of an error in the words of a command of `app`."""
     say = getattr(error, "format_message", None)
     said = str(say() if callable(say) else error).strip().removesuffix(".")
+    if isinstance(misfitting := error.__cause__, ValueError) and hasattr(misfitting, "errors"):  # pydantic's
+        said = said.replace(str(getattr(error, "message", "")), misfit(cast("ValidationError", misfitting)))
     context = getattr(error, "ctx", None)
     about = [f"{context.command_path} --help"] if context is not None else []
     example = next((text for text in [*map(example_of, _wrong(error, app, words)), *about] if text), "")

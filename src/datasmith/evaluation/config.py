@@ -1,6 +1,5 @@
 """What a run is asked to do: the agents of the --config file, and the settings that make two runs the same run."""
 
-import difflib
 import hashlib
 import json
 import re
@@ -14,6 +13,7 @@ from datasmith.agents.coding.base import Agent
 from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.registry import agent_address, load_agent
 from datasmith.errors import ConfigError
+from datasmith.misfits import misfit
 from datasmith.settings import Settings, agent_name
 from datasmith.tasks.folder import TEST_TIMEOUT_S
 from datasmith.tasks.quantities import MOST
@@ -130,7 +130,7 @@ def validated_entry(row: JsonValue, where: str, example: str) -> AgentEntry:
         entry = AgentEntry.model_validate(row)
         _refuse_unread(entry)
     except ValidationError as error:
-        raise ConfigError(f"{where}: {_problem(error)} {example}") from error
+        raise ConfigError(f"{where}: {misfit(error, AgentEntry.model_fields)} {example}") from error
     except ConfigError as error:
         raise ConfigError(f"{where}: {error} {example}") from error
     return entry
@@ -142,20 +142,6 @@ def _refuse_unread(entry: AgentEntry) -> None:
     if entry.model_kwargs and not asks:
         unread = ", ".join(sorted(entry.model_kwargs))
         raise ConfigError(f"model_kwargs of {entry.short_name!r}: unknown {unread} (it asks no model, and reads none)")
-
-
-def _problem(error: ValidationError) -> str:
-    found = error.errors()
-    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])  # why another one is missing
-    where = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(where, AgentEntry.model_fields, n=1)
-        guess = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(AgentEntry.model_fields)}"
-        return f"unknown key {where!r}; {guess}"
-    if first["type"] == "missing":
-        return f"{where} is missing"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" if where else message
 
 
 def labels(entries: Sequence[AgentEntry]) -> tuple[str, ...]:

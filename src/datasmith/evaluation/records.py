@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, 
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import Outcome
 from datasmith.metrics.score import Score
+from datasmith.misfits import misfit
 from datasmith.tasks.certificate import ArmSummary, Cost, HostFacts, Machine
 from datasmith.tasks.quantities import Count, Dollars, Gain, Ratio, Seconds, in_order
 from datasmith.tasks.task import Task
@@ -146,7 +147,7 @@ def _possible(score: Score | None) -> Score | None:
         name = "by_level"
         _BY_LEVEL.validate_python(score.by_level)
     except ValidationError as error:
-        raise ValueError(f"{name}: {error.errors()[0]['msg']}") from error
+        raise ValueError(f"{name}: {misfit(error)}") from error
     in_order(n_valid=score.n_valid, n_workloads=score.n_workloads)
     in_order(worst_speedup=score.worst_speedup, speedup=score.speedup)
     return score

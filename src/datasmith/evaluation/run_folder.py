@@ -15,6 +15,7 @@ from datasmith.errors import ConfigError, TrialError, naming
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts, named
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
+from datasmith.misfits import misfit
 from datasmith.tasks.drafts import alone
 from datasmith.workloads.base import Measurement, agent_arm
 
@@ -255,15 +256,8 @@ def read_record(path: Path, kind: type[Record]) -> Record | None:
     except FileNotFoundError:
         return None
     except (OSError, ValidationError) as error:
-        first = _first(error) if isinstance(error, ValidationError) else error.strerror
+        first = misfit(error) if isinstance(error, ValidationError) else error.strerror
         raise TrialError(f"{path}: cannot be read: {first}{_ADVICE.get(path.name, '')}") from error
-
-
-def _first(error: ValidationError) -> str:
-    """The first problem of a record, with the field that has it."""
-    first = error.errors()[0]
-    at = ".".join(str(part) for part in first["loc"])
-    return f"{at}: {first['msg']}" if at else first["msg"]
 
 
 def write_record(path: Path, record: BaseModel) -> None:
@@ -325,7 +319,7 @@ def read_measurements(path: Path) -> tuple[Measurement, ...]:
         try:
             launches.append(_MEASUREMENT.validate_json(line))
         except ValidationError as error:
-            raise TrialError(f"{path}: line {number} is no measurement: {_first(error)}") from error
+            raise TrialError(f"{path}: line {number} is no measurement: {misfit(error)}") from error
     return tuple(launches)
 
 

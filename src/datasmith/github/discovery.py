@@ -15,6 +15,7 @@ from datasmith.github.models import Repository
 from datasmith.github.payloads import licence_of
 from datasmith.github.repos_csv import Listed
 from datasmith.github.search import Files, Page, Search
+from datasmith.misfits import misfit
 
 if TYPE_CHECKING:
     from datasmith.github.client import GitHubClient
@@ -197,8 +198,7 @@ def _told(listed: Listed, answer: "Json", refusal: str | None) -> Listed:
     try:
         said = _Answer.model_validate(answer)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ForgeUnavailable(f"GitHub's answer about {was} cannot be read: {first['loc']}: {first['msg']}") from error
+        raise ForgeUnavailable(f"GitHub's answer about {was} cannot be read: {misfit(error)}") from error
     renamed = was if said.full_name.lower() != was.lower() else listed.renamed_from
     change = {"repository": said.repository(), "fork": said.fork, "archived": said.archived, "renamed_from": renamed}
     return listed.model_copy(update={**change, "reason": ""})

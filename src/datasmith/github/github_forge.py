@@ -20,6 +20,7 @@ from datasmith.github.git_diffs import BATCH
 from datasmith.github.models import PR, Repository
 from datasmith.github.repos_csv import Listed
 from datasmith.github.search import Merges, Page, Search
+from datasmith.misfits import misfit
 
 if TYPE_CHECKING:
     from datasmith.github.client import GitHubClient
@@ -127,9 +128,7 @@ class PullPages:
         try:
             return _Node.model_validate(node).told(self._repository)
         except ValidationError as error:
-            first = error.errors()[0]
-            what = f"{first['loc']}: {first['msg']}"
-            raise ForgeUnavailable(f"a pull request of {self._repository} cannot be read: {what}") from error
+            raise ForgeUnavailable(f"a pull request of {self._repository} cannot be read: {misfit(error)}") from error
 
 
 class GitHubForge:

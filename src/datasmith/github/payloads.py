@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, TypeAdapter, Validati
 from datasmith.errors import ForgeError
 from datasmith.github.models import PR, Comment, FileChange, Issue, Repository
 from datasmith.github.replies import Json
+from datasmith.misfits import misfit
 
 _STATUSES: dict[str, Literal["added", "modified", "removed", "renamed"]] = {
     "added": "added",
@@ -206,8 +207,4 @@ def _read(kind: type[_P], value: Json) -> _P:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ForgeError(
-            f"GitHub's answer is no {kind.__name__[1:].lower()}: {where or 'all of it'}: {first['msg']}"
-        ) from error
+        raise ForgeError(f"GitHub's answer is no {kind.__name__[1:].lower()}: {misfit(error)}") from error

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from datasmith.errors import StoreError
 from datasmith.github.base import Window
+from datasmith.misfits import misfit
 from datasmith.publish.records import Record
 from datasmith.settings import load_settings
 from datasmith.storage import open_store
@@ -125,11 +126,7 @@ def _certificate(row: Row) -> Certificate:
     try:
         return Certificate.model_validate(row["certificate"])
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise StoreError(
-            f"the certificate of {_text(row, 'task_id')} cannot be read: {where}: {first['msg']}"
-        ) from error
+        raise StoreError(f"the certificate of {_text(row, 'task_id')} cannot be read: {misfit(error)}") from error
 
 
 def _licences(client: Client, owners: set[str]) -> dict[tuple[str, str], str]:

@@ -14,6 +14,7 @@ from datasmith.docker.engine import ContainerEngine, ImageRef
 from datasmith.docker.oci import EMPTY, INDEX, MANIFEST, Descriptor, Manifest, OciLayout
 from datasmith.docker.oci_save import save_image
 from datasmith.errors import ConfigError, InvalidTask, PublishError, naming
+from datasmith.misfits import misfit
 from datasmith.publish import sbom as bill
 from datasmith.publish import statement as origin
 from datasmith.publish.answers import document
@@ -97,7 +98,7 @@ def read_published(folder: Path) -> Published | None:
     try:
         found = Published.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise InvalidTask([f"{folder.name}: {PUBLISHED}: {error.errors()[0]['msg']}"]) from error
+        raise InvalidTask([f"{folder.name}: {PUBLISHED}: {misfit(error)}"]) from error
     if not found.references:
         raise InvalidTask([f"{folder.name}: {PUBLISHED} names no registry"])
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from datasmith.errors import InvalidTask
+from datasmith.misfits import misfit
 from datasmith.tasks.certificate import Certificate, CertificateStatus, Machine
 from datasmith.tasks.folder import CERTIFICATES, write_certificate
 
@@ -39,7 +40,7 @@ def _read(path: Path) -> Certificate:
     try:
         return Certificate.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
+        said = misfit(error) if isinstance(error, ValidationError) else error.strerror
         raise InvalidTask([f"{path}: no certificate: {said}"]) from error
 
 

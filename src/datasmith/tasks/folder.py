@@ -17,6 +17,7 @@ from datasmith.docker.archive import MOST_BYTES, unpack
 from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import SANDBOX_USER
 from datasmith.errors import ContainerError, InvalidTask
+from datasmith.misfits import misfits
 from datasmith.tar_members import DAMAGE, members, open_tar, what_is_wrong
 from datasmith.tasks.asv_archive import runner_archive
 from datasmith.tasks.certificate import Certificate
@@ -233,18 +234,13 @@ def read_task(folder: Path | str) -> Task:
     try:
         return _parse(folder)
     except (ValueError, OSError) as error:
-        problems = _problems(error) if isinstance(error, ValidationError) else [f"{type(error).__name__}: {error}"]
+        problems = misfits(error) if isinstance(error, ValidationError) else [f"{type(error).__name__}: {error}"]
         raise InvalidTask([f"{folder.name}: {problem}" for problem in problems]) from error
 
 
 def _is_own_file(folder: Path, name: str) -> bool:
     path = folder / name
     return path.is_file() and path.resolve() == folder.resolve() / name
-
-
-def _problems(error: ValidationError) -> list[str]:
-    told = ((".".join(str(part) for part in found["loc"]), found["msg"]) for found in error.errors())
-    return [": ".join(filter(None, parts)) for parts in told]
 
 
 def _parse(folder: Path) -> Task:
@@ -282,7 +278,7 @@ def _in(folder: Path, name: str, parse: Callable[[str], _Read]) -> _Read:
     except KeyError as error:
         raise InvalidTask([f"{folder.name}: {name}: cannot be read: {error} is missing"]) from error
     except (ValueError, TypeError, RecursionError) as error:
-        told = "; ".join(_problems(error)) if isinstance(error, ValidationError) else str(error)
+        told = "; ".join(misfits(error)) if isinstance(error, ValidationError) else str(error)
         raise InvalidTask([f"{folder.name}: {name}: cannot be read: {told}"]) from error
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from datasmith.errors import ConfigError, TaskError
+from datasmith.misfits import misfit
 from datasmith.tasks.drafts import alone, replacing
 
 HEAD = "main"
@@ -127,7 +128,7 @@ class Hub:
         try:
             return HubListing(commit=info.sha or "", files=tuple(one.rfilename for one in info.siblings or ()))
         except ValidationError as error:
-            raise TaskError(f"{asked}: no list of its files: {error.errors()[0]['msg']}") from error
+            raise TaskError(f"{asked}: no list of its files: {misfit(error)}") from error
 
     def _kept(self, address: HubAddress, name: str) -> Path:
         return self.cache / "listings" / address.repo / name

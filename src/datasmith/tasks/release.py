@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from datasmith.docker.archive import unpack
 from datasmith.errors import ConfigError, ContainerError, InvalidTask, TaskError, naming
+from datasmith.misfits import misfit
 from datasmith.tasks.drafts import alone, replacing
 from datasmith.tasks.folder import check_task, read_task, task_digest
 
@@ -78,7 +79,7 @@ def read_index(path: Path) -> ReleaseIndex:
             raise TaskError(f"{path}: larger than {MOST_INDEX_BYTES} bytes")
         return ReleaseIndex.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        first = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error.strerror
+        first = misfit(error) if isinstance(error, ValidationError) else error.strerror
         raise TaskError(f"{path}: no index of a release: {first}") from error
 
 

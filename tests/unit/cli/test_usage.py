@@ -82,6 +82,22 @@ def test_a_wrong_value_is_explained(capsys: pytest.CaptureFixture[str], line: st
     assert f"'{flag}'" in told and told.endswith(f"(example: {example})")
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            "fc-eval run -d x -c y --max-rounds few",
+            "Invalid value for '--max-rounds': must be a whole number, not 'few'",
+        ),
+        ("fc-eval run -d x -c y --seed -1", "Invalid value for '--seed': must be at least 0, not '-1'"),
+    ],
+)
+def test_a_wrong_value_is_told_in_our_words(capsys: pytest.CaptureFixture[str], line: str, says: str) -> None:
+    """What it must be and what was given, not what the library that found it says."""
+    name, *words = shlex.split(line)
+    assert said(capsys, name, *words).startswith(f"{says} (example: ")
+
+
 def options() -> Iterator[tuple[str, tuple[str, ...], str]]:
     """(command, words that lead to a subcommand, an option of it that takes a value)."""
     waiting: list[tuple[str, tuple[str, ...], Any]] = [(name, (), get_command(app)) for name, app in APPS.items()]

@@ -305,7 +305,7 @@ def test_an_answer_of_another_shape_is_an_error_that_says_where() -> None:
         server.answers["/search/"] = lambda seen: Response.of({"items": []})
         with pytest.raises(ForgeError, match="no list of objects"):
             run(server, lambda client: client.get_files("o", "r", 1))
-        with pytest.raises(ForgeError, match="base: Field required"):
+        with pytest.raises(ForgeError, match="base is missing"):
             run(server, lambda client: client.get_pr("o", "r", 1))
         with pytest.raises(ForgeError, match="no page of a search"):
             run(server, lambda client: client.search_issues("x"))

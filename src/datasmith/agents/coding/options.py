@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from datasmith.errors import ConfigError
+from datasmith.misfits import misfit
 
 if TYPE_CHECKING:
     from datasmith.settings import Settings
@@ -45,7 +46,5 @@ class AgentOptions:
         try:
             return model.model_validate(dict(self.kwargs))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"])
-            said = first["msg"].replace("tuple", "list")  # JSON has only these
-            raise ConfigError(f"agent_kwargs of {self.name!r}: {where}: {said} {example}") from error
+            said = misfit(error, model.model_fields)
+            raise ConfigError(f"agent_kwargs of {self.name!r}: {said} {example}") from error

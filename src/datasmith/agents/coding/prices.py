@@ -6,7 +6,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from datasmith.agents.coding.dialects import Tokens
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, said_by
+from datasmith.misfits import misfit
 from datasmith.written_json import written_json
 
 EXAMPLE = '(example: {"gpt-5": {"input": 1.25, "output": 10, "cached": 0.125}}, dollars for a million tokens)'
@@ -57,6 +58,5 @@ def read_prices(path: Path | None) -> Prices:
     try:
         return TypeAdapter(dict[str, Price]).validate_python(written_json(path.read_bytes()))
     except (OSError, ValueError) as error:
-        where = error.errors()[0] if isinstance(error, ValidationError) else None
-        what = f"{'.'.join(map(str, where['loc']))}: {where['msg']}" if where else str(error)
+        what = misfit(error, Price.model_fields) if isinstance(error, ValidationError) else said_by(error)
         raise ConfigError(f"FC_PRICES={path} is no table of prices: {what} {EXAMPLE}") from error
