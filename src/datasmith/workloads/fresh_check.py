@@ -98,19 +98,31 @@ class FreshCheck:
             if not left:
                 break
             fresh = self._fresh(what, "clocked")
-            base = self._launch(BASE, fresh, None)
-            if base.reply is None:
+            launched = self._launch(BASE, fresh, None)
+            if launched.reply is None or launched.capture is None:
                 continue
-            like, beside = replace(fresh, inputs=len(base.reply.samples)), Beside(teardown_s=teardown_seconds(base))
+            beside = Beside(teardown_s=teardown_seconds(launched))
+            base = _Base(launched.capture.values, beside, len(launched.reply.samples))
             for arm in left:
-                launched = self._launch(arm, like, beside)
+                launched = self._launch(arm, base.like(fresh), beside)
                 said[arm] = launched.measurement.reason or "nothing"
+                differs = self._differs_after(launched, base, fresh)
+                if differs:
+                    unlike[arm] = differs
+            left = [arm for arm in left if arm not in unlike]
             unsaved = [arm for arm in left if self._looks_unsaved(arm)]
             unlike |= self._more(unsaved, what, "looked", launches=1)
             found = {arm: finding(self._seen(), arm) for arm in left}
             left = [arm for arm in left if arm in unsaved or not (told := found[arm]) or told.is_open]
         silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
         return {**unlike, **{arm: Difference("other inputs", "times", said[arm]) for arm in silent}}
+
+    def _differs_after(self, launched: Launched, base: "_Base", fresh: Fresh) -> Difference | None:
+        """What was computed between marks, or what is left of it after them, and base's and the expert's is not."""
+        differs = _difference(base, launched)
+        if differs is None or _difference(base, self._launch(BASE, base.like(fresh), None)) is not None:
+            return None
+        return differs if _difference(base, self._launch(EXPERT, base.like(fresh), base.beside)) is None else None
 
     def _looks_unsaved(self, arm: str) -> bool:
         return looks_unsaved(self._seen(), arm) and not is_unsaved(self._seen(), arm)
@@ -167,6 +179,12 @@ class _Base:
     def like(self, fresh: Fresh) -> Fresh:
         """The same with as many inputs as base had time for: a faster arm would have time for more."""
         return replace(fresh, inputs=self.inputs)
+
+
+def _difference(base: _Base, launched: Launched) -> Difference | None:
+    """What a launch that told its values computed and base did not."""
+    told = launched.capture
+    return difference(base.values, told.values) if told and not told.reason else None
 
 
 def kept(launched: Launched, fresh: Fresh, beside: Beside | None) -> Measurement | None:

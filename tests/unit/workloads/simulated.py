@@ -35,6 +35,7 @@ class SimulatedContainer:
     unstopped_s: float = 0.0
     tears_down_s: float = 1e-6
     marks: int = 2
+    clocked: Callable[[], object] = lambda: 1.0
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
@@ -102,7 +103,8 @@ class SimulatedContainer:
         """Two marks come first, and between them passes what calls take and what is `hidden_s` of each."""
         claimed_s = self.sets_up_s + (self.seconds(request) if given is None else given) + self.unstopped_s
         said = {"samples": [claimed_s] * inputs, "number": 1, "run_s": claimed_s, "setup_s": 0.0, "own": {}}
-        told = {"values": [], "teardowns": [self.tears_down_s] * inputs}
+        values = [["call 1", ["float", repr(self.clocked())]]]
+        told = {"values": values, "teardowns": [self.tears_down_s] * inputs}
         lines = [*[MARK.decode()] * self.marks, *map(json.dumps, (said, told))]
         passed_s = inputs * (claimed_s + self.hidden_s + self.tears_down_s) + BETWEEN_S
         arrivals = ((0, 0.1), (1, 0.1 + passed_s))[: self.marks]

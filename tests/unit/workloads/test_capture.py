@@ -201,11 +201,17 @@ def test_a_number_that_is_written_to_afterwards_is_told_as_it_was(suite: ModuleT
     assert recorder.finish()[0] == ["line 1", ["float", "1.1021"]]
 
 
-def test_what_only_counts_is_not_kept(suite: ModuleType) -> None:
-    """Where nothing is told nothing waits to be."""
-    recorder = Recorder(Describer(1), tells=False)
+def test_what_is_told_later_is_told_as_it_is_then() -> None:
+    """A list that was changed since is the changed one; a number is what it was, and what comes next is apart."""
+    recorder, changed = Recorder(Describer(1), tells=False), [1]
     recorder.keep(1, 2.5)
-    assert recorder.finish()[0] == ["line 1", []]
+    recorder.keep(2, changed)
+    first = recorder.later()
+    recorder.look_anew()
+    recorder.keep(3, "other")
+    changed[0] = 9
+    kept = [["line 1 #1", ["float", "2.5"]], ["line 2 #1", ["seq", "", 1, None, [["int", "9"]], None]]]
+    assert first() == ["object", "call", [*kept, ["values #1", ["int", "2"]]], False]
 
 
 def test_a_number_of_a_kind_of_its_own_is_looked_at_at_once(suite: ModuleType) -> None:

@@ -87,6 +87,21 @@ def test_a_launch_without_its_marks_is_no_proof(marks: int) -> None:
     assert [row.state for row in measured.outputs[AGENT]] == ["differs"]
 
 
+def test_who_computes_something_else_between_marks_has_no_speed_up() -> None:
+    """Nobody describes it while it works. What base does not repeat, or the expert has too, is held against no one."""
+    states = {}
+    drawn = np.random.default_rng(1)
+    unlike: dict[str, dict[str, SimulatedContainer]] = {
+        "agent": {},
+        "expert, too": {"expert": SimulatedContainer(about(5e-4, 3), clocked=lambda: 2.0)},
+        "base never the same": {"base": SimulatedContainer(about(1e-3, 1), clocked=drawn.random)},
+    }
+    for name, others in unlike.items():
+        measured = run(SimulatedContainer(about(1e-4, 4), clocked=lambda: 2.0), **others)
+        states[name] = [row.state for row in measured.outputs[AGENT]]
+    assert states == {"agent": ["differs"], "expert, too": ["equal"], "base never the same": ["equal"]}
+
+
 def test_who_fails_there_has_no_speed_up() -> None:
     """What cannot be called on many inputs, where base can, is refuted with its reason."""
 

@@ -1,5 +1,6 @@
 """What a launch between two marks calls a benchmark on: hundreds of inputs, each looked at, and none of them known."""
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -19,7 +20,7 @@ def test_many_inputs_are_clocked_and_none_comes_again(
     """Between the two marks each call asks for something new: what a launch has kept does not help in it."""
     misses: list[int] = []
     benchmark = made(name, owner, index)
-    seconds, teardowns = time_clocked(benchmark, 12345, "texts", 40, mark=lambda: misses.append(library.misses))
+    seconds, teardowns, _ = time_clocked(benchmark, 12345, "texts", 40, mark=lambda: misses.append(library.misses))
     assert len(seconds) == len(teardowns) == 40 and min(*seconds, *teardowns) > 0
     assert len(misses) == 2 and misses[1] - misses[0] == 40
 
@@ -36,7 +37,7 @@ def test_numbers_of_the_code_are_clocked_as_often_as_there_are_others(
 def test_what_is_clocked_is_torn_down_with_its_own_parameters(made: Callable[..., TimeBenchmark]) -> None:
     """Each input, before the next is set up; the seconds of that are told."""
     benchmark = made("time_closed", "Closed", 0)
-    seconds, teardowns = time_clocked(benchmark, 12345, "texts", 8, mark=lambda: None)
+    seconds, teardowns, _ = time_clocked(benchmark, 12345, "texts", 8, mark=lambda: None)
     assert len(seconds) == len(teardowns) == 8
     assert len(benchmark.func.__self__.opened) == 1
 
@@ -60,3 +61,69 @@ def test_base_clocks_as_many_inputs_as_time_allows(
     monkeypatch.setattr(clocked, "TIMED_S", 60.0)
     monkeypatch.setattr(clocked, "MOST_INPUTS", 12)
     assert len(time_clocked(made("time_seeded", "Suite", 0), 1, "texts", mark=lambda: None)[0]) == 12
+
+
+Work = Callable[[object], object]
+SUITE_NAME = "suite_of_test_fresh_inputs"
+
+
+def told(made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch, work: Work, twist: int = 12345) -> object:
+    """What a launch between marks says that this work computes."""
+    monkeypatch.setattr(sys.modules[SUITE_NAME], "work", work)
+    return time_clocked(made("time_seeded", "Suite", 0), twist, "texts", 40, mark=lambda: None)[2]
+
+
+def test_what_some_of_the_calls_computed_is_told(
+    made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a few that the launch's number draws: the same ones in each arm, and others in the next launch."""
+    kept = told(made, monkeypatch, lambda given: [given])
+    assert isinstance(kept, list)
+    assert len(kept) == clocked.MOST_KEPT
+    assert kept == told(made, monkeypatch, lambda given: [given])
+    assert len({str(told(made, monkeypatch, lambda given: [given], twist)) for twist in range(5)}) == 5
+
+
+def test_who_computes_nothing_after_a_few_calls_is_seen(
+    made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has looked at what came of it, as it thinks; numbers are told as well as what holds them."""
+
+    def until_call(last: int, *, wrapped: bool) -> Work:
+        calls: list[object] = []
+
+        def work(given: object) -> object:
+            calls.append(given)
+            result = given if len(calls) < last else 0.5
+            return [result] if wrapped else result
+
+        return work
+
+    for wrapped in (True, False):
+        honest = told(made, monkeypatch, until_call(10**9, wrapped=wrapped))
+        assert honest != told(made, monkeypatch, until_call(15, wrapped=wrapped))
+
+
+def test_a_result_that_a_later_call_writes_over_is_another_one(
+    made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was right when the call returned it, and is not any more when that of another call was computed."""
+    buffer: list[object] = [0.0]
+
+    def reused(given: object) -> object:
+        buffer[:] = [given]
+        return buffer
+
+    assert told(made, monkeypatch, reused) != told(made, monkeypatch, lambda given: [given])
+
+
+def test_each_call_is_drawn_alike() -> None:
+    """Of forty calls, three in each of 2,000 launches: none is seldom or often among them."""
+    times = dict.fromkeys(range(1, 41), 0)
+    for seed in range(2000):
+        drawn = clocked._Drawn(seed)
+        for _ in times:
+            drawn.offer(list)
+        for label in drawn.told():
+            times[int(label[0].split()[1])] += 1  # type: ignore[index]
+    assert min(times.values()) > 100 and max(times.values()) < 200

@@ -1,20 +1,16 @@
 """See what one call of a benchmark computes: what its statements give, what it returns, what it changes.
 
 Most benchmarks drop what they compute. So the function's code is replaced, in this process alone, by a copy of itself
-in which each statement's value goes through `keep`; the file's other code, and every line number, stay as they are.
-`keep` is a constant of that code: the code under test sees no new name anywhere.
+in which each statement's value goes through `keep`: see `rewrite.py`.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
 import operator
 import random
 import sys
-import tokenize
 import types
-import warnings
+from functools import partial
 from random import Random
 from time import perf_counter
 
@@ -23,13 +19,14 @@ from .describe import Describer
 from .foreign import Looked, Node
 from .hush import Hush
 from .report import TYPE_CHECKING, failure
+from .rewrite import KEEP, Keep, plain_function, plant, rewrite
 from .seeds import derived
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .suite import Benchmark
 
-KEEP = "\0keep"
-"""Stands in rewritten code where the recorder's `keep` is to be called."""
 INSIDE = " (inside)"
 """Ends the label of something that changed, and looks the same to whoever uses it."""
 _COPIED = frozenset((int, float, complex))
@@ -46,7 +43,7 @@ class Recorder:
     looking at them took, in which work may be done that was put off. `again_s`: the same of looking at each once more,
     where that is asked for; what was put off until somebody looks is done by then, what was put off longer is not.
     `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them. Where it does not
-    tell, values are looked at, and none is described.
+    tell, values are looked at and kept, to be described as they are when somebody asks for them: see `later`.
 
     A number is copied, and described with the next value that is none, or at the end: else forty calls that give a
     number each would take as long again for being held up one by one. Copied, as what keeps it may write to memory.
@@ -102,10 +99,13 @@ class Recorder:
         record: Node = [label, []]
         self.records.append(record)
         kind = type(value)
-        if kind not in _NUMBERS:
-            record[1] = self._described(self._describer, value)
-        elif self._tells:
+        if kind in _NUMBERS:
             self._waiting.append((record, operator.neg(operator.neg(value)) if kind in _COPIED else value))  # type: ignore[arg-type]
+        elif self._tells:
+            record[1] = self._described(self._describer, value)
+        else:
+            self._describer.look(value)
+            self._waiting.append((record, value))
 
     def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
@@ -140,24 +140,38 @@ class Recorder:
     def _tell_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
         for record, value in waiting:
-            record[1] = self._describer.tell(self._describer.look(value))
+            record[1] = self._describer.node(value)
+
+    def later(self) -> Callable[[], Node]:
+        """Hand over what was seen since `look_anew`: a function that describes it."""
+        return partial(_told_later, self._describer.anew(), self.records, self._waiting, self.seen)
 
     def whole(self) -> Node:
-        """Everything that was seen, as one value; a line that was passed several times has a part for each."""
-        parts: Node = []
-        passed: dict[object, int] = {}
-        for record in self.finish():
-            assert isinstance(record, list)
-            label, node = record
-            passed[label] = passed.get(label, 0) + 1
-            parts.append([f"{label} #{passed[label]}", node])
-        return ["object", "call", parts, False]
+        """Everything that was seen, as one value."""
+        return _as_one(self.finish())
 
     def finish(self) -> Node:
         """Everything that was seen."""
         self._tell_waiting()
-        self.records.append(["values", ["int", str(self.seen)]])
-        return self.records
+        return [*self.records, ["values", ["int", str(self.seen)]]]
+
+
+def _told_later(describer: Describer, records: Node, kept: list[tuple[Node, object]], seen: int) -> Node:
+    for record, value in kept:
+        record[1] = describer.node(value)
+    return _as_one([*records, ["values", ["int", str(seen)]]])
+
+
+def _as_one(records: Node) -> Node:
+    """What a call made, as one value; a line that was passed several times has a part for each."""
+    parts: Node = []
+    passed: dict[object, int] = {}
+    for record in records:
+        assert isinstance(record, list)
+        label, node = record
+        passed[label] = passed.get(label, 0) + 1
+        parts.append([f"{label} #{passed[label]}", node])
+    return ["object", "call", parts, False]
 
 
 def _only_grown(before: object, after: object) -> bool:
@@ -183,155 +197,6 @@ def _looking_s(describer: Describer, value: object) -> float:
     started = perf_counter()
     describer.look(value)
     return perf_counter() - started
-
-
-class Keep(ast.NodeTransformer):
-    """Sends the values of a function's own statements through `keep`."""
-
-    def _kept(self, value: ast.expr) -> ast.expr:
-        if isinstance(value, (ast.Yield, ast.YieldFrom, ast.Await)):
-            return value
-        line = ast.copy_location(ast.parse(str(value.lineno), mode="eval").body, value)
-        call = ast.Call(func=ast.Constant(value=KEEP), args=[line, value], keywords=[])
-        return ast.fix_missing_locations(ast.copy_location(call, value))
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """`f(x)` as a statement; texts and `...` stay."""
-        if not isinstance(node.value, ast.Constant):
-            node.value = self._kept(node.value)
-        return node
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """`y = f(x)`."""
-        node.value = self._kept(node.value)
-        return node
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """`y: int = f(x)`."""
-        node.value = self._kept(node.value) if node.value else None
-        return node
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """`y += f(x)`."""
-        node.value = self._kept(node.value)
-        return node
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        """`for x in f():` what it goes over, where that is no name."""
-        self.generic_visit(node)
-        node.iter = self._called(node.iter)
-        return node
-
-    def visit_If(self, node: ast.If) -> ast.AST:
-        """`if f():`."""
-        self.generic_visit(node)
-        node.test = self._called(node.test)
-        return node
-
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        """`assert f()`."""
-        node.test = self._called(node.test)
-        return node
-
-    def _called(self, value: ast.expr) -> ast.expr:
-        return self._kept(value) if any(isinstance(part, ast.Call) for part in ast.walk(value)) else value
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """A function in the function is left as it is; so is a class."""
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        """See visit_FunctionDef."""
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """See visit_FunctionDef."""
-        return node
-
-
-class OfPython37(ast.NodeTransformer):
-    """Makes constants of the numbers and texts that Python 3.7 has nodes of their own for."""
-
-    def visit_Num(self, node: ast.AST) -> ast.AST:
-        """`2`."""
-        return ast.copy_location(ast.Constant(value=node.n), node)  # type: ignore[attr-defined]
-
-    def visit_Str(self, node: ast.AST) -> ast.AST:
-        """`"a"`."""
-        return ast.copy_location(ast.Constant(value=node.s), node)  # type: ignore[attr-defined]
-
-    def visit_Ellipsis(self, node: ast.AST) -> ast.AST:
-        """`...`."""
-        return ast.copy_location(ast.Constant(value=...), node)
-
-
-def plain_function(function: object) -> types.FunctionType | None:
-    """The function behind methods and decorators that say what they wrap; None where that is no Python code."""
-    found = inspect.unwrap(getattr(function, "__func__", function))  # type: ignore[arg-type]
-    return found if isinstance(found, types.FunctionType) else None
-
-
-def first_line(node: ast.FunctionDef) -> int:
-    """Where Python says that a function begins: at its first decorator."""
-    return min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
-
-
-def rewrite(function: types.FunctionType, *changes: ast.NodeTransformer) -> bool:
-    """Replace a function's code by that of its changed source; False where its source is not to be had."""
-    code = function.__code__
-    try:
-        with tokenize.open(code.co_filename) as stream:
-            tree = ast.parse(stream.read())
-        if not hasattr(code, "replace"):
-            tree = OfPython37().visit(tree)
-    except (OSError, SyntaxError, ValueError):
-        return False
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name and first_line(node) == code.co_firstlineno:
-            for change in changes:
-                node.body = [change.visit(statement) for statement in node.body]
-            ast.fix_missing_locations(tree)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a constant that is called
-                changed = compile(tree, code.co_filename, "exec", dont_inherit=True)
-            return _take_code(function, changed)
-    return False
-
-
-def _take_code(function: types.FunctionType, module: types.CodeType) -> bool:
-    wanted, pending = function.__code__, [module]
-    while pending:
-        code = pending.pop()
-        if (code.co_name, code.co_firstlineno) == (wanted.co_name, wanted.co_firstlineno):
-            if code.co_freevars != wanted.co_freevars:
-                return False
-            function.__code__ = code
-            return True
-        pending += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return False
-
-
-def plant(function: types.FunctionType, constants: dict[str, object]) -> None:
-    """Put objects where the code of a function, and of what is defined in it, has their stand-ins."""
-    function.__code__ = _planted(function.__code__, constants)
-
-
-def _planted(code: types.CodeType, constants: dict[str, object]) -> types.CodeType:
-    def put(constant: object) -> object:
-        if isinstance(constant, types.CodeType):
-            return _planted(constant, constants)
-        return constants.get(constant, constant) if isinstance(constant, str) else constant
-
-    return _with_constants(code, tuple(map(put, code.co_consts)))
-
-
-def _with_constants(code: types.CodeType, constants: tuple[object, ...]) -> types.CodeType:
-    if hasattr(code, "replace"):
-        return code.replace(co_consts=constants)
-    parts = ("argcount", "kwonlyargcount", "nlocals", "stacksize", "flags", "code")
-    more = ("names", "varnames", "filename", "name", "firstlineno", "lnotab", "freevars", "cellvars")
-    first, last = ([getattr(code, "co_" + name) for name in names] for names in (parts, more))
-    return types.CodeType(*first, constants, *last)  # type: ignore[call-arg]  # that of Python 3.7
 
 
 def plant_seed(seed: int, turn: int = 0) -> None:

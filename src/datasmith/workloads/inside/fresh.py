@@ -14,11 +14,12 @@ import sys
 from random import getstate
 from time import perf_counter
 
-from .capture import Keep, Recorder, plain_function, plant, plant_seed, rewrite, watched_call
+from .capture import Recorder, plant_seed, watched_call
 from .describe import Describer
 from .hush import Hush
 from .moves import INPUTS, Draw, Move, Moves
 from .report import TYPE_CHECKING
+from .rewrite import Keep, plain_function, plant, rewrite
 from .seeds import derived
 
 if TYPE_CHECKING:

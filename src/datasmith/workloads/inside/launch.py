@@ -6,7 +6,7 @@ asv_runner's attributes (number 0: calibrate); call (false: everything but the t
 set-up costs); capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and
 what to move: then other inputs than the suite's are timed instead, and the second line says what came of them; kind:
 "looked"; "short": only the calls, which nobody looks at; "clocked": many of them between two lines that are marks, by
-which the host sees how long that takes).
+which the host sees how long that takes; what came of some of them is said afterwards).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
 Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
@@ -118,7 +118,7 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
     asked = benchmark, int(wanted["twist"]), str(wanted["what"]), int(wanted["inputs"])
     values: object = []
     if wanted["kind"] == "clocked":
-        seconds, teardowns = checks.time_clocked(*asked, mark=report.mark)
+        seconds, teardowns, values = checks.time_clocked(*asked, mark=report.mark)
         report.say({"samples": seconds, "number": 1, "run_s": sum(seconds), "setup_s": 0.0, "own": {}})
         return {"values": values, "teardowns": teardowns}
     if wanted["kind"] == "short":
