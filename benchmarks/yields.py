@@ -1,7 +1,7 @@
 """How many performance pull requests of some clones become tasks, and where the others are lost.
 
 Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--until built|verified|measured]
-[--suite own|newest|both] [--select all|impacted] [--most-workloads N]`.
+[--suite own|newest|both] [--select all|impacted] [--most-workloads N] [--screening SECONDS]`.
 For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
 no model used, and stage 5 as far as is asked. All is kept below WORK, and the same
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
@@ -29,6 +29,7 @@ from datasmith.github.git import Git
 from datasmith.pipeline import Pipeline
 from datasmith.runners.agenda import ENDS, SAMPLED_OUT, Until
 from datasmith.runners.request import Request
+from datasmith.runners.screening import SCREENING_S
 from datasmith.runners.suites import NEWEST, SuiteWish
 from datasmith.runners.testing import TEST_BUDGET_S
 from datasmith.settings import Settings, load_settings
@@ -145,6 +146,7 @@ def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
         select=options.select,
         most_workloads=options.most_workloads,
         test_budget_s=options.test_budget,
+        screening_s=options.screening,
     )
 
 
@@ -244,6 +246,7 @@ def main() -> None:
     parser.add_argument("--until", choices=get_args(Until), default="verified", help="how far stage 5 goes")
     parser.add_argument("--select", choices=get_args(Select), default="all", help="workloads that a task has")
     parser.add_argument("--most-workloads", type=int, help="at most so many workloads a task, by a screening")
+    parser.add_argument("--screening", type=float, default=SCREENING_S, help="seconds to find them")
     parser.add_argument("--test-budget", type=float, default=TEST_BUDGET_S, help="seconds for the tests at base")
     parser.add_argument("--again", default="", help="decide again what was refused with a reason that holds this")
     parser.add_argument("--show", action="store_true", help="print what is known, run nothing")

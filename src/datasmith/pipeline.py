@@ -356,6 +356,7 @@ class Pipeline:
             until=self._request.until,
             select=self._request.select,
             most_workloads=self._request.most_workloads,
+            screening_s=self._request.screening_s,
             tests=TestRuns(
                 self._request.test_budget_s, self._settings.cache_dir.absolute() / TESTS, not self._request.force
             ),

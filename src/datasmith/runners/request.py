@@ -9,6 +9,7 @@ from datasmith.executors.executors import check_executor
 from datasmith.github.base import Window
 from datasmith.github.forges import Sources
 from datasmith.runners.agenda import Terms, Until
+from datasmith.runners.screening import SCREENING_S
 from datasmith.runners.suites import SuiteWish
 from datasmith.runners.testing import TEST_BUDGET_S
 from datasmith.settings import AgentName, agent_name
@@ -30,7 +31,7 @@ class Request:
     it implies `resume`, because what another has just decided must stay. `executor` says where the stages in NEEDS run,
     `agent` who writes build scripts where nothing else helps (empty: as the settings say). `suite` says whose
     benchmarks are measured, where not base's own, `select` which of them and `most_workloads` how many; `until` is how
-    far stage 5 goes, `test_budget_s` how long it looks for tests.
+    far stage 5 goes, `test_budget_s` how long it looks for tests, `screening_s` for workloads.
     """
 
     window: Window
@@ -49,6 +50,7 @@ class Request:
     test_budget_s: float = TEST_BUDGET_S
     select: Select = "all"
     most_workloads: int | None = None
+    screening_s: float = SCREENING_S
 
     @classmethod
     def checked(

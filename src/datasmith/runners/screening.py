@@ -3,9 +3,16 @@
 A screening takes a glance at every workload in base and with the expert's patch, and ranks them by what it sees, faster
 or slower alike; at those that come first it looks again, as among hundreds chance puts some there. What is left is
 measured anew: nothing of a screening counts in a certificate, so what it happened to overrate is not overrated there.
+It has a limited time, so it begins with the workloads whose names speak of what the patch does.
 """
 
 import json
+import math
+import random
+import re
+import time
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -18,20 +25,62 @@ from datasmith.workloads.glance import Glance, closer
 AGAIN = 4
 """So many times as many as a task may have are looked at again."""
 TIMES_AGAIN = 2
+SCREENING_S = 900.0
+"""Seconds that a screening takes, roughly: suites of hundreds of workloads have some that need seconds to be set up."""
+FIRST_SHARE = 0.6
+"""... of which the first look at each may take so much."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_LEAST_LETTERS = 3
+
+Look = Callable[[Sequence[Workload], Callable[[], bool]], list[Glance]]
+"""Looks at some workloads, one after the other, until there are no more or the function says that this is enough."""
 
 
 def screen(
-    look: Callable[[Sequence[Workload]], list[Glance]], workloads: Sequence[Workload], most: int
+    look: Look,
+    workloads: Sequence[Workload],
+    most: int,
+    *,
+    patch: str = "",
+    budget_s: float = SCREENING_S,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[Glance]:
     """What `look` sees of all workloads, and what it sees of those that come first when it looks again.
 
-    There is no second look at what nothing was seen of.
+    There is no second look at what nothing was seen of, and none at what `budget_s` did not suffice for: begun is with
+    what `patch` speaks of.
     """
-    seen = look(workloads)
+    started = clock()
+
+    def spent(share: float) -> Callable[[], bool]:
+        return lambda: clock() - started > share * budget_s
+
+    seen = look(nearest_first(workloads, patch), spent(FIRST_SHARE))
     for _ in range(TIMES_AGAIN):
+        if spent(1.0)():
+            break
         chosen = _first(seen, AGAIN * most)
-        seen = closer(seen, look([workload for workload in workloads if workload.id in chosen]))
+        seen = closer(seen, look([workload for workload in workloads if workload.id in chosen], spent(1.0)))
     return seen
+
+
+def nearest_first(workloads: Sequence[Workload], patch: str) -> list[Workload]:
+    """The workloads whose names share words with the patch's lines and places first, the others in a drawn order.
+
+    A word counts the more, the fewer of the workloads have it in their names.
+    """
+    own = {workload.id: _words(workload.benchmark) for workload in workloads}
+    times = Counter(word for words in own.values() for word in words)
+    spoken = _words("\n".join(line for line in patch.splitlines() if line.startswith(("+", "-", "@@"))))
+    near = {
+        name: sum(math.log(len(own) / times[word]) for word in sorted(words & spoken)) for name, words in own.items()
+    }
+    drawn = random.Random(zlib.crc32(patch.encode("utf-8", "surrogateescape"))).sample(workloads, len(workloads))
+    return sorted(drawn, key=lambda workload: -near[workload.id])
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text) if len(word) >= _LEAST_LETTERS)
 
 
 def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:

@@ -25,7 +25,7 @@ from datasmith.runners.build_args import build_args
 from datasmith.runners.decided import decided, until_decided
 from datasmith.runners.impacted import only_impacted
 from datasmith.runners.order import Order, Refusal, Sealed, Verified
-from datasmith.runners.screening import screened, write_glances
+from datasmith.runners.screening import SCREENING_S, screened, write_glances
 from datasmith.runners.solution import fix_of_order, solution
 from datasmith.runners.suite_fit import Fitted, fitted
 from datasmith.runners.testing import TEST_COMMAND, TestRuns, compared, last_line, narrowed, no_tests
@@ -68,15 +68,17 @@ class Synthesis:
         tests: TestRuns | None = None,
         select: Select = "all",
         most_workloads: int | None = None,
+        screening_s: float = SCREENING_S,
     ) -> None:
         """`reuse`: an image may be built as it was for this commit before. An order is taken as far as `until`.
 
         `select`: a task has all workloads of the suite, or those that the expert's patch can touch; of these
-        `most_workloads` at most, None: all.
+        `most_workloads` at most, None: all; to find those takes `screening_s` or less.
         """
         self._until = until
         self._select = select
         self._most = most_workloads
+        self._screening_s = screening_s
         self._tests = tests or TestRuns()
         self._engine = engine
         self._synthesizer = synthesizer
@@ -285,7 +287,14 @@ class Synthesis:
         if self._most is None or len(verified.workloads) <= self._most:
             return verified
         timing, kept_in = self._timing(order, sealed, verified, core)
-        seen = timing.screen(BASE, EXPERT, self._most, core, lambda done: progress(f"measure: screening {done}"))
+        seen = timing.screen(
+            (BASE, EXPERT),
+            self._most,
+            core,
+            lambda done: progress(f"measure: screening {done}"),
+            patch=sealed.expert_patch,
+            budget_s=self._screening_s,
+        )
         write_glances(kept_in.with_suffix(".screening.jsonl"), seen)
         return screened(verified, seen, self._most)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from datasmith.docker.engine import Container
-from datasmith.runners.screening import screen
+from datasmith.runners.screening import SCREENING_S, screen
 from datasmith.workloads.arms import prepare, suite_print
 from datasmith.workloads.base import Measurement, Workload
 from datasmith.workloads.glance import Glance, glances
@@ -43,26 +43,35 @@ class Timing:
             )
 
     def screen(
-        self, base: str, other: str, most: int, cpu: int | None, progress: Callable[[str], None]
+        self,
+        arms: tuple[str, str],
+        most: int,
+        cpu: int | None,
+        progress: Callable[[str], None],
+        *,
+        patch: str = "",
+        budget_s: float = SCREENING_S,
     ) -> list[Glance]:
         """See `screening.screen`: what glances on a core show of the workloads in these two arms.
 
         Raises:
             EngineUnavailable: the engine is gone.
         """
-        with self._prepared((base, other)) as prepared:
+        with self._prepared(arms) as prepared:
+            base, other = (prepared[arm] for arm in arms)
 
-            def look(workloads: Sequence[Workload]) -> list[Glance]:
+            def look(workloads: Sequence[Workload], enough: Callable[[], bool]) -> list[Glance]:
                 return glances(
-                    prepared[base],
-                    prepared[other],
+                    base,
+                    other,
                     workloads,
                     self.benchmark_dir,
                     cpu=cpu,
                     say=lambda done, expected: progress(f"{done}/{expected}"),
+                    enough=enough,
                 )
 
-            return screen(look, self.workloads, most)
+            return screen(look, self.workloads, most, patch=patch, budget_s=budget_s)
 
     @contextmanager
     def _prepared(self, arms: Sequence[str]) -> Iterator[Mapping[str, Container]]:

@@ -10,8 +10,9 @@ from datasmith.printable import printable
 from datasmith.workloads.base import Workload
 from datasmith.workloads.forks import entry, in_forks
 
-AT_ONCE = 100
-"""Workloads that one process looks at, which imports each module of theirs once; progress is told in between."""
+AT_ONCE = 50
+"""Workloads that one process looks at, which imports each module of theirs once; in between progress is told, and who
+has seen enough ends it."""
 LONGEST_S = 5.0
 """What takes longer to set up and call is not waited for: some suites have hundreds that would take minutes each."""
 
@@ -50,16 +51,20 @@ def glances(
     *,
     cpu: int | None,
     say: Callable[[int, int], None],
+    enough: Callable[[], bool] = lambda: False,
 ) -> list[Glance]:
     """Look at each workload twice in each prepared arm, base first and last. `say`: how many are done, of how many.
 
-    An arm that did not do a workload in time is not asked for it again.
+    An arm that did not do a workload in time is not asked for it again. Those that come last are not looked at, and not
+    among what is returned, where that is `enough` after some.
 
     Raises:
         EngineUnavailable: the engine is gone.
     """
     found: list[Glance] = []
     for first in range(0, len(workloads), AT_ONCE):
+        if found and enough():
+            break
         say(first, len(workloads))
         some = workloads[first : first + AT_ONCE]
         of_base, of_other = _Looks(), _Looks()

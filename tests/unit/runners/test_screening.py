@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from datasmith.docker.seal import SealReport
 from datasmith.docker.verifiers import TestReport
 from datasmith.errors import MeasurementFailed
 from datasmith.runners.order import Verified
-from datasmith.runners.screening import AGAIN, screen, screened, write_glances
+from datasmith.runners.screening import AGAIN, nearest_first, screen, screened, write_glances
 from datasmith.workloads.base import Workload
 from datasmith.workloads.glance import LONGEST_S, Glance
 
@@ -66,7 +66,7 @@ def test_what_comes_first_is_looked_at_again() -> None:
     luck = {"m.time_07": 3.0, "m.time_03": 1.2}
     looked: list[list[str]] = []
 
-    def look(workloads: Sequence[Workload]) -> list[Glance]:
+    def look(workloads: Sequence[Workload], _enough: Callable[[], bool]) -> list[Glance]:
         looked.append([workload.id for workload in workloads])
         first = len(looked) == 1
         return [
@@ -74,23 +74,68 @@ def test_what_comes_first_is_looked_at_again() -> None:
         ]
 
     seen = screen(look, [Workload(name, "time") for name in names], 1)
-    assert [glance.workload for glance in seen] == names
+    assert sorted(glance.workload for glance in seen) == names
     assert [len(each) for each in looked] == [10, AGAIN, AGAIN]
     assert {"m.time_03", "m.time_07"} <= set(looked[1])
-    assert seen[7].effect == 0.0
-    assert seen[3].effect == pytest.approx(math.log(1.2))
+    effects = {glance.workload: glance.effect for glance in seen}
+    assert effects["m.time_07"] == 0.0
+    assert effects["m.time_03"] == pytest.approx(math.log(1.2))
 
 
 def test_there_is_no_second_look_at_what_nothing_was_seen_of() -> None:
     """Twenty workloads that take minutes would be waited for again, and again."""
     looked: list[list[str]] = []
 
-    def look(workloads: Sequence[Workload]) -> list[Glance]:
+    def look(workloads: Sequence[Workload], _enough: Callable[[], bool]) -> list[Glance]:
         looked.append([workload.id for workload in workloads])
         return [Glance(one.id, LONGEST_S if one.id == "m.slow" else 1.0, LONGEST_S) for one in workloads]
 
     screen(look, [Workload("m.quick", "time"), Workload("m.slow", "time")], 2)
-    assert looked == [["m.quick", "m.slow"], ["m.quick"], ["m.quick"]]
+    assert [sorted(names) for names in looked] == [["m.quick", "m.slow"], ["m.quick"], ["m.quick"]]
+
+
+PATCH = """diff --git a/lib/indexing.py b/lib/indexing.py
+--- a/lib/indexing.py
++++ b/lib/indexing.py
+@@ -10,3 +10,3 @@ class OuterIndexer:
+-    def read_netcdf(self):
++    def read_netcdf(self, fast=True):
+"""
+
+
+def test_what_the_patch_speaks_of_is_looked_at_first() -> None:
+    """Words that all names have say nothing; the order of the others is drawn, and the same each time."""
+    spoken = ["indexing.Indexing.time_outer_read", "dataset_io.IOReadSingle.time_load_netcdf"]
+    others = [f"combine.Combine.time_concat_{number}" for number in range(30)]
+    workloads = [Workload(name, "time") for name in (*others, *spoken)]
+    ordered = [workload.id for workload in nearest_first(workloads, PATCH)]
+    assert set(ordered[:2]) == set(spoken)
+    assert sorted(ordered) == sorted((*others, *spoken))
+    assert ordered[2:] != others
+    assert ordered == [workload.id for workload in nearest_first(workloads, PATCH)]
+    assert ordered[2:] != [workload.id for workload in nearest_first(workloads, PATCH + "+x\n")][2:]
+
+
+@pytest.mark.parametrize(("second_s", "looked", "again"), [(1.0, 100, 2), (10.0, 60, 1), (50.0, 12, 1)])
+def test_a_screening_takes_no_longer_than_it_may(second_s: float, looked: int, again: int) -> None:
+    """Three fifths of its time for the first look at each; what that does not suffice for is left out."""
+    passed_s = [0.0]
+    asked: list[int] = []
+
+    def look(workloads: Sequence[Workload], enough: Callable[[], bool]) -> list[Glance]:
+        seen: list[Glance] = []
+        for workload in workloads:
+            if enough():
+                break
+            passed_s[0] += second_s
+            seen.append(Glance(workload.id, 1.0, 1.0))
+        asked.append(len(seen))
+        return seen
+
+    workloads = [Workload(f"m.time_{number}", "time") for number in range(100)]
+    seen = screen(look, workloads, 20, budget_s=1000.0 - 1e-9, clock=lambda: passed_s[0])
+    assert (len(seen), len(asked)) == (looked, 1 + again)
+    assert left(seen, 20).screened_out == looked - min(20, looked)
 
 
 def test_what_was_seen_is_kept(tmp_path: Path) -> None:

@@ -102,6 +102,15 @@ def test_many_workloads_are_looked_at_in_several_processes() -> None:
     assert [number for _, number in asked] == [AT_ONCE] * 4 + [3] * 4
 
 
+def test_who_has_seen_enough_ends_it() -> None:
+    """After the first of several processes; what was not looked at is not among what was seen."""
+    asked: list[tuple[str, int]] = []
+    both = cast(Container, Arm(BASE, [{"seconds": 1.0}], asked))
+    many = [Workload(f"m.time_{number}", "time") for number in range(3 * AT_ONCE)]
+    seen = glances(both, both, many, "b", cpu=1, say=lambda *_: None, enough=lambda: len(asked) >= 2)
+    assert [glance.workload for glance in seen] == [workload.id for workload in many[:AT_ONCE]]
+
+
 def test_it_keeps_to_the_core_that_is_measured_on() -> None:
     """The other cores may be someone else's."""
     arm = Arm(BASE, [{"seconds": 1.0}], [])
