@@ -24,6 +24,8 @@ SHOWN = 120
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 NUMBERS = frozenset({"bool", "int", "float", "complex"})
 _EXACT = frozenset({"bool", "int"})
+_EQUAL_DICTS = frozenset({"collections.Counter", "collections.OrderedDict", "collections.defaultdict"})
+"""Mappings that are equal to a plain one with the same items, and can all that it can."""
 _MALFORMED = (ValueError, TypeError, IndexError, OverflowError, RecursionError, binascii.Error)
 """What reading a description may raise that was not made by our script."""
 
@@ -257,7 +259,8 @@ def _rank(node: JsonValue) -> float:
 
 def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
     """map: name of a class that is no dict, length, pairs; of keys described alike, their values in any order."""
-    if one[1:3] != other[1:3] and not soft:
+    alike = one[1] == other[1] or (not one[1] and other[1] in _EQUAL_DICTS)
+    if not soft and not (alike and one[2] == other[2]):
         return Difference(path, shown(one), shown(other))
     theirs: dict[str, list[JsonValue]] = {}
     for pair in _list(other[3]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from enum import Enum, Flag, IntEnum
 from functools import cached_property
@@ -155,6 +155,14 @@ SAME: dict[str, tuple[object, object]] = {
     "rows": (Rows(1.0, 2.0), Rows(1.0, 2.0 + 1e-9)),
     "what a class computes": (Closed(1.0), Closed(1.0)),
 }
+COUNTED, LISTED = Counter("abca"), {"a": [1.0]}
+AS_GOOD: dict[str, tuple[object, object]] = {
+    "a counter": (dict(COUNTED), COUNTED),
+    "a long counter": (dict(Counter(LONG)), Counter(LONG)),
+    "an ordered one": (LISTED, OrderedDict(LISTED)),
+    "one with a default": (LISTED, defaultdict(list, LISTED)),
+}
+"""What base gives, and what can do all that this can."""
 UNLIKE: dict[str, tuple[object, object]] = {
     "keys described alike": (BY_KIND, {**BY_KIND, float: 4.0}),
     "a key more often": ({int: 1, str: 1, float: 2}, {int: 1, str: 2, float: 2}),
@@ -193,6 +201,15 @@ def test_what_is_another_is_a_difference(name: str) -> None:
     assert difference(captured(value), captured(value)) is None
     assert difference(captured(value), captured(other)) is not None
     assert difference(captured(other), captured(value)) is not None
+
+
+@pytest.mark.parametrize("name", AS_GOOD)
+def test_a_mapping_that_can_do_more_is_as_good_and_one_that_can_do_less_is_not(name: str) -> None:
+    """It is equal to base's; who relies on what base's has besides would miss that in a plain one."""
+    plain, more = AS_GOOD[name]
+    assert difference(captured(plain), captured(more)) is None
+    assert difference(captured(more), captured(plain)) is not None
+    assert difference(captured(plain), captured(type("Counter", (dict,), {"__module__": "collections"})(plain)))
 
 
 def test_members_of_compiled_classes_are_attributes() -> None:
