@@ -58,6 +58,29 @@ def naming(setting: str, path: Path, example: str) -> Iterator[None]:
         raise ConfigError(f"{setting} {path}: {error.strerror} (example: {setting} {example})") from error
 
 
+def expect_file(setting: str, path: Path, example: str, kind: str = "a file") -> None:
+    """See that `path` is a file that can be read.
+
+    Raises:
+        ConfigError: it is none; names the setting that gave it.
+    """
+    refuse_directory(setting, path, example, kind)
+    if not path.is_file():
+        raise ConfigError(f"{setting} {path}: no such file (example: {setting} {example})")
+    with naming(setting, path, example):
+        path.open("rb").close()
+
+
+def refuse_directory(setting: str, path: Path, example: str, kind: str = "a file") -> None:
+    """See that `path`, where a file is read or will be written, is no directory.
+
+    Raises:
+        ConfigError: it is one.
+    """
+    if path.is_dir():
+        raise ConfigError(f"{setting} {path}: is a directory, and {kind} is expected (example: {setting} {example})")
+
+
 def said_by(error: Exception) -> str:
     """What an error says; of the system's without its number and the path, which the line around it names."""
     return str(error.strerror) if isinstance(error, OSError) else str(error)
@@ -104,7 +127,7 @@ class StoreError(DatasmithError):
 
 
 class StoreUnavailable(StoreError):
-    """The database, or another file that is written, cannot be opened, reached or written: a full disk, too."""
+    """The database, or another file of ours, cannot be opened, reached, read or written: a full disk, too."""
 
     exit_code = 23
 
@@ -235,7 +258,7 @@ class InvalidTask(TaskError):
 
 
 class TrialError(DatasmithError):
-    """A trial could not be carried out, or outages left a run without any complete trial."""
+    """A trial could not be carried out, its files lack what they must say, or outages left no trial complete."""
 
     exit_code = 16
 

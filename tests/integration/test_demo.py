@@ -84,10 +84,10 @@ def test_solutions_of_the_demo_raise_no_alarm(demo: Demo) -> None:
     assert not {key: outcome for key, outcome in outcomes.items() if outcome in alarms}
 
 
-def test_too_few_rounds_are_refused_before_the_tests(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_few_rounds_are_refused_before_the_image(demo: Demo, capsys: pytest.CaptureFixture[str]) -> None:
     """How many are enough depends on how many workloads there are, which is known at once."""
     folder = next(iter(task_folders(demo).values()))
     code = run_app(app, ["certify", str(folder), "--max-rounds", "6"])
     said = capsys.readouterr().err
     assert code == ConfigError.exit_code and "--max-rounds 6: no effect could be told" in said
-    assert "tests at base" not in said
+    assert ": image" not in said

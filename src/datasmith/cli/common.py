@@ -95,7 +95,8 @@ def _stopped(command: str | None) -> Failure:
 def _surprise(error: Exception) -> Failure:
     """One line for what should not happen; what the disk refuses is no defect of ours."""
     if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
-        what = f"cannot write {error.filename or 'a file'}: {error.strerror}"
+        verb = "read or write" if error.errno in {errno.EACCES, errno.EPERM} else "write"
+        what = f"cannot {verb} {error.filename or 'a file'}: {error.strerror}"
         return _failure(StoreUnavailable.__name__, what, StoreUnavailable.exit_code)
     kind = type(error).__name__
     return _failure(kind, f"{kind}: {one_line(str(error))} (a defect: {_keep_traceback()})", 1)

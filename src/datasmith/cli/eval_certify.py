@@ -49,11 +49,13 @@ def certify(
     folders = _folders(task, dataset, registry)
     plan = MeasurePlan(seed=seed).precise() if precise else MeasurePlan(seed=seed)
     plan = plan.at_most(max_rounds) if max_rounds else plan
+    tasks = [(folder, read_task(folder)) for folder in folders]
+    for _, one in tasks:
+        plan.check(len(one.workloads))  # what the task says is known before its image is built
     opened = open_engine(settings)
     found: list[tuple[Certificate, Certificate]] = []
     with TrialBars() as bars:
-        for folder in folders:
-            one = read_task(folder)
+        for folder, one in tasks:
 
             def say(what: str, done: int, total: int | None, name: str = one.task_id) -> None:
                 bars.step(name, what, done, total)

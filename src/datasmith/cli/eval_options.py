@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.options import EXECUTORS, finite
-from datasmith.errors import ConfigError, one_of
+from datasmith.errors import expect_file, one_of
 
 if TYPE_CHECKING:
     from datasmith.metrics.score import FailurePolicy
@@ -28,8 +28,8 @@ REGISTRY = Path("datasets.json")
 
 def _registry(path: Path) -> Path:
     """Callback of `--registry`: the default need not be there, a file that is named must."""
-    if path != REGISTRY and not path.is_file():
-        raise ConfigError(f"--registry {path}: no such file (example: --registry {REGISTRY})")
+    if path != REGISTRY:
+        expect_file("--registry", path, str(REGISTRY))
     return path
 
 

@@ -10,7 +10,7 @@ from datasmith.cli.document import document
 from datasmith.cli.eval_options import RUNS, PolicyOption, RunArgument, RunsOption, policy_of
 from datasmith.cli.options import Json
 from datasmith.counted import counted
-from datasmith.errors import ConfigError, TrialError
+from datasmith.errors import ConfigError, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def show_report(
     `compat` adds the reference's definitions.
 
     Raises:
-        TrialError: the page cannot be written, as in a run of somebody else's; all else was printed.
+        StoreUnavailable: the page cannot be written, as in a run of somebody else's; all else was printed.
     """
     from datetime import UTC, datetime
 
@@ -94,12 +94,12 @@ def show_report(
         raise unwritten
 
 
-def _not_written(page: Path, text: str) -> TrialError | None:
+def _not_written(page: Path, text: str) -> StoreUnavailable | None:
     """Why the page could not be written; None where it was."""
     from datasmith.evaluation.run_folder import write_text
 
     try:
         write_text(page, text)
-    except TrialError as error:
+    except StoreUnavailable as error:
         return error
     return None

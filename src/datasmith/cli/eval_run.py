@@ -25,7 +25,7 @@ from datasmith.cli.options import Engine, Json, MaxRounds, Precise, finite
 from datasmith.errors import BudgetSpent, TrialError
 
 if TYPE_CHECKING:
-    from datasmith.evaluation.run import RunRequest
+    from datasmith.evaluation.request import RunRequest
     from datasmith.metrics.score import FailurePolicy
     from datasmith.settings import Settings
 
@@ -80,7 +80,7 @@ def run(
 ) -> None:
     """Run agents on tasks; the same command goes on with a run that was stopped."""
     from datasmith.evaluation.entries import asked_entries
-    from datasmith.evaluation.run import RunRequest
+    from datasmith.evaluation.request import RunRequest
     from datasmith.settings import load_settings
     from datasmith.workloads.impact import select_of
 
@@ -92,7 +92,7 @@ def run(
         task_ids=tuple(task_id or ()),
         entries=entries,
         directory=directory,
-        source=str(config or ""),
+        source=f"--config {config}: entry" if config else "",
         runs_dir=runs_dir,
         exclude=tuple(exclude or ()),
         run_id=run_id,

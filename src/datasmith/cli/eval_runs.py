@@ -39,7 +39,6 @@ def _runs(context: typer.Context) -> None:
 def list_runs(runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
     """List the runs below --runs-dir, the oldest first."""
     from datasmith.cli.sheet import NOTHING, Column, Sheet, output
-    from datasmith.errors import TrialError
     from datasmith.evaluation.overview import all_runs
     from datasmith.evaluation.run_folder import FIRST_RUN
 
@@ -57,8 +56,8 @@ def list_runs(runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
         sheet.show(output())
     else:
         print(f"no runs in {runs_dir}: {FIRST_RUN}")
-    if problems:
-        raise TrialError("; ".join(problems.values()))
+    for first in problems.values():
+        raise type(first)("; ".join(map(str, problems.values())))
 
 
 @runs.command("status")
@@ -110,7 +109,7 @@ def resume(
     from dataclasses import replace
 
     from datasmith.cli.eval_run import carry_out
-    from datasmith.evaluation.run import request_of
+    from datasmith.evaluation.request import request_of
     from datasmith.evaluation.run_folder import open_run
     from datasmith.settings import load_settings
 
@@ -127,6 +126,7 @@ def resume(
         keeps_limit=not no_max_cost,
         registry=registry,
         tasks_at=dataset or request.tasks_at,
+        tasks_said="--dataset" if dataset else request.tasks_said,
     )
     carry_out(wanted, settings, policy_of(policy), json_output)
 

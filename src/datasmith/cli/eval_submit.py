@@ -11,7 +11,7 @@ from datasmith.cli.document import document
 from datasmith.cli.eval_options import REGISTRY, RUNS, RegistryOption, RunsOption
 from datasmith.cli.options import Json
 from datasmith.counted import counted
-from datasmith.errors import ConfigError, TrialError
+from datasmith.errors import ConfigError, TrialError, expect_file
 
 if TYPE_CHECKING:
     from datasmith.evaluation.submission import Checked
@@ -92,9 +92,7 @@ def _checked(file: Path, dataset: str, registry: Path) -> "Checked":
     from datasmith.settings import load_settings
     from datasmith.tasks.dataset import Places, load_dataset
 
-    if not file.is_file():
-        problem = "is a directory" if file.is_dir() else "no such file"
-        raise ConfigError(f"--check {file}: {problem} (example: --check my-run.submission.tar.gz)")
+    expect_file("--check", file, "my-run.submission.tar.gz", "a submission")
     tasks = load_dataset(dataset, Places.of(load_settings(), registry)) if dataset else None
     return check_submission(file, tasks)
 

@@ -27,6 +27,7 @@ EXAMPLES = {
     "--executor": "ray",
     "--forge": "github",
     "--from-csv": "repositories.csv",
+    "--max-rounds": "12",
     "--model": "claude-sonnet-4",
     "--name": "formulacode",
     "--offline-source": "pull_requests.parquet",

@@ -23,6 +23,8 @@ from datasmith.written_json import written_json
 EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
 REPEAT = "(example, to let an agent try twice: --n-attempts 2)"
 MOST_ATTEMPTS = 10_000
+KEPT_AGENTS = "config.agents"
+"""Where run.json says which agents a run has."""
 NO_MODEL = "none"
 """What an entry says where its agent asks no model."""
 WITHOUT_MODEL = ("nop", "oracle", "command")
@@ -82,15 +84,15 @@ def load_agents(entries: Sequence[AgentEntry], source: str, directory: Path, set
     """The agents of all entries.
 
     Raises:
-        ConfigError: names `source` and the index of the entry (without a source, its agent) whose agent lacks a
-            program, a key or an option.
+        ConfigError: names `source` and the index of the entry (without a source, its agent on the command line) whose
+            agent lacks a program, a key or an option.
     """
     found = []
     for index, entry in enumerate(entries):
         try:
             found.append(load_agent(entry.address, entry.options(directory, settings)))
         except ConfigError as error:
-            where = f"--config {source}: entry {index}" if source else f"-a {entry.agent or entry.agent_import_path}"
+            where = f"{source} {index}" if source else f"-a {entry.agent or entry.agent_import_path}"
             raise ConfigError(f"{where}: {error}") from error
     return tuple(found)
 

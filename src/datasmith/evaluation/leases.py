@@ -15,7 +15,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict
 
-from datasmith.errors import TrialError
+from datasmith.errors import StoreUnavailable
 from datasmith.evaluation.run_folder import read_record
 
 LEASE_S = 60.0
@@ -101,7 +101,7 @@ def claim(directory: Path, me: Holder, *, lease_s: float = LEASE_S) -> Lease | N
     """The lease of the task whose leases lie in `directory`; None where a holder that lives has it.
 
     Raises:
-        TrialError: the directory cannot be written.
+        StoreUnavailable: the directory cannot be written.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -113,7 +113,7 @@ def claim(directory: Path, me: Holder, *, lease_s: float = LEASE_S) -> Lease | N
         finally:
             draft.unlink()
     except OSError as error:
-        raise TrialError(f"cannot write {directory}: {error.strerror}") from error
+        raise StoreUnavailable(f"cannot write {directory}: {error.strerror}") from error
 
 
 def _free_number(directory: Path, now: float, me: Holder, lease_s: float) -> int:

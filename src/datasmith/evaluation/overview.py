@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datasmith.counted import counted
-from datasmith.errors import ConfigError, TrialError
+from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable, TrialError
 from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.records import RunRecord, TrialRecord
 from datasmith.evaluation.run_folder import FIRST_RUN, RunFolder, TrialKey, keys
@@ -101,7 +101,7 @@ def in_use(folder: RunFolder) -> bool:
     return False
 
 
-def all_runs(runs_dir: Path) -> tuple[list[RunState], dict[str, str]]:
+def all_runs(runs_dir: Path) -> tuple[list[RunState], dict[str, DatasmithError]]:
     """The runs below a directory, oldest first, and what is wrong with folders that cannot be read, by their names.
 
     Raises:
@@ -112,10 +112,10 @@ def all_runs(runs_dir: Path) -> tuple[list[RunState], dict[str, str]]:
             raise ConfigError(f"--runs-dir {runs_dir}: is a file (example: --runs-dir runs)")
         raise ConfigError(f"--runs-dir {runs_dir}: no such directory, so there is no run: {FIRST_RUN}")
     found: list[RunState] = []
-    problems: dict[str, str] = {}
+    problems: dict[str, DatasmithError] = {}
     for path in sorted(runs_dir.glob("*/run.json")):
         try:
             found.append(run_state(RunFolder(path.parent)))
-        except TrialError as error:
-            problems[path.parent.name] = str(error)
+        except (TrialError, StoreUnavailable) as error:
+            problems[path.parent.name] = error
     return sorted(found, key=lambda state: state.run.created_at), problems

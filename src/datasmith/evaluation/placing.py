@@ -16,7 +16,7 @@ from datasmith import process
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError
 from datasmith.evaluation.budget import CostLimit
-from datasmith.evaluation.config import load_agents
+from datasmith.evaluation.config import KEPT_AGENTS, load_agents
 from datasmith.evaluation.leases import LEASE_S, Holder, claim, holder_of
 from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys
@@ -167,7 +167,7 @@ def _work(job: TaskJob, stop: StopToken) -> None:
         raise ConfigError(f"{job.task_folder} on {gethostname()} is not the task that the run began with on {job.host}")
     config = record.config
     settings = load_settings(engine=config.engine)
-    agents = dict(zip(config.labels, load_agents(config.agents, "run.json", job.config_dir, settings), strict=True))
+    agents = dict(zip(config.labels, load_agents(config.agents, KEPT_AGENTS, job.config_dir, settings), strict=True))
     cost = CostLimit(job.max_cost_usd, folder, keys(config.task_ids, config.labels, config.n_attempts))
     around = Surroundings(folder, config, agents, open_engine(settings), settings, _Unseen(), stop, cost)
     TaskWork(around, core_locks(settings)).run(read_task(job.task_folder), job.task_folder)

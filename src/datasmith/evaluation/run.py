@@ -18,10 +18,11 @@ from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, InvalidTask
 from datasmith.evaluation.budget import CostLimit
-from datasmith.evaluation.config import AgentEntry, RunConfig, load_agents
+from datasmith.evaluation.config import RunConfig, load_agents
 from datasmith.evaluation.overview import lost_to_outage
 from datasmith.evaluation.placing import TaskJob, TaskWork, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
+from datasmith.evaluation.request import RunRequest, kept_tasks, too_few_rounds
 from datasmith.evaluation.run_folder import RunFolder, keys, write_record
 from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
 from datasmith.executors.base import Executor
@@ -30,51 +31,11 @@ from datasmith.executors.executors import open_executor
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Machine
 from datasmith.tasks.dataset import Dataset, Places, load_dataset
-from datasmith.tasks.folder import TEST_TIMEOUT_S, patch_problems, task_digest
+from datasmith.tasks.folder import patch_problems, task_digest
 from datasmith.tasks.task import Task
-from datasmith.workloads.impact import Select
 from datasmith.workloads.machine import this_machine
 
 TOO_FEW_CORES = "--n-concurrent {asked}: each task needs a core, and there are {have} (example: --n-concurrent {have})"
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """What `fc-eval run` was asked, before anything is read; no `run_id` and empty `task_ids` mean the default.
-
-    Relative paths of the agents start at `directory`. `release` is that of the dataset, where a run has noted it.
-    `max_cost_usd`: see CostLimit.
-    """
-
-    dataset: str
-    task_ids: tuple[str, ...]
-    entries: tuple[AgentEntry, ...]
-    directory: Path
-    runs_dir: Path
-    source: str = ""
-    """The --config file; empty where the agents were given on the command line."""
-    exclude: tuple[str, ...] = ()
-    release: str = ""
-    run_id: str | None = None
-    n_attempts: int = 1
-    n_concurrent: int | None = None
-    """Tasks at once; None: one on this machine, as many as there are slots elsewhere."""
-    executor: str = "local"
-    precise: bool = False
-    max_rounds: int | None = None
-    select: Select = "all"
-    seed: int = 0
-    timeout_s: float = 3600.0
-    test_timeout_s: float = TEST_TIMEOUT_S
-    benchmark_timeout_s: float | None = None
-    max_cost_usd: float | None = None
-    keeps_limit: bool = False
-    """Without `max_cost_usd` the limit that was last given for the run holds."""
-    engine: str = ""
-    """The engine that an earlier part of the run used; empty: that of the settings."""
-    registry: Path | None = None
-    tasks_at: str = ""
-    """Where the dataset is now; empty: where `dataset` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,39 +62,6 @@ class RunObserver(StepObserver, Protocol):
         """Something that the user should know."""
 
 
-def request_of(folder: RunFolder) -> RunRequest:
-    """The request to go on with a run as it was configured, its cost limited as it was last said.
-
-    Raises:
-        ConfigError: the folder holds no run.
-        TrialError: run.json cannot be read.
-    """
-    run = folder.read_run()
-    if run is None:
-        raise ConfigError(f"RUN {folder.root}: no run.json there (example: fc-eval runs resume runs/my-run)")
-    config = run.config
-    return RunRequest(
-        dataset=config.dataset,
-        task_ids=config.task_ids,
-        entries=config.agents,
-        directory=Path(run.directory),
-        runs_dir=folder.root.parent,
-        release=config.release,
-        run_id=folder.root.name,
-        n_attempts=config.n_attempts,
-        precise=config.precise,
-        max_rounds=config.max_rounds,
-        select=config.select,
-        seed=config.seed,
-        timeout_s=config.timeout_s,
-        test_timeout_s=config.test_timeout_s,
-        benchmark_timeout_s=config.benchmark_timeout_s,
-        keeps_limit=True,
-        engine=config.engine,
-        tasks_at=run.tasks_at if Path(run.tasks_at).is_dir() else "",
-    )
-
-
 def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserver) -> RunEnd:
     """Carry the run out, or what is left of it.
 
@@ -152,15 +80,19 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
 def _evaluate(
     request: RunRequest, settings: Settings, observer: RunObserver, agents: Sequence[Agent], executor: Executor | None
 ) -> RunEnd:
-    dataset = _dataset(request, settings)
+    with kept_tasks(request):
+        dataset = _dataset(request, settings)
+        said = f"{request.kept_in}: config.task_ids:" if request.kept_in else "--task-id"
+        tasks = dataset.select(request.task_ids, request.exclude, said=said)
     for note in dataset.notes:
         observer.note(note)
-    tasks = dataset.select(request.task_ids, request.exclude)
     if not tasks:
         raise ConfigError(f"--exclude: no task of {dataset.name} is left (example: --exclude 'shapely_*')")
     broken = [f"{task.task_id}: {problem}" for task in tasks for problem in patch_problems(task)]
     if broken:
         raise InvalidTask(broken)
+    if too_few := too_few_rounds(request, tasks):
+        observer.note(too_few)
     engine = open_engine(settings)
     config = _config(request, dataset, tasks, engine)
     folder = RunFolder(request.runs_dir / _run_id(request, config))
@@ -205,8 +137,10 @@ def _dataset(request: RunRequest, settings: Settings) -> Dataset:
     places = Places.of(settings, request.registry)
     if not request.tasks_at:
         commit = re.fullmatch(r"[0-9a-f]{40}", request.release)
-        return load_dataset(request.dataset, places, release=request.release if commit else "")
-    return replace(load_dataset(request.tasks_at, places), name=request.dataset, release=request.release)
+        release = request.release if commit else ""
+        return load_dataset(request.dataset, places, release=release, said=request.tasks_said)
+    found = load_dataset(request.tasks_at, places, said=request.tasks_said)
+    return replace(found, name=request.dataset, release=request.release)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,9 +243,10 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
         pairs = [(name, getattr(earlier.machine, name), value) for name, value in here]
         changes += [f"machine.{name}: {was} -> {value}" for name, was, value in pairs if was != value]
     if changes:
+        how = "it needs the machine and the tasks" if request.kept_in else "give what"
         raise ConfigError(
             f"run {folder.root.name}: it exists with another configuration: {'; '.join(changes)} "
-            f"(to go on with it, give what it was started with; for another run, another name, as in "
+            f"(to go on with it, {how} it was started with; for another run, another name, as in "
             f"fc-eval run --run-id {folder.root.name}-2)"
         )
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from datasmith.errors import ConfigError, TrialError, naming
+from datasmith.errors import ConfigError, StoreUnavailable, TrialError, naming
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts, named
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
@@ -84,7 +84,8 @@ class RunFolder:
         session says that it timed it.
 
         Raises:
-            TrialError: a session cannot be read, or a file cannot be moved.
+            TrialError: a session is none.
+            StoreUnavailable: one cannot be read, or a file cannot be moved.
         """
         sessions = {task_id: self.sessions(task_id) for task_id in {key.task_id for key in trials}}
         for key in trials:
@@ -215,7 +216,8 @@ class RunFolder:
         path = self.trial(key) / "patch.diff"
         if not path.is_file():
             raise TrialError(f"{self.trial(key)}: patch.diff is missing")
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        with _disk(f"cannot read {path}"):
+            return path.read_bytes().decode("utf-8", "surrogateescape")
 
     def next_session(self, task_id: str) -> int:
         """The number of the session to come; the remains of an interrupted one are not reused."""
@@ -245,19 +247,40 @@ class RunFolder:
         return tuple(sorted("{} {}#{}".format(*path.parts[-4:-1]) for path in here))
 
 
+@contextlib.contextmanager
+def _disk(what: str) -> Iterator[None]:
+    """Inside, what the disk refuses is told of `what`.
+
+    Raises:
+        StoreUnavailable: it refuses something.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StoreUnavailable(f"{what}: {error.strerror}") from error
+
+
 def read_record(path: Path, kind: type[Record]) -> Record | None:
     """The record in a JSON file, or None where there is no such file.
 
     Raises:
-        TrialError: the file is there and cannot be read as this kind.
+        TrialError: what is in the file is no record of this kind.
+        StoreUnavailable: the file is there and cannot be read.
     """
     try:
-        return kind.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        first = misfit(error) if isinstance(error, ValidationError) else error.strerror
-        raise TrialError(f"{path}: cannot be read: {first}{_ADVICE.get(path.name, '')}") from error
+        with _disk(f"cannot read {path}"):
+            return kind.model_validate_json(path.read_bytes()) if _is_there(path) else None
+    except ValidationError as error:
+        raise TrialError(f"{path}: cannot be read: {misfit(error)}{_ADVICE.get(path.name, '')}") from error
+
+
+def _is_there(path: Path) -> bool:
+    """Also where it is a link that leads nowhere: only a name that nothing has is none."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def write_record(path: Path, record: BaseModel) -> None:
@@ -269,31 +292,27 @@ def write_bytes(path: Path, data: bytes) -> None:
     """Replace a file by a rename, making its folder where needed.
 
     Raises:
-        TrialError: the disk is full or the folder cannot be written; names the file.
+        StoreUnavailable: the disk is full or the folder cannot be written; names the file.
     """
     draft = path.with_name(f".{path.name}.draft")
-    try:
+    with _disk(f"cannot write {path}"):
         path.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-    except OSError as error:
-        raise TrialError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _move(source: Path, target: Path) -> None:
     """Move a file; the folder that it leaves goes with the last one. Nothing where it was moved before."""
     if not source.is_file():
         return
-    try:
+    with _disk(f"cannot write {target}"):
         target.parent.mkdir(parents=True, exist_ok=True)
         source.replace(target)
         if not any(source.parent.iterdir()):
             source.parent.rmdir()
-    except OSError as error:
-        raise TrialError(f"cannot write {target}: {error.strerror}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -310,12 +329,15 @@ def read_measurements(path: Path) -> tuple[Measurement, ...]:
     """Read measurements.jsonl; no such file means no launches.
 
     Raises:
-        TrialError: a line cannot be read; names it.
+        TrialError: a line is none; names it.
+        StoreUnavailable: the file cannot be read.
     """
     if not path.exists():
         return ()
     launches = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    with _disk(f"cannot read {path}"):
+        lines = path.read_bytes().splitlines()
+    for number, line in enumerate(lines, 1):
         try:
             launches.append(_MEASUREMENT.validate_json(line))
         except ValidationError as error:
@@ -332,6 +354,9 @@ def open_run(runs_dir: Path, reference: str) -> RunFolder:
     for root in (Path(reference), runs_dir / reference):
         if (root / "run.json").is_file():
             return RunFolder(root)
+        if root.is_file():
+            run = root.parent if root.name == "run.json" else runs_dir / "my-run"
+            raise ConfigError(f"RUN {reference}: is a file, and a run is a directory (example: {run})")
     known = sorted(path.parent.name for path in runs_dir.glob("*/run.json"))
     if not known:
         raise ConfigError(f"RUN {reference}: no run.json there, and no run in --runs-dir {runs_dir}: {FIRST_RUN}")

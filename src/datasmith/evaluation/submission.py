@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from pydantic import BaseModel, ConfigDict
 
 from datasmith.docker.archive import unpack
-from datasmith.errors import ConfigError, ContainerError, TrialError
+from datasmith.errors import ConfigError, ContainerError, StoreUnavailable, TrialError, refuse_directory
 from datasmith.evaluation.outcome import named
 from datasmith.evaluation.overview import PENDING, WORKED, RunState, run_state
 from datasmith.evaluation.regrade import regrade_run
@@ -58,8 +58,7 @@ def write_submission(folder: RunFolder, target: Path) -> Checked:
             the form of a secret; names each. Nothing is written.
         ConfigError: `target` cannot be written, or is something else than a submission.
     """
-    if target.is_dir():
-        raise ConfigError(f"--to {target}: is a directory (example: --to my-run.tar.gz)")
+    refuse_directory("--to", target, "my-run.tar.gz")
     if target.exists() and not _is_of(target, folder.root):
         raise ConfigError(
             f"--to {target}: is there already, and is no submission of this run (example: --to other.tar.gz)"
@@ -145,7 +144,7 @@ def _changed(folder: RunFolder, names: Sequence[str]) -> Sequence[str]:
         before = _records(Path(scratch))
         try:
             regraded = regrade_run(RunFolder(Path(scratch)))
-        except TrialError as error:
+        except (TrialError, StoreUnavailable) as error:
             return [str(error).replace(scratch, folder.root.name)]
         sessions = [name for name, text in _records(Path(scratch)).items() if before[name] != text]
         return regraded or sessions

@@ -142,8 +142,9 @@ def local_names(sources: Sources) -> tuple[str, ...] | None:
         ConfigError: there is no clone for the git forge, one cannot be used, or a name is not owner/repo.
     """
     for path in sources.files:
-        if not path.is_file():
-            raise ConfigError(f"--offline-source {path}: there is no such file (example: pull_requests.parquet)")
+        from datasmith.github.offline import expect_source
+
+        expect_source(path)
     if sources.forge == "git":
         return tuple(forge.repository.full_name for forge in _clones_of(sources).forges)
     return tuple(repository.full_name for repository in _named(sources.names)) or None

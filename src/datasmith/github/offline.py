@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from datasmith.errors import ConfigError, ForgeError, NotFound
+from datasmith.errors import ConfigError, ForgeError, NotFound, expect_file
 from datasmith.github.base import Window
 from datasmith.github.bases import Size, Told, ground
 from datasmith.github.clones import CloneSource
@@ -162,12 +162,16 @@ def _last_of_each(keys: "pl.DataFrame") -> "pl.DataFrame":
     return rest.unique("number", keep="last", maintain_order=True)
 
 
+def expect_source(path: Path) -> None:
+    """Raises ConfigError where there is no such file, or it cannot be read."""
+    expect_file("--offline-source", path, "pull_requests.parquet", "a Parquet file of pull requests")
+
+
 def _opened(path: Path) -> "pl.LazyFrame":
     """The rows of a file as clean columns, numbered by `row`."""
     import polars as pl
 
-    if not path.is_file():
-        raise ConfigError(f"--offline-source {path}: no such file (example: --offline-source pull_requests.parquet)")
+    expect_source(path)
     try:
         frame = pl.scan_parquet(path, glob=False)
         columns = Columns(frame.collect_schema())

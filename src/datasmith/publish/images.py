@@ -13,7 +13,7 @@ from datasmith import __version__
 from datasmith.docker.engine import ContainerEngine, ImageRef
 from datasmith.docker.oci import EMPTY, INDEX, MANIFEST, Descriptor, Manifest, OciLayout
 from datasmith.docker.oci_save import save_image
-from datasmith.errors import ConfigError, InvalidTask, PublishError, naming
+from datasmith.errors import ConfigError, InvalidTask, PublishError, naming, refuse_directory
 from datasmith.misfits import misfit
 from datasmith.publish import sbom as bill
 from datasmith.publish import statement as origin
@@ -171,8 +171,7 @@ class ImagePublisher:
             ConfigError: the archive cannot lie there.
         """
         task = sealed_task(folder)
-        if target.is_dir():
-            raise ConfigError(f"--out {target} is a directory (example: --out {target / 'image.tar'})")
+        refuse_directory("--out", target, str(target / "image.tar"))
         with naming("--out", target, "image.tar"):
             target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".oci-", dir=target.absolute().parent) as place:

@@ -41,6 +41,7 @@ def app_raising(error: BaseException) -> typer.Typer:
             StoreUnavailable.exit_code,
             "cannot write /data/x",
         ),
+        (PermissionError(errno.EACCES, "Permission denied", "/data/x"), 23, "cannot read or write /data/x"),
         (typer.Exit(7), 7, None),
         (typer.Abort(), INTERRUPTED, "stopped"),
         (typer.BadParameter("no"), 2, "no"),

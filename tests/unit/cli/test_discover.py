@@ -194,6 +194,7 @@ def test_a_run_over_parquet_files_needs_no_github(capsys: pytest.CaptureFixture[
         (("--forge", "offline"), "--offline-source pull_requests.parquet"),
         (("--forge", "git", "--offline-source", "a.parquet"), "--offline-source does not go with --forge git"),
         (("--offline-source", "missing.parquet"), "--offline-source missing.parquet: no such file"),
+        (("--offline-source", "."), "is a directory, and a Parquet file of pull requests is expected (example: "),
         (("--forge", "github", "--repo", "x"), "--repo x is neither a clone nor of the form owner/repo"),
         (("--forge", "svn"), "there is git, github, offline"),
     ],

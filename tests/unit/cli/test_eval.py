@@ -9,7 +9,7 @@ import pytest
 from datasmith import __version__, process
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
-from datasmith.errors import ConfigError, InvalidTask, MeasurementFailed, TrialError
+from datasmith.errors import ConfigError, InvalidTask, MeasurementFailed, StoreUnavailable, TrialError
 from datasmith.tasks.folder import write_task
 from tests.loopback.hub import loopback_hub
 from tests.mounts import small_disk
@@ -65,6 +65,18 @@ def test_the_published_command_line_is_understood(
     assert (code, out) == (ConfigError.exit_code, "")
     assert err.startswith("error: --dataset: hf://datasets/formulacode/formulacode-all@main at http://127.")
     assert "no such dataset" in err and err.count("\n") == 1
+
+
+def test_too_few_rounds_for_a_certificate_are_refused_before_anything_is_built(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The task says how many workloads it has; the example is enough for them."""
+    names = tuple(f"m.time_{number}" for number in range(58))
+    source = source_tar(tmp_path / "source.tar.gz")
+    folder = write_task(sample_task(workloads=names), tmp_path / "tasks", source=source, provenance={})
+    code, _, err = said(capsys, "certify", str(folder), "--max-rounds", "6")
+    assert code == ConfigError.exit_code and err.count("\n") == 1
+    assert err.startswith("error: --max-rounds 6: ") and err.endswith("(example: --max-rounds 12)\n")
 
 
 @pytest.mark.parametrize(
@@ -197,10 +209,10 @@ def test_a_report_is_printed_where_its_page_cannot_be_written(
     sample_run(tmp_path / "r")
     (tmp_path / "r/.report.html.draft").mkdir()
     code, out, err = said(capsys, "report", str(tmp_path / "r"))
-    assert code == TrialError.exit_code and "advantage per level" in out and "; page: none\n" in out
+    assert code == StoreUnavailable.exit_code and "advantage per level" in out and "; page: none\n" in out
     assert err == f"error: cannot write {tmp_path}/r/report.html: Is a directory\n"
     code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json")
-    assert (code, json.loads(out)["page"]) == (TrialError.exit_code, None)
+    assert (code, json.loads(out)["page"]) == (StoreUnavailable.exit_code, None)
 
 
 def test_a_report_as_json_is_one_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.outcome import AgentFacts
-from datasmith.evaluation.run import RunRequest
+from datasmith.evaluation.request import RunRequest
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
 from tests.unit.evaluation.sample_run import sample_run
 

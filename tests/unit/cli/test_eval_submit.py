@@ -28,7 +28,10 @@ from datasmith.errors import ConfigError
             "(example: fc-eval submit --check r.submission.tar.gz --dataset tasks)",
         ),
         (["--check", "gone"], "--check gone: no such file (example: --check my-run.submission.tar.gz)"),
-        (["--check", "."], "--check .: is a directory (example: --check my-run.submission.tar.gz)"),
+        (
+            ["--check", "."],
+            "--check .: is a directory, and a submission is expected (example: --check my-run.submission.tar.gz)",
+        ),
     ],
 )
 def test_nothing_that_is_given_is_left_unused(

@@ -61,11 +61,11 @@ def test_a_wrong_line_is_explained(capsys: pytest.CaptureFixture[str], line: str
     ("line", "flag", "example"),
     [
         ("fc-data --stage x", "--stage", "--stage 4"),
-        ("fc-data --max-rounds 1.5", "--max-rounds", "--max-rounds 6"),
+        ("fc-data --max-rounds 1.5", "--max-rounds", "--max-rounds 12"),
         ("fc-data --seed=", "--seed", "--seed 0"),
         ("fc-data discover --min-stars -3", "--min-stars", "--min-stars 50"),
         ("fc-eval run -d x -c y --n-attempts 0", "--n-attempts", "--n-attempts 1"),
-        ("fc-eval run -d x -c y --max-rounds 5", "--max-rounds", "--max-rounds 6"),
+        ("fc-eval run -d x -c y --max-rounds 5", "--max-rounds", "--max-rounds 12"),
         ("fc-eval run -d x -c y --timeout soon", "--timeout", "--timeout 3600"),
         ("fc-eval run -d x -c y --timeout inf", "--timeout", "--timeout 3600"),
         ("fc-eval run -d x -c y --test-timeout inf", "--test-timeout", "--test-timeout 1800"),

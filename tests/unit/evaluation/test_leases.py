@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.errors import TrialError
+from datasmith.errors import StoreUnavailable
 from datasmith.evaluation.leases import Holder, Lease, claim, holder_of
 
 ME = Holder.me()
@@ -122,5 +122,5 @@ def test_of_many_who_ask_at_once_one_gets_it(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """A file where the directory should be."""
     (tmp_path / "leases").write_text("")
-    with pytest.raises(TrialError, match="leases"):
+    with pytest.raises(StoreUnavailable, match="leases"):
         claim(tmp_path / "leases", ME)

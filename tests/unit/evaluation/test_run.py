@@ -1,5 +1,6 @@
 """What makes two runs one; tasks side by side: a core each, and one failure stops all."""
 
+import re
 import threading
 import time
 from dataclasses import replace
@@ -12,7 +13,8 @@ from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.config import AgentEntry, RunConfig
 from datasmith.evaluation.placing import own_core, side_by_side
 from datasmith.evaluation.records import RunRecord
-from datasmith.evaluation.run import RunRequest, _limited, _run_id, _start, request_of
+from datasmith.evaluation.request import RunRequest, request_of, too_few_rounds
+from datasmith.evaluation.run import RunObserver, _limited, _run_id, _start, run_evaluation
 from datasmith.evaluation.run_folder import RunFolder, write_record
 from datasmith.evaluation.trial import Stopped, StopToken
 from datasmith.executors.cores import CoreSet, usable_cores
@@ -20,6 +22,7 @@ from datasmith.settings import Settings
 from datasmith.tasks.dataset import Dataset
 from datasmith.tasks.task import Task
 from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of, sample_run
+from tests.unit.tasks.samples import sample_task
 
 TASKS = cast(list[Task], [f"task {number}" for number in range(8)])
 """The scheduler never looks into a task."""
@@ -160,6 +163,49 @@ def test_a_resumed_run_is_asked_for_all_that_it_was_configured_with(tmp_path: Pa
     request = request_of(RunFolder(tmp_path / "mine"))
     asked = {name: getattr(request, {"agents": "entries"}.get(name, name)) for name in fields}
     assert asked == {name: getattr(config, name) for name in fields}
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            {"dataset": "nowhere"},
+            r"run\.json: config\.dataset nowhere: not a .*resume \S*/r --dataset work/dataset/",
+        ),
+        ({"engine": "chroot"}, r"run\.json: config\.engine: there is no engine 'chroot' \(example: bubblewrap\)"),
+        ({"agents": ["nop", "nobody"]}, r"run\.json: config\.agents 1: agent 'nobody' is not known"),
+        ({"task_ids": ["x_y_1"], "dataset": "tasks"}, r"run\.json: config\.task_ids: 'x_y_1' matches no task of tasks"),
+    ],
+)
+def test_what_does_not_hold_of_a_kept_run_names_its_entry(
+    tmp_path: Path, change: dict[str, object], says: str, monkeypatch: pytest.MonkeyPatch, dataset: Dataset
+) -> None:
+    """Not a flag that nobody gave; and it says what to give."""
+    assert dataset.folders
+    monkeypatch.chdir(tmp_path)
+    facts = {"task_ids": ["a_b_1"], "agents": ["nop"], **change}
+    agents = [AgentEntry(agent=name, model="none") for name in cast(list[str], facts.pop("agents"))]
+    config = config_of(cast(list[str], facts.pop("task_ids")), ["nop"]).model_copy(
+        update={**facts, "agents": tuple(agents)}
+    )
+    run = RunRecord(run_id="r", config=config, tool_version="0", machine=MACHINE, created_at=NOW)
+    write_record(tmp_path / "r" / "run.json", run)
+    settings = Settings(cache_dir=tmp_path, datasets_file=tmp_path / "none.json")
+    with pytest.raises(ConfigError, match=says) as caught:
+        run_evaluation(request_of(RunFolder(tmp_path / "r")), settings, cast(RunObserver, None))
+    assert not re.match("--|-a", str(caught.value))
+
+
+def test_too_few_rounds_are_told_before_anything_is_measured() -> None:
+    """With a number that is enough for the task with the most workloads; nothing where it is, or where it is open."""
+    few, many = (sample_task(workloads=tuple(f"m.time_{n}" for n in range(count))) for count in (1, 5))
+    asked = RunRequest("tasks", (), (), directory=Path(), runs_dir=Path("runs"), max_rounds=6)
+    assert too_few_rounds(asked, [few]) == ""
+    told = too_few_rounds(asked, [few, many])
+    assert told.startswith("--max-rounds 6: ") and " 5 workloads " in told
+    assert told.endswith("in less than 8 rounds (example: --max-rounds 8)")
+    for enough in (replace(asked, max_rounds=8), replace(asked, max_rounds=None), replace(asked, select="impacted")):
+        assert too_few_rounds(enough, [few, many]) == ""
 
 
 def test_who_goes_on_keeps_the_limit_of_the_cost(tmp_path: Path) -> None:

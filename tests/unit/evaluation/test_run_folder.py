@@ -7,7 +7,7 @@ import pytest
 
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
-from datasmith.errors import ConfigError, TrialError
+from datasmith.errors import ConfigError, StoreUnavailable, TrialError
 from datasmith.evaluation.outcome import AgentFacts
 from datasmith.evaluation.run_folder import (
     RunFolder,
@@ -186,7 +186,7 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "r" / ".in-use").mkdir(parents=True)
     with pytest.raises(ConfigError, match=r"cannot write .*/r/\.in-use: Is a dir"), RunFolder(tmp_path / "r").alone():
         pass
-    with pytest.raises(TrialError, match=r"x\.json"):
+    with pytest.raises(StoreUnavailable, match=r"x\.json"):
         write_text(tmp_path / "file" / "x.json", "")
 
 
@@ -213,3 +213,23 @@ def test_trials_are_ordered_task_by_task() -> None:
     assert found[:4] == (
         TrialKey("t1", "a", 1), TrialKey("t1", "a", 2), TrialKey("t1", "b", 1), TrialKey("t1", "b", 2),
     )  # fmt: skip
+
+
+def test_a_file_that_cannot_be_read_has_a_code_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the disk refuses it nothing is said of the trial, whose records may be in order."""
+    run = sample_run(tmp_path / "r")
+    record = next(run.folder.root.glob("trials/*/*/*/trial.json"))
+    record.unlink()
+    record.mkdir()
+    assert run_app(app, ["report", str(tmp_path / "r")]) == StoreUnavailable.exit_code
+    assert capsys.readouterr().err == f"error: cannot read {record}: Is a directory\n"
+    assert run_app(app, ["runs", "list", "--runs-dir", str(tmp_path)]) == StoreUnavailable.exit_code
+
+
+@pytest.mark.parametrize(("name", "example"), [("run.json", "r"), ("run.lock", "my-run")])
+def test_a_file_is_no_run(tmp_path: Path, name: str, example: str) -> None:
+    """It is said to be one; of run.json the example is the directory that it lies in."""
+    sample_run(tmp_path / "r")
+    path = tmp_path / "r" / name
+    with pytest.raises(ConfigError, match=rf"^RUN {path}: is a file, and a run is a directory \(.*/{example}\)$"):
+        open_run(tmp_path, str(path))
