@@ -27,6 +27,7 @@ from datasmith.docker.environment import TOOLS
 from datasmith.docker.layers import Layer, LayerStore, Origin, digest_of, tier_key
 from datasmith.docker.oci_trees import hidden_files
 from datasmith.docker.origin import runs_only_ours
+from datasmith.docker.seccomp import core_filter
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
 
@@ -101,6 +102,8 @@ class BubblewrapEngine:
         kept = self._cgroups.kept_by()
         if kept["pids"] is None and self._process_limit:
             kept["pids"] = "RLIMIT_NPROC"
+        if kept["cpus"] is None and core_filter():
+            kept["cpus"] = "taskset and seccomp"
         return LimitReport(
             {
                 "network": "network namespace",

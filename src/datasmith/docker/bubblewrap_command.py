@@ -98,11 +98,13 @@ class Sandbox:
         pinned: Sequence[int] = (),
         status_fd: int,
         environment_fd: int,
+        filter_fd: int | None = None,
         terminal: bool = False,
     ) -> list[str]:
-        """The complete argument list; `pinned` cores are set by taskset, which a program inside can undo.
+        """The complete argument list; `pinned` cores are set by taskset, which a program can undo without a filter.
 
-        From `environment_fd` bwrap reads `environment_words`: a command line is shown to everybody on the machine.
+        From `filter_fd` bwrap reads that, see `core_filter`, and from `environment_fd` `environment_words`: a command
+        line is shown to everybody on the machine.
         With `terminal` the command keeps its terminal, which then must be one that leads to nobody else's.
         """
         entries = [str(path) for path in entry_files]
@@ -112,6 +114,7 @@ class Sandbox:
         words += ["taskset", "-c", ",".join(map(str, pinned))] if pinned else []
         namespaces = [word for word in NAMESPACES if not (terminal and word == "--new-session")]
         words += [bwrap, *namespaces, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
+        words += ["--seccomp", str(filter_fd)] if filter_fd is not None else []
         words += ["--args", str(environment_fd)]
         words += ["--", "/bin/sh", "-c", _INNER, "sh", cwd]
         words += ["/usr/bin/prlimit", f"--nproc={self.limits.pids}", "--"] if self.process_limit else []

@@ -6,7 +6,7 @@ import select
 import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ from datasmith.docker.bubblewrap_command import Sandbox, environment_words
 from datasmith.docker.bubblewrap_slots import Slot
 from datasmith.docker.cgroups import Cgroups, Group
 from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef
+from datasmith.docker.seccomp import core_filter
 from datasmith.errors import ContainerError, EngineUnavailable
 
 _DEATH_PATIENCE_S = 10.0
@@ -26,7 +27,7 @@ _DEATH_PATIENCE_S = 10.0
 @contextmanager
 def _readable(data: bytes) -> Iterator[int]:
     """A file descriptor from which the data can be read; it lies in memory only."""
-    descriptor = os.memfd_create("fc-environment")
+    descriptor = os.memfd_create("fc-words")
     try:
         with os.fdopen(os.dup(descriptor), "wb") as file:
             file.write(data)
@@ -82,6 +83,7 @@ class BubblewrapContainer:
             self._group.command(chosen) as group,
             _Status(self._running) as status,
             _readable(environment_words(env or {})) as environment,
+            self._filter(chosen) as cores,
         ):
             words = self._sandbox.words(
                 _bwrap(),
@@ -91,8 +93,9 @@ class BubblewrapContainer:
                 pinned=() if self._pins else chosen,
                 status_fd=status.writer,
                 environment_fd=environment,
+                filter_fd=cores,
             )
-            passed = (status.writer, environment)
+            passed = (status.writer, environment, *(() if cores is None else (cores,)))
             done = process.run(words, timeout=timeout, stdin=stdin, log=log, env={"PATH": os.defpath}, pass_fds=passed)
             status.wait_for_death()
             if not group.empty():
@@ -104,6 +107,11 @@ class BubblewrapContainer:
         used = done.cpu_s if cpu is None else cpu
         return ExecResult(rc, done.stdout, done.stderr, done.wall_s, used, done.timed_out, done.arrivals)
 
+    def _filter(self, chosen: Sequence[int]) -> AbstractContextManager[int | None]:
+        """What keeps a command on its cores where no control group does, to be read from a file descriptor."""
+        program = core_filter() if chosen and not self._pins else None
+        return nullcontext() if program is None else _readable(program)
+
     def terminal(self, argv: Sequence[str]) -> int:
         """See Joinable."""
         if self._group is None:
@@ -113,6 +121,7 @@ class BubblewrapContainer:
             self._group.command(chosen) as group,
             _Status(self._running) as status,
             _readable(environment_words({"TERM": "xterm"})) as environment,
+            self._filter(chosen) as cores,
         ):
             words = self._sandbox.words(
                 _bwrap(),
@@ -122,9 +131,11 @@ class BubblewrapContainer:
                 pinned=() if self._pins else chosen,
                 status_fd=status.writer,
                 environment_fd=environment,
+                filter_fd=cores,
                 terminal=True,
             )
-            rc = process.attach(words, env={"PATH": os.defpath}, pass_fds=(status.writer, environment))
+            passed = (status.writer, environment, *(() if cores is None else (cores,)))
+            rc = process.attach(words, env={"PATH": os.defpath}, pass_fds=passed)
             status.wait_for_death()
         return rc
 

@@ -23,6 +23,9 @@ START_ALLOWANCE_S = 10.0
 """Added to a benchmark's own time limit: starting the sandbox and the interpreter is not the benchmark's fault."""
 CLOCK_TOLERANCE_S = 0.005
 """A launch may claim this much more timed seconds than passed outside: the clocks are read at different moments."""
+MOST_OF_A_CORE = 1.05
+CORE_TOLERANCE_S = 0.1
+"""A launch on one core cannot use more processor time than this share of the wall time, and these seconds."""
 MOST_SAMPLES = 5000
 CAPTURE_FACTOR = 2.0
 """A launch that says what a call computes makes that call once more, and looks at what came of it."""
@@ -198,6 +201,8 @@ def _outcome(
         claimed = math.fsum(reply.samples) * reply.number
         if claimed > result.wall_s + CLOCK_TOLERANCE_S:
             reply = f"{TAMPERED}: {claimed:.3f} s are claimed of {result.wall_s:.3f} s that passed outside"
+        elif order.cpu is not None and (result.cpu_s or 0.0) > MOST_OF_A_CORE * result.wall_s + CORE_TOLERANCE_S:
+            reply = f"{TAMPERED}: it used {result.cpu_s:.3f} s of processor time in {result.wall_s:.3f} s on one core"
     if outputs is None or not isinstance(reply, Reply):
         return reply, None
     return reply, Capture(reason=ended) if ended else parse_capture(outputs)

@@ -16,6 +16,7 @@ from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.cli_build import template
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, Limits, Mount, Tier
 from datasmith.docker.layers import LayerStore
+from datasmith.docker.seccomp import core_filter
 from datasmith.errors import BuildFailed, ContainerError, DiskFull, EngineUnavailable
 from tests.mounts import grow, small_disk
 from tests.sandboxes import embedded_engine
@@ -270,6 +271,30 @@ def test_stopping_ends_what_runs(tmp_path: Path, groups: bool) -> None:
     container.stop()
     thread.join(20)
     assert codes and codes[0] != 0 and time.monotonic() - started < 10
+
+
+WIDEN = """
+import os, threading
+os.sched_setaffinity(0, range(os.cpu_count()))
+found = [os.sched_getaffinity(0)]
+thread = threading.Thread(target=lambda: found.append(os.sched_getaffinity(threading.get_native_id())))
+thread.start(); thread.join()
+print(found, os.system("exit 3") >> 8)
+"""
+
+
+def test_a_program_stays_on_its_core_without_control_groups(bare: Container) -> None:
+    """Asking for all cores changes nothing, for no process and no thread; all else that it asks for is granted."""
+    core = max(os.sched_getaffinity(0))
+    done = bare.exec(["python3", "-c", WIDEN], timeout=LONG, cpus=(core,))
+    assert done.text == f"[{{{core}}}, {{{core}}}] 3\n", done.error_text
+    assert bare.exec(["taskset", "-pc", f"0-{core}", "1"], timeout=LONG).ok
+
+
+def test_a_machine_of_another_kind_has_no_filter() -> None:
+    """Calls have other numbers there; those that are known give whole instructions."""
+    assert core_filter("riscv64") is None
+    assert {len(core_filter(machine) or b"") % 8 for machine in ("x86_64", "aarch64")} == {0}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="RLIMIT_NPROC does not hold root")

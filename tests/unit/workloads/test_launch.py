@@ -1,10 +1,16 @@
 """The reply of a launch is data to be checked."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from datasmith.workloads.launch import TAMPERED, Reply, cache_path, parse_reply, suite_path
+from datasmith.docker.engine import ExecResult
+from datasmith.workloads.base import Workload
+from datasmith.workloads.calibrate import CALIBRATING
+from datasmith.workloads.launch import TAMPERED, Order, Reply, cache_path, launch, parse_reply, suite_path
+
+from .simulated import SimulatedContainer
 
 OWN = {"number": 0, "repeat": 0, "warmup_time": -1}
 
@@ -61,3 +67,26 @@ def test_paths_in_the_sandbox() -> None:
     """Keys of setup_cache are text of the suite: only their hash becomes a path."""
     assert suite_path("asv_bench/benchmarks") == "/workspace/repo/asv_bench/benchmarks"
     assert "/" not in cache_path("../../etc:3").removeprefix("/workspace/cache/")
+
+
+class Spread(SimulatedContainer):
+    """Uses `cores` cores all the time."""
+
+    cores = 1.0
+
+    def exec(self, *args: object, **kwargs: object) -> ExecResult:
+        """See Container."""
+        done = super().exec(*args, **kwargs)  # type: ignore[arg-type]
+        return replace(done, cpu_s=self.cores * done.wall_s)
+
+
+@pytest.mark.parametrize(("cores", "cpu", "tampered"), [(1.0, 0, False), (1.9, 0, True), (1.9, None, False)])
+def test_a_launch_on_one_core_uses_one(cores: float, cpu: int | None, tampered: bool) -> None:
+    """Who gets off it is faster by other means than its code; where nothing is pinned all cores are anybody's."""
+    container = Spread(lambda _request: 0.1)
+    container.cores = cores
+    measurement = launch(
+        container, Workload("m.time_x", "time"), CALIBRATING, Order("b", "agent:x", 0, cpu)
+    ).measurement
+    said = f"{TAMPERED}: it used 5.985 s of processor time in 3.150 s on one core"
+    assert measurement.reason == (said if tampered else None)
