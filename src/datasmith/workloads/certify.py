@@ -106,7 +106,8 @@ def _praise(expert: ArmSummary, changed: MeanEstimate | None) -> str:
     assert changed is not None
     whole = _interval(changed.value, changed.low, changed.high)
     slower = sorted((row for row in expert.changed if (row.ratio or 1.0) < 1.0), key=lambda row: row.ratio or 1.0)
-    price = f", {len(slower)} of them slower, most of all {_told(slower[0])}" if slower else ""
+    worst = "the slowest: " if len(slower) > 1 else ""
+    price = f", {len(slower)} of them slower ({worst}{_told(slower[0])})" if slower else ""
     return f"{whole} over {changed.n} changed of {len(expert.valid)} workloads{price}"
 
 
