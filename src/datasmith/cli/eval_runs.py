@@ -1,5 +1,6 @@
 """fc-eval runs: which runs there are, how far one is, and going on with it."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,7 @@ from datasmith.cli.eval_options import (
     policy_of,
 )
 from datasmith.cli.options import Json, help_without_command
+from datasmith.counted import counted
 from datasmith.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -83,6 +85,9 @@ def show_status(run: RunArgument, runs_dir: RunsOption = RUNS, json_output: Json
     for key, value in state.states.items():
         sheet.add(key.task_id, key.agent, str(key.attempt), value)
     sheet.show(output())
+    lost = Counter(state.states.values())["infra_error"]
+    if lost:
+        print(f"infra_error says nothing about an agent: fc-eval runs resume does {counted(lost, 'trial')} again")
     for name, ratio in state.best.items():
         print(f"best of {name}: {ratio:.3f}×")
     print(f"cost: {_cost(state)}")

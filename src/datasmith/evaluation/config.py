@@ -22,6 +22,7 @@ from datasmith.written_json import written_json
 
 EXAMPLE = '(example: [{"agent": "nop", "model": "none"}])'
 REPEAT = "(example, to let an agent try twice: --n-attempts 2)"
+NAMED = '(to choose another name, of letters, digits, "." and "-": {"agent": "nop", "model": "none", "name": "first"})'
 MOST_ATTEMPTS = 10_000
 KEPT_AGENTS = "config.agents"
 """Where run.json says which agents a run has."""
@@ -151,13 +152,23 @@ def labels(entries: Sequence[AgentEntry]) -> tuple[str, ...]:
     taken: dict[str, int] = {}
     names = []
     for entry in entries:
-        parts = [entry.short_name] if entry.name or entry.model == NO_MODEL else [entry.short_name, entry.model]
-        name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(parts)).strip("-.")[:80] or "agent"
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", _asked_name(entry)).strip("-.")[:80] or "agent"
         taken[name] = taken.get(name, 0) + 1
         names.append(name if taken[name] == 1 else f"{name}-{taken[name]}")
     if len(set(names)) < len(names):
-        raise ConfigError(f"--config: the agents' names collide: {', '.join(names)} {EXAMPLE}")
+        raise ConfigError(f"the agents' names collide: {', '.join(names)} {NAMED}")
     return tuple(names)
+
+
+def _asked_name(entry: AgentEntry) -> str:
+    return entry.short_name if entry.name or entry.model == NO_MODEL else f"{entry.short_name}-{entry.model}"
+
+
+def renamed(entries: Sequence[AgentEntry]) -> str:
+    """Which agents have another label than the name that they were given, in one line; empty where none has."""
+    asked = map(_asked_name, entries)
+    other = [f"{name!r} is {label}" for name, label in zip(asked, labels(entries), strict=True) if name != label]
+    return f"agents in folders and tables: {', '.join(other)} {NAMED}" if other else ""
 
 
 class RunConfig(BaseModel):

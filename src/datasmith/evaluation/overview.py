@@ -9,24 +9,29 @@ from pathlib import Path
 
 from datasmith.counted import counted
 from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable, TrialError
-from datasmith.evaluation.outcome import Outcome
+from datasmith.evaluation.outcome import AgentFacts, Outcome, before_tests
 from datasmith.evaluation.records import RunRecord, TrialRecord
 from datasmith.evaluation.run_folder import FIRST_RUN, RunFolder, TrialKey, keys
+from datasmith.tasks.policy import GuardVerdict
 
 PENDING = "pending"
-"""Not begun, or an outage took it: it is done (again) when the run goes on."""
+"""Not begun."""
 WORKED = "to be graded"
 """The agent has handed in, and its patch is not graded yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """A run and its trials; a state is an outcome, PENDING or WORKED. Costs are USD; unknown ones are counted."""
+    """A run and its trials; a state is an outcome, PENDING or WORKED. Costs are USD; unknown ones are counted.
+
+    An agent that broke down has its outcome before anything is graded; `unfinished` are the trials that need more work.
+    """
 
     name: str
     """Of its folder: what a run is found by, also where the folder was copied or renamed."""
     run: RunRecord
     states: Mapping[TrialKey, str]
+    unfinished: frozenset[TrialKey]
     best: Mapping[str, float]
     """Label of an agent -> its best task speedup."""
     cost_usd: float
@@ -36,7 +41,7 @@ class RunState:
     @property
     def n_complete(self) -> int:
         """Trials that need no further work."""
-        return sum(state not in {PENDING, WORKED} for state in self.states.values())
+        return len(self.states) - len(self.unfinished)
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -57,25 +62,32 @@ def run_state(folder: RunFolder) -> RunState:
     everything = keys(config.task_ids, config.labels, config.n_attempts)
     best: dict[str, float] = {}
     costs: list[float | None] = []
-    states: dict[TrialKey, str] = {}
+    states = dict.fromkeys(everything, PENDING)
+    unfinished = set(everything)
     for key in everything:
-        states[key] = PENDING
-        facts = folder.read_facts(key)
-        if facts is None:
+        facts, trial = folder.read_facts(key), folder.read_trial(key)
+        if facts is not None:
+            costs.append(facts.cost_usd)
+            states[key] = _worked(folder, key, facts)
+        if trial is None:
             continue
-        costs.append(facts.cost_usd)
-        states[key] = PENDING if facts.outage else WORKED
-        trial = folder.read_trial(key)
-        if trial is not None and folder.is_complete(key):
-            states[key] = trial.outcome
-            if trial.ratios and trial.ratios.speedup and trial.outcome == _MEASURED:
-                best[key.agent] = max(best.get(key.agent, 0.0), trial.ratios.speedup)
+        states[key] = trial.outcome
+        if trial.is_complete:
+            unfinished.remove(key)
+        if trial.ratios and trial.ratios.speedup and trial.outcome == _MEASURED:
+            best[key.agent] = max(best.get(key.agent, 0.0), trial.ratios.speedup)
     known = [cost for cost in costs if cost is not None]
     name = folder.root.resolve().name
-    return RunState(name, run, states, best, sum(known), len(costs) - len(known), in_use(folder))
+    return RunState(name, run, states, frozenset(unfinished), best, sum(known), len(costs) - len(known), in_use(folder))
 
 
 _MEASURED: Outcome = "measured"
+
+
+def _worked(folder: RunFolder, key: TrialKey, facts: AgentFacts) -> str:
+    """The state of a trial whose agent's work is over, from what it handed in."""
+    ending = before_tests(facts, folder.read_patch(key), GuardVerdict(()))
+    return ending.outcome if ending else WORKED
 
 
 def lost_to_outage(trials: Sequence[TrialRecord]) -> str:

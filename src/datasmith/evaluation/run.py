@@ -18,7 +18,7 @@ from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, InvalidTask
 from datasmith.evaluation.budget import CostLimit
-from datasmith.evaluation.config import RunConfig, load_agents
+from datasmith.evaluation.config import RunConfig, load_agents, renamed
 from datasmith.evaluation.overview import lost_to_outage
 from datasmith.evaluation.placing import TaskJob, TaskWork, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
@@ -91,8 +91,8 @@ def _evaluate(
     broken = [f"{task.task_id}: {problem}" for task in tasks for problem in patch_problems(task)]
     if broken:
         raise InvalidTask(broken)
-    if too_few := too_few_rounds(request, tasks):
-        observer.note(too_few)
+    for note in filter(None, (too_few_rounds(request, tasks), renamed(request.entries))):
+        observer.note(note)
     engine = open_engine(settings)
     config = _config(request, dataset, tasks, engine)
     folder = RunFolder(request.runs_dir / _run_id(request, config))

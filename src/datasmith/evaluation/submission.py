@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from datasmith.docker.archive import unpack
 from datasmith.errors import ConfigError, ContainerError, StoreUnavailable, TrialError, refuse_directory
 from datasmith.evaluation.outcome import named
-from datasmith.evaluation.overview import PENDING, WORKED, RunState, run_state
+from datasmith.evaluation.overview import RunState, run_state
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import RunFolder, read_record
 from datasmith.evaluation.unlikely import beyond_the_clock, is_of_a_run, unlike
@@ -108,7 +108,7 @@ def check_submission(file: Path, dataset: Dataset | None = None) -> Checked:
 def _check(folder: RunFolder, names: Sequence[str]) -> list[str]:
     """What speaks against a run: not complete, not following from its raw files, or secrets in it."""
     state = run_state(folder)
-    left = [f"{key.task_id} {key.label}" for key, value in state.states.items() if value in {PENDING, WORKED}]
+    left = [f"{key.task_id} {key.label}" for key in state.states if key in state.unfinished]
     problems = [f"not complete: {named(left)}"] if left else []
     ids, locked = set(state.run.config.task_ids), folder.read_lock().tasks.keys()
     unlocked, dropped = folder.unlocked(), sorted(locked - ids)

@@ -80,8 +80,8 @@ def test_a_run_is_told_trial_by_trial(runs: Path, capsys: pytest.CaptureFixture[
     assert "b: at work" in out and re.search(r"best of command-good: 1\.\d{3}×\n", out)
 
 
-def test_what_an_outage_of_the_model_ended_is_pending(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its agent is asked again, so nothing of it is to be graded; what it cost is counted."""
+def test_what_an_outage_of_the_model_ended_says_so(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its agent is asked again, so nothing of it is to be graded, and it is not complete; what it cost is counted."""
     folder, key = RunFolder(runs / "a"), TrialKey("acme_fast_1", "command-good", 1)
     record = folder.read_trial(key)
     assert record is not None
@@ -89,7 +89,34 @@ def test_what_an_outage_of_the_model_ended_is_pending(runs: Path, capsys: pytest
     write_record(folder.trial(key) / "trajectory.json", AgentFacts(wall_s=1.0, cost_usd=0.5, outage="503"))
     _, out, _ = said(capsys, "runs", "status", "a", "--runs-dir", str(runs), "--json")
     found = json.loads(out)
-    assert (found["counts"]["pending"], "to be graded" in found["counts"], found["cost_usd"]) == (1, False, 0.5)
+    assert (found["counts"]["infra_error"], "to be graded" in found["counts"], found["cost_usd"]) == (1, False, 0.5)
+    assert (found["n_complete"], found["n_expected"]) == (5, 6)
+    _, out, _ = said(capsys, "runs", "status", "a", "--runs-dir", str(runs))
+    assert "infra_error says nothing about an agent: fc-eval runs resume does 1 trial again\n" in out
+
+
+@pytest.mark.parametrize(
+    ("facts", "patch", "state"),
+    [
+        (AgentFacts(wall_s=1.0, failure="no key"), "", "agent_error"),
+        (AgentFacts(wall_s=9.0, timed_out=True), "x", "agent_timeout"),
+        (AgentFacts(wall_s=1.0), "", "no_patch"),
+        (AgentFacts(wall_s=1.0), "x", "to be graded"),
+    ],
+)
+def test_an_agent_that_has_failed_is_not_shown_as_one_to_be_graded(
+    runs: Path, capsys: pytest.CaptureFixture[str], facts: AgentFacts, patch: str, state: str
+) -> None:
+    """While the others of its task are at work or measured; it is complete once its record is written."""
+    folder, key = RunFolder(runs / "b"), TrialKey("acme_fast_1", "command-good", 1)
+    write_record(folder.trial(key) / "trajectory.json", facts)
+    (folder.trial(key) / "patch.diff").write_text(patch)
+    _, out, _ = said(capsys, "runs", "status", "b", "--runs-dir", str(runs), "--json")
+    found = json.loads(out)
+    assert {
+        row["state"] for row in found["trials"] if row["task_id"] == "acme_fast_1" and row["agent"] == key.agent
+    } == {state}
+    assert found["n_complete"] == 4
 
 
 def test_a_limit_that_was_given_can_be_taken_away(

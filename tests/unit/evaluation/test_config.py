@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from datasmith.agents.coding.registry import agent_address
 from datasmith.errors import ConfigError
-from datasmith.evaluation.config import RunConfig, labels, parse_entries
+from datasmith.evaluation.config import AgentEntry, RunConfig, labels, parse_entries, renamed
 
 GOOD = {"agent": "nop", "model": "none"}
 
@@ -89,6 +89,18 @@ def test_a_key_that_stands_twice_is_named() -> None:
     """Whichever of the two was meant."""
     with pytest.raises(ConfigError, match=r"--config c\.json: not JSON as it should be: 'model' stands there twice"):
         parse_entries('[{"agent": "nop", "model": "none", "model": "gpt-5"}]', "c.json")
+
+
+def test_a_label_that_is_not_the_name_that_was_given_is_told() -> None:
+    """Each in one line, with how to choose a name; nothing is said of those that are what they were called."""
+    nop = AgentEntry(agent="nop", model="none")
+    own, model = nop.model_copy(update={"name": "my agent"}), AgentEntry(agent="claude", model="openai/gpt-5")
+    assert renamed([nop, AgentEntry(agent="claude", model="gpt-5")]) == ""
+    told = renamed([nop, nop, own, model])
+    assert told.startswith(
+        "agents in folders and tables: 'nop' is nop-2, 'my agent' is my-agent, 'claude-openai/gpt-5' is"
+    )
+    assert '"name": "first"' in told and "\n" not in told
 
 
 def test_labels_are_distinct_and_safe_as_folders() -> None:
