@@ -62,14 +62,14 @@ def run_state(folder: RunFolder) -> RunState:
     everything = keys(config.task_ids, config.labels, config.n_attempts)
     best: dict[str, float] = {}
     costs: list[float | None] = []
-    states = dict.fromkeys(everything, PENDING)
+    states: dict[TrialKey, str] = {}
     unfinished = set(everything)
     for key in everything:
         facts, trial = folder.read_facts(key), folder.read_trial(key)
         if facts is not None:
             costs.append(facts.cost_usd)
-            states[key] = _worked(folder, key, facts)
         if trial is None:
+            states[key] = _worked(folder, key, facts) if facts else PENDING
             continue
         states[key] = trial.outcome
         if trial.is_complete:

@@ -7,6 +7,7 @@ It has a limited time, so it begins with the workloads whose names speak of what
 """
 
 import json
+import keyword
 import math
 import random
 import re
@@ -80,7 +81,8 @@ def nearest_first(workloads: Sequence[Workload], patch: str) -> list[Workload]:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(text) if len(word) >= _LEAST_LETTERS)
+    words = {word.lower() for word in _WORD.findall(text) if len(word) >= _LEAST_LETTERS}
+    return frozenset(words.difference(keyword.kwlist))
 
 
 def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:

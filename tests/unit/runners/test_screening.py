@@ -100,13 +100,14 @@ PATCH = """diff --git a/lib/indexing.py b/lib/indexing.py
 @@ -10,3 +10,3 @@ class OuterIndexer:
 -    def read_netcdf(self):
 +    def read_netcdf(self, fast=True):
++        return not fast
 """
 
 
 def test_what_the_patch_speaks_of_is_looked_at_first() -> None:
     """Words that all names have say nothing; the order of the others is drawn, and the same each time."""
     spoken = ["indexing.Indexing.time_outer_read", "dataset_io.IOReadSingle.time_load_netcdf"]
-    others = [f"combine.Combine.time_concat_{number}" for number in range(30)]
+    others = ["combine.Combine.time_not_for_import", *(f"combine.Combine.time_concat_{number}" for number in range(30))]
     workloads = [Workload(name, "time") for name in (*others, *spoken)]
     ordered = [workload.id for workload in nearest_first(workloads, PATCH)]
     assert set(ordered[:2]) == set(spoken)
