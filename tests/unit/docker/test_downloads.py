@@ -14,7 +14,7 @@ from datasmith.docker.cli_build import template
 from datasmith.docker.egress import Destination, index_destinations
 from datasmith.docker.engine import ContainerEngine, ImageRef, Tier
 from datasmith.docker.origin import runs_only_ours
-from datasmith.errors import ConfigError
+from datasmith.errors import BuildFailed, ConfigError
 from tests.conformance.engines import said
 from tests.integration.loopback_index import Release, serving
 from tests.sandboxes import embedded_engine
@@ -96,6 +96,20 @@ def test_nothing_of_a_package_runs_while_it_is_installed(tmp_path: Path) -> None
         with engine.start(image) as container:
             compiled = said(container, "find /opt/env/lib -name 'helper.*.pyc' -exec od -An -tu1 -j4 -N1 {} +")
     assert compiled == "3", "byte code that is checked by its source's hash"
+
+
+@pytest.mark.engine
+def test_byte_code_that_is_not_made_whole_is_no_environment(tmp_path: Path) -> None:
+    """Where the program that makes it breaks off, what is there may be half of a file: the build has failed."""
+    embedded_engine(tmp_path / "probe")
+    wheel = WithStart("helper", "1.0", "2023-01-01", modules=("helper",))
+    with serving([wheel]) as index:
+        engine = BubblewrapEngine(tmp_path / "cache", index_url=index.url)
+        shared = tmp_path / "cache/wheels"
+        shared.mkdir(parents=True)
+        (shared / "fc-byte-code").write_text("where a directory should be")
+        with pytest.raises(BuildFailed, match="fc-byte-code"):
+            env_of(engine, tmp_path, docker_build_env__sh=template(ENV).encode(), lock__txt=_lock(wheel))
 
 
 def _lock(wheel: Release) -> bytes:

@@ -27,7 +27,7 @@ uv pip install --quiet --no-config --python "$FC_ENV/bin/python" \
 # beside uv's downloads, by interpreter, path and content: the next environment holds most of it, too. Without -S the
 # interpreter would run what the *.pth files of the packages say. Files that no Python of today can read stay.
 sources | comm -z -13 "$there" - | cut -z -f1 >"$now"
-(cd / && "$FC_ENV/bin/python" -s -S - "$now" "${UV_CACHE_DIR:-}" <<'PYTHON') || true
+(cd / && "$FC_ENV/bin/python" -s -S - "$now" "${UV_CACHE_DIR:-}" <<'PYTHON')
 import functools, hashlib, os, shutil, sys
 from compileall import compile_file
 from concurrent.futures import ProcessPoolExecutor
