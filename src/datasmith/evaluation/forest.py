@@ -6,12 +6,8 @@ from dataclasses import dataclass
 
 ROW_HEIGHT = 16.0
 GROUP_GAP = 10.0
-LABEL_WIDTH = 300.0
-VALUE_WIDTH = 150.0
-PLOT_WIDTH = 430.0
 TOP = 26.0
 BOTTOM = 8.0
-LABEL_CHARS = 46
 TICKS = (
     0.01,
     0.02,
@@ -41,6 +37,26 @@ TICKS = (
 )
 TICK_GAP = 42.0
 """Labels stand at least this far apart; the one at 1 always stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a plot is laid out, in units that are pixels on the screen that it is for.
+
+    A group's label stands beside its dots, or above them where `label_height` leaves room for it.
+    """
+
+    name: str
+    plot_left: float
+    plot_width: float
+    value_width: float
+    label_chars: int
+    label_height: float = 0.0
+
+
+WIDE = Shape("wide", 300.0, 430.0, 150.0, label_chars=46)
+NARROW = Shape("narrow", 8.0, 198.0, 136.0, label_chars=52, label_height=18.0)
+"""For a phone: as wide as a screen of 390 pixels leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +93,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A group with its place."""
+    """A group with its place; `y` is that of its label's middle."""
 
     label: str
     title: str
@@ -98,8 +114,9 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """A plot, ready to draw."""
+    """A plot, ready to draw; `shape` is the name of its layout."""
 
+    shape: str
     width: float
     height: float
     plot_left: float
@@ -112,37 +129,46 @@ class Forest:
 class _Axis:
     low: float
     high: float
+    shape: Shape
 
     def x(self, ratio: float) -> float:
         share = (math.log(ratio) - self.low) / (self.high - self.low)
-        return LABEL_WIDTH + PLOT_WIDTH * min(1.0, max(0.0, share))
+        return self.shape.plot_left + self.shape.plot_width * min(1.0, max(0.0, share))
 
     def holds(self, ratio: float) -> bool:
         return self.low <= math.log(ratio) <= self.high
 
 
-def layout(groups: Sequence[Group]) -> Forest:
+def layouts(groups: Sequence[Group]) -> tuple[Forest, ...]:
+    """The same plot for each kind of screen."""
+    return tuple(layout(groups, shape) for shape in (WIDE, NARROW))
+
+
+def layout(groups: Sequence[Group], shape: Shape = WIDE) -> Forest:
     """Place every dot; the axis holds 1 and all estimates, and is cut where an interval is far wider than those."""
-    axis = _axis([dot for group in groups for dot in group.dots])
+    axis = _axis([dot for group in groups for dot in group.dots], shape)
     rows = []
     y = TOP
     for group in groups:
-        height = ROW_HEIGHT * max(1, len(group.dots)) + GROUP_GAP
-        marks = tuple(_mark(dot, axis, y + GROUP_GAP / 2 + ROW_HEIGHT * (n + 0.5)) for n, dot in enumerate(group.dots))
-        label = group.label if len(group.label) <= LABEL_CHARS else f"{group.label[: LABEL_CHARS - 1]}…"
-        rows.append(Row(label, group.label, y + height / 2, y, height, marks))
+        height = shape.label_height + ROW_HEIGHT * max(1, len(group.dots)) + GROUP_GAP
+        first = y + shape.label_height + GROUP_GAP / 2
+        marks = tuple(_mark(dot, axis, first + ROW_HEIGHT * (n + 0.5)) for n, dot in enumerate(group.dots))
+        most = shape.label_chars
+        label = group.label if len(group.label) <= most else f"{group.label[: most - 1]}…"
+        middle = y + (GROUP_GAP / 2 + shape.label_height / 2 if shape.label_height else height / 2)
+        rows.append(Row(label, group.label, middle, y, height, marks))
         y += height
-    width = LABEL_WIDTH + PLOT_WIDTH + VALUE_WIDTH
-    return Forest(width, y + BOTTOM, LABEL_WIDTH, LABEL_WIDTH + PLOT_WIDTH, tuple(rows), _ticks(axis))
+    right = shape.plot_left + shape.plot_width
+    return Forest(shape.name, right + shape.value_width, y + BOTTOM, shape.plot_left, right, tuple(rows), _ticks(axis))
 
 
-def _axis(dots: Sequence[Dot]) -> _Axis:
+def _axis(dots: Sequence[Dot], shape: Shape) -> _Axis:
     logs = [0.0, *(math.log(dot.ratio) for dot in dots)]
     span = max(max(logs) - min(logs), 0.04)
     ends = [math.log(end) for dot in dots for end in (dot.low, dot.high) if end is not None and end > 0]
     low = max(min([*logs, *ends]), min(logs) - span)
     high = min(max([*logs, *ends]), max(logs) + span)
-    return _Axis(low - span * 0.06, high + span * 0.06)
+    return _Axis(low - span * 0.06, high + span * 0.06, shape)
 
 
 def _mark(dot: Dot, axis: _Axis, y: float) -> Mark:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from jinja2 import BaseLoader, Environment, StrictUndefined
 
 from datasmith.counted import counted
-from datasmith.evaluation.forest import Dot, Forest, Group, layout
+from datasmith.evaluation.forest import Dot, Forest, Group, layouts
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.levels import LEVELS
@@ -33,11 +33,11 @@ class WorkloadLine:
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One task's part of the page; `columns` are the arms of `lines`' cells."""
+    """One task's part of the page; `columns` are the arms of `lines`' cells, `forests` the same plot in each shape."""
 
     task_id: str
     trials: tuple[TrialRow, ...]
-    forest: Forest | None
+    forests: tuple[Forest, ...]
     n_drawn: int
     columns: tuple[str, ...]
     lines: tuple[WorkloadLine, ...]
@@ -75,7 +75,7 @@ def series_of(report: Report) -> dict[str, int]:
     return {agent.agent: 1 + index % N_SERIES for index, agent in enumerate(report.agents)}
 
 
-def overview(report: Report, series: Mapping[str, int]) -> Forest | None:
+def overview(report: Report, series: Mapping[str, int]) -> tuple[Forest, ...]:
     """Each task's speedup: the expert's, and each measured attempt's."""
     groups = []
     for task_id, rows in _by_task(report).items():
@@ -85,7 +85,7 @@ def overview(report: Report, series: Mapping[str, int]) -> Forest | None:
         drawn = tuple(dot for dot in dots if dot)
         if drawn:
             groups.append(Group(task_id, drawn))
-    return layout(groups) if groups else None
+    return layouts(groups) if groups else ()
 
 
 def task_views(report: Report, series: Mapping[str, int]) -> tuple[TaskView, ...]:
@@ -122,7 +122,7 @@ def _task(task_id: str, rows: Sequence[TrialRow], report: Report, series: Mappin
     groups.sort(key=_movement, reverse=True)
     drawn = groups[:DRAWN_WORKLOADS]
     return TaskView(
-        task_id, tuple(rows), layout(drawn) if drawn else None, len(drawn), tuple(arm[0] for arm in table), lines
+        task_id, tuple(rows), layouts(drawn) if drawn else (), len(drawn), tuple(arm[0] for arm in table), lines
     )
 
 

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasmith.evaluation.forest import TICK_GAP, Dot, Group, layout
+from datasmith.evaluation.forest import NARROW, TICK_GAP, Dot, Forest, Group, layout, layouts
 
 positive = st.floats(min_value=1e-6, max_value=1e6)
 
@@ -17,7 +17,11 @@ def test_everything_drawn_lies_inside_the_plot(rows: list[tuple[float, float, fl
         Group(f"w{index}", (Dot(0, "x", ratio, min(ratio, low), max(ratio, high)),))
         for index, (ratio, low, high) in enumerate(rows)
     ]
-    plot = layout(groups)
+    for plot in layouts(groups):
+        _is_whole(plot)
+
+
+def _is_whole(plot: Forest) -> None:
     marks = [mark for row in plot.rows for mark in row.marks]
     for mark in marks:
         assert plot.plot_left <= mark.left <= mark.x <= mark.right <= plot.plot_right
@@ -34,3 +38,11 @@ def test_a_long_name_is_cut_and_kept_as_a_title() -> None:
     row = layout([Group("w" * 200, (Dot(0, "x", 1.0, None, None),))]).rows[0]
     assert len(row.label) < 60
     assert row.title == "w" * 200
+
+
+def test_on_a_phone_a_name_stands_above_its_dots() -> None:
+    """Beside them there would be no room for the axis and the figures."""
+    dots = tuple(Dot(number, "x", 1.0 + number, None, None) for number in range(3))
+    for row in layout([Group("first", dots), Group("second", dots)], NARROW).rows:
+        assert row.top < row.y < row.y + 8 < min(mark.y for mark in row.marks)
+        assert max(mark.y for mark in row.marks) < row.top + row.height

@@ -71,8 +71,8 @@ def test_everything_that_was_measured_is_on_the_page(tmp_path: Path) -> None:
     for text in ("command-good", "acme_fast_2", "failed tests", "bench_matrix.Multiply.time_small(500)", "floor"):
         assert text in page
     assert "0 of 6 workloads" in page
-    assert page.count('<svg class="forest"') == 3
-    assert page.count('role="img"') == 3
+    assert page.count('<svg class="forest wide"') == 3
+    assert page.count('role="img"') == 6
 
 
 def test_every_mean_on_the_page_has_its_interval(tmp_path: Path) -> None:
@@ -95,11 +95,17 @@ def test_every_mean_on_the_page_has_its_interval(tmp_path: Path) -> None:
 
 
 def test_a_plot_stays_readable_on_a_telephone(tmp_path: Path) -> None:
-    """It is scrolled, as the tables are, and not made smaller than its words can be read."""
+    """There it is drawn as wide as the screen, with all its figures in sight; the wide one is never made too small."""
     page = page_of(sample_run(tmp_path / "r"))
-    assert page.count('<figure class="scroll">\n<svg class="forest"') == page.count('<svg class="forest"') == 3
+    assert (
+        page.count('<figure class="scroll">\n<svg class="forest wide"') == page.count('<svg class="forest narrow"') == 3
+    )
+    widths = {int(width) for width in re.findall(r'<svg class="forest narrow" viewBox="0 0 (\d+) ', page)}
+    assert widths == {390 - 2 * 24}
     (rule,) = [line for line in page.splitlines() if line.startswith(".forest{")]
     assert "min-width:620px" in rule and ".scroll{overflow-x:auto" in page
+    shown = "{.forest.wide{display:none}.forest.narrow{display:block}}"
+    assert f"@media screen and (max-width:667px){shown}" in page and ".forest.narrow{display:none;" in page
 
 
 def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
