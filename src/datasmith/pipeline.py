@@ -14,6 +14,7 @@ from typing import Protocol, Self
 
 from datasmith.agents.synthesis_tools import SynthesisTools
 from datasmith.agents.synthesize import Synthesizer
+from datasmith.counted import counted
 from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import limits_of, open_engine
 from datasmith.errors import ForgeError, NothingToDo
@@ -22,7 +23,7 @@ from datasmith.executors.cores import core_locks, usable_cores
 from datasmith.executors.executors import open_executor
 from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Forge
-from datasmith.github.forges import local_names, open_clones, open_forge
+from datasmith.github.forges import count_merged, local_names, open_clones, open_forge
 from datasmith.publish.funnel import Funnel, funnel
 from datasmith.publish.images import ImagePublisher
 from datasmith.redact import Redactor
@@ -81,6 +82,12 @@ def plan(settings: Settings, request: Request) -> list[Step]:
         return [_step(store, settings, request, stage, names) for stage in request.stages]
 
 
+def _merged(settings: Settings, request: Request) -> tuple[str, ...]:
+    """How many pull requests stage 2 has to look at, where files that are here say so."""
+    merged = count_merged(request.sources, settings, request.window)
+    return () if merged is None else (f"{counted(merged, 'pull request')} merged in the window",)
+
+
 def check_suite(request: Request) -> None:
     """Look for the wished suite's commit where clones were given; what will be fetched cannot be asked yet.
 
@@ -99,7 +106,9 @@ def _step(store: Store, settings: Settings, request: Request, stage: int, names:
         text = f"would look at {', '.join(names)}"
     else:
         text = f"would work on what stage {stage - 1} passes" if stage > 1 else "would ask the forge"
-    return Step(stage, STAGES[stage], found.to_do, text, details(stage, rows, names, settings, request))
+    facts = details(stage, rows, names, settings, request)
+    facts = (*_merged(settings, request), *facts) if stage == 2 else facts
+    return Step(stage, STAGES[stage], found.to_do, text, facts)
 
 
 @dataclass(frozen=True, slots=True)

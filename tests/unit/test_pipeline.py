@@ -142,7 +142,14 @@ def test_a_dry_run_tells_states_repositories_and_tools(settings: Settings, clone
     asked = request(clones=(clone.path,), agent="none")
     told = [step.details for step in plan(settings, asked)]
     engine = f"engine {settings.engine}"
-    assert told == [(), (), ("rules and no model",), (engine,), (engine, "agent none", "no model"), ()]
+    assert told == [
+        (),
+        ("5 pull requests merged in the window",),
+        ("rules and no model",),
+        (engine,),
+        (engine, "agent none", "no model"),
+        (),
+    ]
     run(settings, replace(asked, stages=(1, 2, 3)))
     with_model = settings.model_copy(update={"dspy_model": "openai/gpt-oss-120b"})
     third, fourth = plan(with_model, replace(asked, stages=(3, 4)))

@@ -14,6 +14,7 @@ from datasmith.github.repos_csv import VALID, read_repositories
 
 if TYPE_CHECKING:
     from datasmith.github.client import GitHubClient
+    from datasmith.github.offline import OfflineForge
     from datasmith.settings import Settings
 
 FORGES = ("git", "github", "offline")
@@ -124,15 +125,30 @@ def open_forge(sources: Sources, settings: "Settings") -> Forge:
     if sources.forge == "git":
         return _clones_of(sources)
     if sources.forge == "offline":
-        from datasmith.github.offline import OfflineForge
-
-        if not sources.files:
-            raise ConfigError("--forge offline needs a file (example: --offline-source pull_requests.parquet)")
-        return OfflineForge(sources.files, GivenClones(Clones(sources.clones).paths, open_clones(settings)))
+        return _offline(sources, settings)
     from datasmith.github.github_forge import GitHubForge
 
     repositories = _wanted(sources.names, settings.data_dir / VALID)
     return GitHubForge(open_client(settings), open_clones(settings), repositories)
+
+
+def _offline(sources: Sources, settings: "Settings") -> "OfflineForge":
+    from datasmith.github.offline import OfflineForge
+
+    if not sources.files:
+        raise ConfigError("--forge offline needs a file (example: --offline-source pull_requests.parquet)")
+    return OfflineForge(sources.files, GivenClones(Clones(sources.clones).paths, open_clones(settings)))
+
+
+def count_merged(sources: Sources, settings: "Settings", window: Window) -> int | None:
+    """How many pull requests were merged in the window; None where somebody would have to be asked.
+
+    Raises:
+        ConfigError: what the forge needs was not given.
+    """
+    if sources.forge == "git":
+        return sum(forge.count_merged(window) for forge in _clones_of(sources).forges)
+    return _offline(sources, settings).count_merged(window, sources.names) if sources.forge == "offline" else None
 
 
 def local_names(sources: Sources) -> tuple[str, ...] | None:

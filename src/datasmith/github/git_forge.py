@@ -73,6 +73,10 @@ class GitForge:
             for merge, change in zip(batch, changes, strict=True):
                 yield _pull_request(repository, merge, change)
 
+    def count_merged(self, window: Window) -> int:
+        """How many pull requests `merged_pull_requests` offers; the log is read, and no diff."""
+        return len(self._merges(window))
+
     async def clone(self, repository: Repository) -> Path:
         """Where the clone lies."""
         self._check(repository)

@@ -4,7 +4,7 @@ import asyncio
 import gc
 import logging
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,6 +68,11 @@ class OfflineForge:
         for pr in await asyncio.to_thread(self._read, repository, window, clone):
             yield pr
 
+    def count_merged(self, window: Window, names: Collection[str] = ()) -> int:
+        """How many `merged_pull_requests` offers of these repositories ("owner/repo"); without names, of all."""
+        wanted = {name.lower() for name in names} or self._all_names().keys()
+        return sum(len(self._inside(name, window)) for name in wanted)
+
     async def clone(self, repository: Repository) -> Path:
         """The repository's clone: one at hand, else one that is made now.
 
@@ -121,17 +126,22 @@ class OfflineForge:
             return prs
         return ground(Git(clone), [Told(pr, Size.of(pr.files) if pr.files else None) for pr in prs])
 
-    def _window_of(self, name: str, window: Window) -> "pl.DataFrame":
+    def _inside(self, name: str, window: Window) -> "pl.DataFrame":
+        """Which rows count, by their file and their place in it."""
         import polars as pl
 
-        mine = pl.col("repo").str.to_lowercase() == name.lower()
-        merged = pl.col("merged_at")
+        mine, merged = pl.col("repo").str.to_lowercase() == name.lower(), pl.col("merged_at")
         # Which row counts is decided before the window is: a later row may say another time.
         keys = pl.concat(
             [frame.select(*_KEYS).filter(mine).with_columns(file=pl.lit(number)) for number, frame in self._indexed()]
         )
         chosen = _last_of_each(keys.collect())
-        inside = chosen.filter((merged >= window.start) & (merged < window.end)).select("file", "row")
+        return chosen.filter((merged >= window.start) & (merged < window.end)).select("file", "row")
+
+    def _window_of(self, name: str, window: Window) -> "pl.DataFrame":
+        import polars as pl
+
+        mine, inside = pl.col("repo").str.to_lowercase() == name.lower(), self._inside(name, window)
         parts = []
         for number, frame in self._indexed():
             rows = inside.filter(pl.col("file") == number)["row"]

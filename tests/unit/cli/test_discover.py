@@ -186,6 +186,10 @@ def test_a_run_over_parquet_files_needs_no_github(capsys: pytest.CaptureFixture[
     found = json.loads(out)
     assert code == 0 and [stage["passed"] for stage in found["stages"]] == [2, 2, 2]
     assert found["funnel"]["stages"][0]["entered"] == 3
+    dry = json.loads(
+        said(capsys, *WINDOW, "--dry-run", "--json", "--offline-source", first, "--offline-source", second)[1]
+    )
+    assert dry["stages"][1]["details"][0] == "3 pull requests merged in the window"
 
 
 @pytest.mark.parametrize(
