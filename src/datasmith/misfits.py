@@ -59,7 +59,7 @@ def misfit(error: "ValidationError", known: Collection[str] = (), *, named: Call
     An entry that nobody knows comes first: it is why another one is missing.
     """
     found = error.errors(include_url=False)
-    first = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
+    first: ErrorDetails = next((each for each in found if each["type"] == "extra_forbidden"), found[0])
     return _told(first, known, named)
 
 

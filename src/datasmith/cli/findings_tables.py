@@ -112,7 +112,7 @@ def print_comparison(found: Comparison, console: Console | None = None) -> None:
     """The mean difference, wins and losses, the tasks that differ most, and whether one is a copy of the other."""
     out = output(console)
     names = ("advantage", "log advantage", "shared tasks", "win", "tie", "loss")
-    title = f"{found.first} less {found.second} (failed trials: {found.policy})"
+    title = titled(f"{found.first} less {found.second}", found.policy, order="")
     sheet = Sheet(title, tuple(Column(name, right=True) for name in names), keys=0)
     sheet.add(
         with_interval(found.advantage.value, found.interval),

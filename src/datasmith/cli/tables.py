@@ -75,8 +75,8 @@ def print_reference(agents: Sequence[ReferenceReport], console: Console | None =
 
 
 def titled(what: str, policy: str, order: str = "agents by Ranked Pairs") -> str:
-    """A table's title: what it holds, what failed trials count there, and the order of its rows."""
-    return f"{what} (failed trials: {policy}; {order})"
+    """A table's title: what it holds, what failed trials count there, and the order of its rows, if it has several."""
+    return f"{what} (failed trials: {'; '.join(filter(None, (policy, order)))})"
 
 
 def agents_sheet(board: Board, of: str, policy: str, n_tasks: int) -> Sheet:

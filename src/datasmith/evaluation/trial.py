@@ -175,10 +175,7 @@ class TaskRun:
     def _solve(self, key: TrialKey, image: ImageRef) -> None:
         """Let the agent work in a fresh sandbox, and store what it hands in; trajectory.json is written last."""
         agent = self._around.agents[key.agent]
-        try:
-            result = self._work(agent, image)
-        except (AgentFailed, ModelUnavailable) as error:
-            result = _failed(error, 0.0)
+        result = self._work(agent, image)
         self._around.stop.check()
         facts = _facts(agent, result).after(self._folder.read_facts(key))
         where = self._folder.trial(key)
@@ -187,18 +184,19 @@ class TaskRun:
         self._write(where / "trajectory.json", facts)
 
     def _work(self, agent: Agent, image: ImageRef) -> AgentResult:
-        """One agent in a sandbox that nobody has worked in before."""
+        """One agent in a sandbox that nobody has worked in before; its time is 0 where it did not come so far."""
         around, limits = self._around, self._around.limits(self._cores)
-        with (
-            equipped(agent) as (worker, mounts),
-            around.engine.start(image, limits=limits, mounts=mounts, writable_env=True) as container,
-        ):
-            show_suite(container, self._task)
-            begin = time.monotonic()
-            try:
+        begin = None
+        try:
+            with (
+                equipped(agent) as (worker, mounts),
+                around.engine.start(image, limits=limits, mounts=mounts, writable_env=True) as container,
+            ):
+                show_suite(container, self._task)
+                begin = time.monotonic()
                 return solved(worker, self._task, container, timeout_s=around.config.timeout_s)
-            except (AgentFailed, ModelUnavailable) as error:
-                return _failed(error, time.monotonic() - begin)
+        except (AgentFailed, ModelUnavailable) as error:
+            return _failed(error, time.monotonic() - begin if begin else 0.0)
 
     def _complete(self, done: list[TrialKey], graded: Graded) -> None:
         ended = [key for key in self._everything() if key in done or self._folder.read_trial(key)]
