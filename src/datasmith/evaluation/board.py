@@ -11,7 +11,7 @@ from datasmith.evaluation.intervals import AgentIntervals, Attempt, TaskDraws, t
 from datasmith.evaluation.outcome import EXCLUDED, Outcome
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.aggregate import Mean, RunScore, mean, run_score
-from datasmith.metrics.attempts import mean_pass_at_k, pass_at_k, reported_ks
+from datasmith.metrics.attempts import pass_at_k, reported_ks
 from datasmith.metrics.efficiency import cost_weighted, pareto
 from datasmith.metrics.integrity import Duplicate, duplicates, repeated, without_copies
 from datasmith.metrics.ranking import Ballot, heaviest_share, stability, tie_groups
@@ -196,6 +196,7 @@ class Board:
         rows = [trial.row for trials in tasks.values() for trial in trials]
         tried = _tried(tasks)
         ks = reported_ks(min((n for n, _ in tried.values()), default=0))
+        chances = {k: {task: pass_at_k(n, c, k) for task, (n, c) in tried.items()} for k in ks}
         return AgentReport(
             agent=name,
             n_trials=len(rows),
@@ -210,10 +211,8 @@ class Board:
             tie_group=ties,
             heaviest=heaviest_share(self.values(name).values()),
             cost=cost,
-            pass_at={k: mean_pass_at_k(tried.values(), k) for k in ks},
-            pass_intervals={
-                k: self.draws.over_tasks({task: pass_at_k(n, c, k) for task, (n, c) in tried.items()}) for k in ks
-            },
+            pass_at={k: mean(by_task.values()) for k, by_task in chances.items()},
+            pass_intervals={k: self.draws.over_tasks(by_task) for k, by_task in chances.items()},
         )
 
 

@@ -1,10 +1,8 @@
 """Several attempts at a task: the chance that one of k succeeds."""
 
 import math
-from collections.abc import Iterable
 
 from datasmith.errors import ConfigError
-from datasmith.metrics.aggregate import Mean, mean
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -16,11 +14,6 @@ def pass_at_k(n: int, c: int, k: int) -> float:
     if not (0 <= c <= n and 1 <= k <= n):
         raise ConfigError(f"pass@k: n={n}, c={c}, k={k}: needs 0 <= c <= n and 1 <= k <= n (example: n=4, c=1, k=2)")
     return 1.0 - math.comb(n - c, k) / math.comb(n, k)
-
-
-def mean_pass_at_k(tasks: Iterable[tuple[int, int]], k: int) -> Mean:
-    """The mean over the tasks, each (attempts, successes), that have k attempts or more."""
-    return mean(pass_at_k(n, c, k) for n, c in tasks if n >= k)
 
 
 def reported_ks(least_attempts: int) -> tuple[int, ...]:
