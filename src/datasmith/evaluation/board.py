@@ -100,7 +100,9 @@ class Board:
             name: {task: _once(attempts) for task, attempts in tasks.items()} for name, tasks in given.items()
         }
         self.draws = self._draws(seed)
-        self.stability = stability(self._ballots(advantage_of), self._ballots(log_advantage_of), self.configurations)
+        ballots = self._ballots(advantage_of)
+        logs = self._ballots(log_advantage_of)
+        self.stability = stability(ballots, logs, self.configurations, [self._errors(task) for task in self.tasks])
         self.agents = self._agents()
 
     @property
@@ -163,6 +165,10 @@ class Board:
         values = {name: self.values(name, pick) for name in self.configurations}
         return [{name: mine[task] for name, mine in values.items() if task in mine} for task in self.tasks]
 
+    def _errors(self, task: str) -> Ballot:
+        """How far a configuration's advantage on a task may be off by its own rounds: half of a 95 % interval."""
+        return {name: _error(mine[task]) for name, mine in self.by_task.items() if task in mine}
+
     def _agents(self) -> tuple[AgentReport, ...]:
         means = {name: run_score(self.scores(name)) for name in self.configurations}
         costs = {name: self.costs(name, scored=True) for name in self.configurations}
@@ -214,6 +220,13 @@ class Board:
             pass_at={k: mean(by_task.values()) for k, by_task in chances.items()},
             pass_intervals={k: self.draws.over_tasks(by_task) for k, by_task in chances.items()},
         )
+
+
+def _error(attempts: Iterable[Scored]) -> float:
+    """Of the mean over attempts; one that a policy scores is not off."""
+    rows = [trial.row for trial in attempts if trial.row.score]
+    halves = [(row.speedup_interval.high - row.speedup_interval.low) / 2.0 for row in rows if row.speedup_interval]
+    return math.hypot(*halves) / len(rows) if rows else 0.0
 
 
 def _duplicates(given: Mapping[str, Mapping[str, Sequence[Scored]]]) -> tuple[Duplicate, ...]:

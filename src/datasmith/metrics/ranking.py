@@ -14,26 +14,39 @@ RULES = ("ranked pairs", "advantage", "log advantage", "median", "win rate")
 HEAVIEST = 10
 
 
-def margins(ballots: Iterable[Ballot]) -> dict[tuple[str, str], int]:
-    """(better, worse) -> ballots that say so, less those that say the reverse; only pairs where that is above zero."""
+def margins(ballots: Sequence[Ballot], errors: Sequence[Ballot] = ()) -> dict[tuple[str, str], int]:
+    """(better, worse) -> ballots that say so, less those that say the reverse; only pairs where that is above zero.
+
+    `errors`: to each ballot, how far its values may be off, where that is known. What differs by no more than both
+    together (the root of the sum of their squares) is a tie.
+    """
     found: dict[tuple[str, str], int] = {}
-    for ballot in ballots:
+    for at, ballot in enumerate(ballots):
         for first, second in combinations(sorted(ballot), 2):
-            said = (ballot[first] > ballot[second]) - (ballot[first] < ballot[second])
+            said = _said(ballot, errors[at] if errors else {}, first, second)
             found[first, second] = found.get((first, second), 0) + said
     directed = {pair if margin > 0 else pair[::-1]: abs(margin) for pair, margin in found.items()}
     return {pair: margin for pair, margin in directed.items() if margin > 0}
 
 
-def ranked_pairs(ballots: Sequence[Ballot]) -> dict[str, int]:
+def _said(ballot: Ballot, errors: Ballot, first: str, second: str) -> int:
+    """1 where the first is better, -1 where the second is, 0 for a tie."""
+    difference = ballot[first] - ballot[second]
+    within = math.hypot(errors.get(first, 0.0), errors.get(second, 0.0))
+    return 0 if abs(difference) <= within else _sign(difference)
+
+
+def ranked_pairs(ballots: Sequence[Ballot], errors: Sequence[Ballot] = ()) -> dict[str, int]:
     """Tideman's Ranked Pairs: the rank of each configuration that is on a ballot; equal ranks are ties.
+
+    `errors`: see `margins`.
 
     Pairs are locked from the largest margin down, unless that would close a cycle. A pair that closes one with larger
     margins is left out first; the others of its margin are judged together: those that would close a cycle with one
     another are all left out, so that names and the order of the ballots never decide. In a plain cycle (A>B, B>C, C>A
     by one ballot each) everybody is tied. Who has fewer locked above it stands higher.
     """
-    wins = margins(ballots)
+    wins = margins(ballots, errors)
     above: dict[str, frozenset[str]] = {name: frozenset() for ballot in ballots for name in ballot}
     for margin in sorted(set(wins.values()), reverse=True):
         group = [
@@ -61,15 +74,18 @@ def ranks(values: Mapping[str, float | None]) -> dict[str, int]:
     return {name: 1 + sum(other > value for other in there.values()) for name, value in there.items()}
 
 
-def win_rates(ballots: Sequence[Ballot]) -> dict[str, float | None]:
-    """The share of comparisons on shared tasks that a configuration wins, a tie being half; None: never compared."""
+def win_rates(ballots: Sequence[Ballot], errors: Sequence[Ballot] = ()) -> dict[str, float | None]:
+    """The share of comparisons on shared tasks that a configuration wins, a tie being half; None: never compared.
+
+    `errors`: see `margins`.
+    """
     won: dict[str, float] = {}
     met: dict[str, int] = {}
-    for ballot in ballots:
-        for name, value in ballot.items():
-            others = [other for rival, other in ballot.items() if rival != name]
-            met[name] = met.get(name, 0) + len(others)
-            won[name] = won.get(name, 0.0) + sum(0.5 * (value >= other) + 0.5 * (value > other) for other in others)
+    for at, ballot in enumerate(ballots):
+        for name in ballot:
+            said = [_said(ballot, errors[at] if errors else {}, name, rival) for rival in ballot if rival != name]
+            met[name] = met.get(name, 0) + len(said)
+            won[name] = won.get(name, 0.0) + sum(0.5 + 0.5 * each for each in said)
     return {name: won[name] / met[name] if met[name] else None for name in met}
 
 
@@ -90,14 +106,19 @@ class Stability:
         return (min(mine), max(mine)) if mine else None
 
 
-def stability(advantages: Sequence[Ballot], logs: Sequence[Ballot], configurations: Sequence[str]) -> Stability:
-    """The order under every rule, from one ballot per task of advantages and one of log advantages."""
+def stability(
+    advantages: Sequence[Ballot], logs: Sequence[Ballot], configurations: Sequence[str], errors: Sequence[Ballot] = ()
+) -> Stability:
+    """The order under every rule, from one ballot per task of advantages and one of log advantages.
+
+    `errors`: of the advantages, see `margins`.
+    """
     found = {
-        "ranked pairs": ranked_pairs(advantages),
+        "ranked pairs": ranked_pairs(advantages, errors),
         "advantage": ranks(_summed_up(advantages, configurations, statistics.fmean)),
         "log advantage": ranks(_summed_up(logs, configurations, statistics.fmean)),
         "median": ranks(_summed_up(advantages, configurations, statistics.median)),
-        "win rate": ranks(win_rates(advantages)),
+        "win rate": ranks(win_rates(advantages, errors)),
     }
     return Stability(found, _agreement(list(found.values()), sorted(found[RULES[0]])))
 
@@ -117,7 +138,7 @@ def _agreement(orders: Sequence[Mapping[str, int]], names: Sequence[str]) -> flo
     return sum(same) / len(same) if same else None
 
 
-def _sign(value: int) -> int:
+def _sign(value: float) -> int:
     return (value > 0) - (value < 0)
 
 

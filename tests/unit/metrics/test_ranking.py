@@ -186,3 +186,17 @@ def test_weight_of_the_heaviest() -> None:
 def test_a_missing_value_has_no_rank() -> None:
     """Equal values share a rank, and the next one is further down."""
     assert ranks({"a": 1.0, "b": 2.0, "c": None, "d": 2.0}) == {"b": 1, "d": 1, "a": 3}
+
+
+def test_what_is_within_the_errors_is_a_tie() -> None:
+    """Doing nothing is not better than failing for 0.004 +- 0.03 on two tasks, where the third says the reverse."""
+    ballots = [{"nop": 0.004, "agent": 0.0}, {"nop": 0.01, "agent": 0.0}, {"nop": 0.0, "agent": 0.4}]
+    errors = [{"nop": 0.03, "agent": 0.0}, {"nop": 0.03}, {"nop": 0.03, "agent": 0.04}]
+    assert ranked_pairs(ballots) == {"nop": 1, "agent": 2}
+    assert ranked_pairs(ballots, errors) == {"agent": 1, "nop": 2}
+    assert margins(ballots, errors) == {("agent", "nop"): 1}
+    assert win_rates(ballots, errors) == {"agent": pytest.approx(2 / 3), "nop": pytest.approx(1 / 3)}
+    assert stability(ballots, ballots, ["nop", "agent"], errors).ranks["ranked pairs"]["agent"] == 1
+    at_the_edge = [{"a": 0.05, "b": 0.0}]
+    assert margins(at_the_edge, [{"a": 0.03, "b": 0.04}]) == {}
+    assert margins(at_the_edge, [{"a": 0.03, "b": 0.0399}]) == {("a", "b"): 1}
