@@ -1,5 +1,6 @@
 """Read many diffs with few git processes: files with their counts, and the patch where it is not too large."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,16 @@ _PATCH = (
 )
 _NO_OBJECT = "unable to read"
 _NOT_WHOLE = " (the clone lacks objects; example: clone it without --filter, or git fetch --refetch origin)"
+_NAMES = ("--raw", "-z", "-r", "--no-renames")
+"""Asks trees alone, and no file's content."""
 _ALL_BINARY = Path(__file__).with_name("templates") / "all-binary.gitattributes"
+
+
+_log = logging.getLogger(__name__)
+
+
+class _Lacking(ForgeError):
+    """The clone lacks an object that a diff needs."""
 
 
 class GitCommand(Protocol):
@@ -35,7 +45,10 @@ class GitCommand(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What differs between two commits; `patch` is a git diff, None where it was too large to read."""
+    """What differs between two commits; `patch` is a git diff, None where it was too large to read.
+
+    It is None, too, and no file has counts, where the clone lacks one of their contents.
+    """
 
     files: tuple[FileChange, ...]
     patch: str | None
@@ -52,12 +65,16 @@ class DiffReader:
         """The change of each pair, in order.
 
         Raises:
-            ForgeError: git failed: the clone lacks an object, for example.
+            ForgeError: git failed, or the clone lacks an object of every one.
         """
         found: list[Change] = []
         for start in range(0, len(pairs), BATCH):
             batch = pairs[start : start + BATCH]
-            answer = self._diff_tree(batch, (*_LISTING, *_PATCH), BATCH_BYTES)
+            try:
+                answer = self._diff_tree(batch, (*_LISTING, *_PATCH), BATCH_BYTES)
+            except _Lacking as error:
+                found += self._around_holes(batch, error)
+                continue
             if answer is None:
                 found += [self._alone(pair) for pair in batch]
             else:
@@ -70,8 +87,30 @@ class DiffReader:
         done = self._git(*options, "diff-tree", "--stdin", *words, stdin=stdin, kept_bytes=most)
         if not done.ok:
             said = done.error_text.strip()[-300:]
-            raise ForgeError(f"git diff-tree: {said}{_NOT_WHOLE if _NO_OBJECT in said else ''}")
+            if _NO_OBJECT in said:
+                raise _Lacking(f"git diff-tree: {said}{_NOT_WHOLE}")
+            raise ForgeError(f"git diff-tree: {said}")
         return done.stdout if len(done.stdout) <= most else None
+
+    def _around_holes(self, pairs: Sequence[Pair], error: _Lacking) -> list[Change]:
+        """One by one: a large file that a mirror left out takes its own commit away, and no other."""
+        found = [self._or_names(pair) for pair in pairs]
+        if not any(found):
+            raise error
+        return [change or Change(self._names(pair), None) for pair, change in zip(pairs, found, strict=True)]
+
+    def _or_names(self, pair: Pair) -> Change | None:
+        try:
+            return self._alone(pair)
+        except _Lacking as error:
+            _log.warning("%s: its patch cannot be read: %s", pair[1], error)
+            return None
+
+    def _names(self, pair: Pair) -> tuple[FileChange, ...]:
+        answer = self._diff_tree([pair], _NAMES, BATCH_BYTES) or b""
+        words = answer.removeprefix(f"{pair[1]}\0".encode()).split(b"\0")
+        named = zip(words[::2], words[1::2], strict=False)
+        return tuple(_file_change(path, b"-", b"-", meta.rsplit(b" ", 1)[-1].decode()[:1]) for meta, path in named)
 
     def _alone(self, pair: Pair) -> Change:
         listing = self._diff_tree([pair], _LISTING, BATCH_BYTES)

@@ -261,6 +261,28 @@ def test_a_clone_with_a_hole_in_it_says_what_to_do(scripted: ScriptedRepository)
         Git(scripted.path).changes([(before, after)])
 
 
+def test_a_hole_takes_its_own_commit_away_and_no_other(
+    scripted: ScriptedRepository, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of many, that one has no patch and no counts, and its files' names all the same."""
+    commits = [
+        scripted.commit(f"c{number}", {f"f{number}.py": b"x = %d\n" % number, "a.py": b"%d\n" % number})
+        for number in range(5)
+    ]
+    blob = scripted.git("rev-parse", f"{commits[2]}:f2.py").strip()
+    pairs = list(pairwise(commits))
+    whole = Git(scripted.path).changes(pairs)
+    (scripted.path / "objects" / blob[:2] / blob[2:]).unlink()
+    found = Git(scripted.path).changes(pairs)
+    assert [at for at, change in enumerate(found) if change.patch is None] == [1]
+    assert [found[at] for at in (0, 2, 3)] == [whole[at] for at in (0, 2, 3)]
+    told = [(file.path, file.status, file.additions) for file in found[1].files]
+    assert told == [("a.py", "modified", None), ("f2.py", "added", None)]
+    assert [record.getMessage().startswith(f"{commits[2]}: its patch cannot be read") for record in caplog.records] == [
+        True
+    ]
+
+
 def test_what_it_keeps_on_disk_goes_with_it(
     scripted: ScriptedRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
