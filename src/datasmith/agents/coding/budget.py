@@ -14,6 +14,7 @@ from datasmith.agents.coding.dialects import (
     Reply,
     Said,
     Tokens,
+    answers_asked,
     dialect_of,
     fault_in,
     most_output,
@@ -194,7 +195,7 @@ def at_most(tokens: Tokens, path: str, question: Json) -> Tokens:
     """
     read = len(json.dumps(question)) if tokens.input is None else tokens.input
     bound = most_output(path, question)
-    most = MOST_OUTPUT if bound is None else min(bound, MOST_OUTPUT)
+    most = answers_asked(path, question) * (MOST_OUTPUT if bound is None else min(bound, MOST_OUTPUT))
     return replace(tokens, input=read, output=most if tokens.output is None else tokens.output)
 
 

@@ -87,6 +87,14 @@ def most_output(path: str, question: Json) -> int | None:
     return max(bounds, default=None)
 
 
+def answers_asked(path: str, question: Json) -> int:
+    """How many answers a question asks for; each may be as long as one."""
+    dialect = dialect_of(path)
+    if dialect is GEMINI:
+        return _count(_dict(question.get("generationConfig")).get("candidateCount")) or 1
+    return (_count(question.get("n")) if dialect is CHAT else None) or 1
+
+
 def read_json(data: bytes) -> Json:
     """An object, or an empty one where there is none that can be read."""
     return _dict(_loaded(data))

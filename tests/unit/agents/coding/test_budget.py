@@ -144,6 +144,19 @@ def test_the_most_that_a_question_can_cost(budget: Budget, question: Json, most:
     assert budget.most("gpt", "/v1/responses", question) == pytest.approx(most)
 
 
+@pytest.mark.parametrize(
+    ("path", "question"),
+    [
+        ("/v1/chat/completions", {"max_tokens": 1000, "n": 4}),
+        ("/v1beta/models/gpt:generateContent", {"generationConfig": {"maxOutputTokens": 1000, "candidateCount": 4}}),
+    ],
+)
+def test_several_answers_to_one_question_cost_as_much_each(path: str, question: Json) -> None:
+    """What it can cost at most holds them all."""
+    budget = Budget(max_cost_usd=1, fallback=Price(input=0.0, output=10.0))
+    assert budget.most("gpt", path, question) == pytest.approx(0.04)
+
+
 def answer_one_alone(listener: socket.socket) -> None:
     """Be the model for one question, beside which no other comes for a moment."""
     listener.settimeout(20)
