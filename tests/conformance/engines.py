@@ -13,7 +13,7 @@ from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.cli_engine import CliEngine
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Tier
 from datasmith.errors import EngineUnavailable
-from tests.support.base_image import ensure_base_image, podman_base
+from tests.support.base_image import ensure_base_image, podman_base, podman_environment
 
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 LONG = 60.0
@@ -64,19 +64,10 @@ def buildkit(place: Path) -> ContainerEngine:
     return engine
 
 
-CONTAINERS_CONF = """[engine]
-runtime = "runc"
-"""
-"""For machines with both versions of control groups, which crun refuses."""
-
-
 def podman(place: Path) -> ContainerEngine:
     """The podman command line, as root, on a base image that was made here."""
-    settings = place / "containers.conf"
-    settings.write_text(CONTAINERS_CONF)
-    environment = {"CONTAINERS_CONF": str(settings)}
     ca_bundle = CA_BUNDLE if CA_BUNDLE.exists() else None
-    return CliEngine("podman", base_image=podman_base(place), ca_bundle=ca_bundle, environment=environment)
+    return CliEngine("podman", base_image=podman_base(place), ca_bundle=ca_bundle, environment=podman_environment())
 
 
 ENGINES: dict[str, Callable[[Path], ContainerEngine]] = {

@@ -20,7 +20,7 @@ from datasmith.docker.verifiers import PytestVerifier, SmokeVerifier, run_tests
 from datasmith.errors import BuildFailed, ConfigError
 from tests.conformance.engines import ENGINES, Built, every_builder, said
 from tests.sandboxes import GIT_ENV, committed
-from tests.support.base_image import ensure_base_image
+from tests.support.base_image import ensure_base_image, podman_environment
 
 PACKAGE: Mapping[str, bytes] = {
     "pyproject.toml": b"""[build-system]
@@ -126,7 +126,8 @@ def test_what_is_large_lies_in_layers_that_images_share(
         context = DockerContext.default(lock=f"{lock}# {tmp_path} {number}\n")
         image = images.build(plan_of(context, tree), log=tmp_path / "log")
         words = [engine.name, "image", "inspect", "--format", "{{json .RootFS.Layers}}", image.digest]
-        said_layers = json.loads(process.run(words, timeout=60).text)
+        done = process.run(words, timeout=60, env=process.clean_environment(podman_environment()))
+        said_layers = json.loads(done.text)
         found.append((said_layers, content(engine, image, tmp_path / f"built-{number}")))
     below = equal_from_the_start(found[0][0], found[2][0])
     shared = equal_from_the_start(found[0][0], found[1][0])

@@ -1,7 +1,12 @@
 """A Debian base image made on this machine, for tests of docker where no registry can be reached."""
 
+import atexit
+import functools
+import hashlib
 import os
 import shutil
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -11,6 +16,16 @@ from datasmith import process
 
 BASE_IMAGE = "fc-test-base:bookworm"
 PACKAGES = "python3,python3-dev,python3-venv,build-essential,pkg-config,git,ca-certificates"
+LEFT_OUT = (
+    "/usr/share/man/*",
+    "/usr/share/doc/*",
+    "/usr/share/info/*",
+    "/usr/share/locale/*",
+    "/usr/bin/*lto-dump*",
+    "/usr/lib/python3.11/config-*/*.a",
+    "/usr/lib/*/lib[altu]*san.so.*",
+)
+"""A third of its bytes, which no test reads, and engines pack, digest and search again and again."""
 
 
 def docker_answers() -> bool:
@@ -28,15 +43,46 @@ def ensure_base_image(place: Path) -> str:
     """The name of the base image, which is made where it is missing; skips, outside CI, where there is no daemon."""
     if not docker_answers():
         _lacks("no Docker daemon answers", "scripts/with-docker.sh starts one")
-    if process.run(["docker", "image", "inspect", BASE_IMAGE], timeout=30).ok:
-        return BASE_IMAGE
-    archive = place / "base.tar"
-    made = process.run(["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", archive], timeout=900)
-    assert made.ok, made.error_text[-2000:]
-    imported = process.run(["docker", "import", archive, BASE_IMAGE], timeout=600)
-    archive.unlink()
-    assert imported.ok, imported.error_text
+    if not process.run(["docker", "image", "inspect", BASE_IMAGE], timeout=30).ok:
+        imported = process.run(["docker", "import", _archive(place), BASE_IMAGE], timeout=600)
+        assert imported.ok, imported.error_text
     return BASE_IMAGE
+
+
+def _archive(place: Path) -> Path:
+    """The image as a tar, which is made once on a machine: apt and dpkg work on it for a minute of two cores."""
+    words = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
+    words += [f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT]
+    words += ["bookworm"]
+    name = hashlib.sha256("\n".join(words).encode()).hexdigest()[:16]
+    kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "fc-tests", f"base-{name}.tar")
+    if kept.exists():
+        return kept
+    made = process.run([*words, place / "base.tar"], timeout=900)
+    assert made.ok, made.error_text[-2000:]
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".making-") as beside:
+        shutil.move(place / "base.tar", Path(beside, "base.tar")).replace(kept)
+    return kept
+
+
+@functools.cache
+def podman_environment() -> Mapping[str, str]:
+    """What podman is to run with: a store of this process alone, and a runtime for both versions of control groups.
+
+    In a store of many images podman takes seconds to list them; and crun refuses machines that have both versions.
+    """
+    place = Path(tempfile.mkdtemp(prefix="fc-podman-"))
+    containers, storage = place / "containers.conf", place / "storage.conf"
+    containers.write_text('[engine]\nruntime = "runc"\n')
+    storage.write_text(f'[storage]\ndriver = "overlay"\ngraphroot = "{place}/images"\nrunroot = "{place}/run"\n')
+    atexit.register(_remove_store, place)
+    return {"CONTAINERS_CONF": str(containers), "CONTAINERS_STORAGE_CONF": str(storage)}
+
+
+def _remove_store(place: Path) -> None:
+    process.run(["umount", place / "images" / "overlay"], timeout=60)
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def podman_base(place: Path) -> str:
@@ -44,12 +90,13 @@ def podman_base(place: Path) -> str:
     name = f"localhost/{BASE_IMAGE}"
     if shutil.which("podman") is None:
         _lacks("podman is not installed", "apt-get install podman")
-    if process.run(["podman", "image", "exists", name], timeout=60).ok:
+    given = process.clean_environment(podman_environment())
+    if process.run(["podman", "image", "exists", name], env=given, timeout=60).ok:
         return name
     archive = place / "podman.tar"
     saved = process.run(["docker", "save", "--output", archive, ensure_base_image(place)], timeout=600)
     assert saved.ok, saved.error_text
-    loaded = process.run(["podman", "load", "--input", archive], timeout=600)
+    loaded = process.run(["podman", "load", "--input", archive], env=given, timeout=600)
     assert loaded.ok, loaded.error_text
     archive.unlink()
     return name
