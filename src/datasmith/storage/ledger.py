@@ -51,6 +51,14 @@ _EARLIER = stage_items.alias("earlier").c
 _BEFORE = _EARLIER.stage.in_([_C.stage - back for back in range(1, len(STAGES))])
 _HAS_COME = ~exists().where(_EARLIER.window == _C.window, _BEFORE, _EARLIER.item == _C.item, _EARLIER.state != "passed")
 """True for the items that are at their stage: every earlier one that knows them has let them pass."""
+_ITEMS = select(*_COLUMNS).where(_C.window == bindparam("b_window")).order_by(_C.stage, _C.item)
+_TOLD = (_C.stage, _C.state, _C.reason)
+_FUNNEL = (
+    select(*_TOLD, func.count())
+    .where(_C.window == bindparam("b_window"), _C.kind == "pull_request", _HAS_COME)
+    .group_by(*_TOLD)
+    .order_by(*_TOLD)
+)
 Key = tuple[str, int, str]
 
 
@@ -181,10 +189,8 @@ def reopen(connection: Connection, stage_of: tuple[str, int], states: Sequence[I
 
 def items(connection: Connection, window: str, stage: int | None) -> list[StageItem]:
     """Every row of a window, or of one of its stages."""
-    statement = select(*_COLUMNS).where(_C.window == window).order_by(_C.stage, _C.item)
-    if stage is not None:
-        statement = statement.where(_C.stage == stage)
-    return [StageItem(*row) for row in connection.execute(statement)]
+    statement = _ITEMS if stage is None else _ITEMS.where(_C.stage == stage)
+    return [StageItem(*row) for row in connection.execute(statement, {"b_window": window})]
 
 
 def count(
@@ -210,10 +216,7 @@ def oldest(connection: Connection, window: str, stage: int) -> tuple[str, dateti
 
 def funnel(connection: Connection, window: str) -> list[FunnelRow]:
     """Counts of pull requests by stage, state and reason."""
-    columns = (_C.stage, _C.state, _C.reason)
-    where = (_C.window == window, _C.kind == "pull_request", _HAS_COME)
-    statement = select(*columns, func.count()).where(*where)
-    rows = connection.execute(statement.group_by(*columns).order_by(*columns))
+    rows = connection.execute(_FUNNEL, {"b_window": window})
     return [FunnelRow(stage, state, reason, number) for stage, state, reason, number in rows]
 
 
