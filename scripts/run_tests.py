@@ -61,8 +61,8 @@ WITH_DEMO = ("tests/integration/test_demo.py", "tests/snippets/test_snippets.py"
 """What looks at the demo, which is made once."""
 _MEASURED = {
     "integration": (
-        "eval_published", "eval_tasks", "harnesses", "impacted", "measure", "pipeline", "rebuild", "samplelib",
-        "suite_from",
+        "eval_published", "eval_tasks", "harnesses", "hung_agent", "impacted", "measure", "pipeline", "rebuild",
+        "samplelib", "screening", "suite_from",
     ),
     "redteam": ("policy",),
     "snippets": ("seed_text",),
