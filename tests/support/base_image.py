@@ -62,7 +62,9 @@ def _archive(place: Path) -> Path:
     assert made.ok, made.error_text[-2000:]
     kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=kept.parent, prefix=".making-") as beside:
-        shutil.move(place / "base.tar", Path(beside, "base.tar")).replace(kept)
+        whole = Path(beside, "base.tar")
+        shutil.move(place / "base.tar", whole)
+        whole.replace(kept)
     return kept
 
 
