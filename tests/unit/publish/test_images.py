@@ -253,7 +253,7 @@ def test_an_archive_is_read_by_another_program(engine: BubblewrapEngine, cache: 
     """The same image gives the same archive; skopeo finds the digest that we named."""
     folder = task_folder(engine, tmp_path, b"x = 6\n")
     one = publisher(engine, cache, "")
-    with pytest.raises(ConfigError, match=r"--out .*: is a directory, and a file is expected \(example: --out .*/image\.tar\)"):
+    with pytest.raises(ConfigError, match=r"--out .*: is a directory, .* \(example: --out .*/image\.tar\)"):
         one.save(folder, tmp_path)
     digest = one.save(folder, tmp_path / "one.oci.tar")
     assert one.save(folder, tmp_path / "two.oci.tar") == digest
