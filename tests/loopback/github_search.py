@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
+from math import inf
 from typing import Any
 
 from tests.loopback.github_world import START, Json, LoopbackIssue, LoopbackPull, LoopbackRepository
@@ -54,24 +55,35 @@ def _scored(write: Callable[..., Any], *of: object) -> Any:
     return {**write(*of), "score": 1.0}
 
 
+def _merged_at(issue: LoopbackIssue) -> datetime | None:
+    return issue.merged_at if isinstance(issue, LoopbackPull) else None
+
+
+_MOMENTS: dict[str, Callable[[LoopbackIssue], datetime | None]] = {
+    "merged": _merged_at,
+    "created": lambda issue: issue.created_at,
+    "updated": lambda issue: issue.updated_at or issue.created_at,
+    "closed": lambda issue: issue.closed_at,
+}
+_KINDS: dict[str, Callable[[LoopbackIssue], bool]] = {
+    "pr": lambda issue: isinstance(issue, LoopbackPull),
+    "pull-request": lambda issue: isinstance(issue, LoopbackPull),
+    "issue": lambda issue: not isinstance(issue, LoopbackPull),
+    "merged": lambda issue: _merged_at(issue) is not None,
+    "public": lambda _issue: True,
+    "closed": lambda issue: issue.closed_at is not None,
+    "open": lambda issue: issue.closed_at is None,
+}
+
+
 def _issue_fits(repository: LoopbackRepository, issue: LoopbackIssue, name: str, value: str) -> bool:
-    merged = issue.merged_at if isinstance(issue, LoopbackPull) else None
-    moments: dict[str, datetime | None] = {
-        "merged": merged, "created": issue.created_at, "updated": issue.updated_at or issue.created_at,
-        "closed": issue.closed_at,
-    }  # fmt: skip
-    if name in moments:
-        return _in_time(moments[name], value)
+    if name in _MOMENTS:
+        return _in_time(_MOMENTS[name](issue), value)
     match name:
         case "repo":
             return value.lower() in {repository.full_name.lower(), *(old.lower() for old in repository.old_names)}
         case "is" | "type":
-            kinds = {
-                "pr": isinstance(issue, LoopbackPull), "issue": not isinstance(issue, LoopbackPull),
-                "pull-request": isinstance(issue, LoopbackPull), "merged": merged is not None, "public": True,
-                "closed": issue.closed_at is not None, "open": issue.closed_at is None,
-            }  # fmt: skip
-            return kinds[value]
+            return _KINDS[value](issue)
         case "":
             return value.lower() in f"{issue.title} {issue.body or ''}".lower()
     raise BadQuery(f"{name}: is not known")
@@ -153,12 +165,16 @@ def _in_time(moment: datetime | None, text: str) -> bool:
     if moment is None:
         return False
     second = moment.timestamp() // 1
-    if ".." not in text and text[0] not in "<>":
-        text = f"{text}..{text}"
-    if ".." in text:
-        low, high = text.split("..")
-        return (low == "*" or second >= _epoch(low)) and (high == "*" or second <= _epoch(high, last=True))
+    if ".." in text or text[0] not in "<>":
+        first, last = _between(text)
+        return first <= second <= last
     return _in_range(second, text, lambda word: _epoch(word, last=text.startswith(("<=", ">")) and text[:2] != ">="))
+
+
+@lru_cache(maxsize=1024)
+def _between(text: str) -> tuple[float, float]:
+    low, _, high = (text if ".." in text else f"{text}..{text}").partition("..")
+    return -inf if low == "*" else _epoch(low), inf if high == "*" else _epoch(high, last=True)
 
 
 @lru_cache(maxsize=1024)
