@@ -13,6 +13,8 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from textwrap import dedent
 
+from datasmith.tasks.targets import is_in_brackets
+
 FURTHEST = 40
 """Lines above the use of a name in which it may be bound."""
 LONGEST = 10
@@ -32,6 +34,7 @@ _IMPORTS = re.compile(r"\s*(from\s+[\w.]+\s+)?import\b(?!.*\bas\b)[\w\s.,()]*")
 """Lines that import things by their own names, as most files do: what they do with them stands elsewhere."""
 _NEAR = 30
 """Characters before a name in which a word beside it begins."""
+_ASSIGN = re.compile(r"(?<![=!<>:+*/%&|^@-])=(?!=)")
 _WORD_BEFORE = re.compile(r"(?<!\w)([^\W\d]\w*)\s+$")
 _WORD_AFTER = re.compile(r"\s+([^\W\d]\w*)")
 _KEYWORDS = frozenset([*keyword.kwlist, *keyword.softkwlist])
@@ -52,18 +55,33 @@ def without_bound(
 ) -> list[str]:
     """A diff's hunk lines with their marks, in which names of modules that are bound in sight are written `_`.
 
+    What gives a keyword of a call its value, or a parameter its default, is written as no assignment.
+
     `uses` gives the numbers of the lines that matter. Where one of them has another name of a module, all lines are
     left as they are. `beside` are the hunk lines of the patch's other files, which may hand a module in.
     """
     made, names = list(lines), _Names(modules, lines, beside)
-    found = ((places[at], texts, at) for places, texts in _hunks(lines) for at in sorted(uses(texts)))
+    found = (
+        (places[at], texts, at)
+        for places, texts in _hunks(lines)
+        for at in sorted(uses(texts) | _used_alone(texts, [lines[place].startswith("+") for place in places], uses))
+    )
     for place, texts, at in found:
         if lines[place].startswith("+"):
             text = names.without_bound(texts, at)
+            text = _ASSIGN.sub("==", text) if is_in_brackets(texts, at) else text
             if uses([text]):
                 return list(lines)
             made[place] = f"+{text}"
     return made
+
+
+def _used_alone(
+    texts: Sequence[str], new: Sequence[bool], uses: Callable[[Sequence[str]], AbstractSet[int]]
+) -> set[int]:
+    """The same of the new lines without those between them, as they are searched."""
+    places = [at for at, is_new in enumerate(new) if is_new]
+    return {places[at] for at in uses([texts[at] for at in places])}
 
 
 def imported(lines: Sequence[str]) -> set[str]:

@@ -10,16 +10,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from unicodedata import normalize
 
 from datasmith.tasks.bound import OWNERS, imported, without_bound
 from datasmith.tasks.gitdiff import FileChange
 from datasmith.tasks.handed import handed
+from datasmith.tasks.runnable import DATA, EXACT, LIKE, Manner, of_c, of_python
 from datasmith.tasks.targets import assignments
 
 PYTHON = (".py", ".pyi", ".pyx", ".pxd", ".pxi", ".pyx.in", ".pxd.in", ".pxi.in", ".py.in")
-NATIVE = (".c", ".cc", ".cpp", ".cxx", ".cu", ".h", ".hh", ".hpp", ".hxx", ".inc", ".tp", ".rs", ".go", ".s", ".asm")
-BINARY = (".so", ".pyd", ".dll", ".dylib", ".a", ".o", ".lib", ".exe", ".pyc", ".pyo", ".whl", ".egg", ".zip", ".jar")
+_C = (".c", ".cc", ".cpp", ".cxx", ".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inc", ".tp")
+_NATIVE = (*_C, ".rs", ".go", ".s", ".asm", ".f", ".for", ".f90", ".f95", ".f03", ".f08")
+_ONLY_PYTHON = (".py", ".rst", ".md")
+"""What no compiler is given. What has none of these ends is data, which may be read as Python, or as C."""
+_NO_SOURCE = "|".join(map(re.escape, _ONLY_PYTHON))
+_UNREAD = (
+    *(".so", ".pyd", ".dll", ".dylib", ".a", ".o", ".lib", ".exe", ".pyc", ".pyo", ".whl", ".egg", ".zip", ".jar"),
+    *(".pickle", ".pkl", ".dill", ".joblib"),
+)
 """Files that run, and that nobody can read."""
 
 
@@ -52,20 +59,29 @@ _BY_FUNCTION = (
     rf"|(?<![\w.]){_OTHERS}(\.\w+)*\.__dict__"
 )
 """The same by a function, or in the module's own table."""
+_HELD = "what other modules hold"
+_NAMED = (
+    r"""["'](?!(?:func|perf|mono)|_*(?:get|glob|built|sub|clos|code|dict|cur|exit))_?[a-z]\w\w+(?:%s|\{\w*\})?["']"""
+    r"""\s*(?:[+%]|\.format\()\s*[A-Za-z_][\w.\[\]]*\s*[,)]"""
+)
+"""A text that a name goes on with, such as `"nan" + name`; none with which names begin that are looked for here."""
+_OF_DATA = r"\s*\(\s*[A-Za-z_][\w.\[\]]*\s*\)(?!\s*\.)"
+"""What a name holds is read, and taken for bytes."""
 _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     "the tools of benchmarks or tests": (
         r"\b(asv_runner|asv_bench|_pytest|pluggy|junitxml|airspeed)\b|PYTEST_",
-        r"""["']_?pytest["']|\b(import|from)\s+(pytest|asv)\b""",
+        r"""["']_?pytest["']|\b(import|from)\s+(pytest|asv)\b|\bpytest11\b""",
         r"""\b(import|from)\s+(inside|__main__)\b|\[\s*["'](__main__|inside)""",
         r"/opt/fc\b|/workspace\b|fc-junit|/logs/(verifier|agent)|\bwall_timer\b",
     ),
-    "what other modules hold": (
+    _HELD: (
         _ASSIGNED,
         _BY_FUNCTION,
         rf"__(?:set|del)attr__\(\s*{_MODULES}(\.\w+)*\s*,",
         r"\bdefault_timer\s*=[^=]",
         r"\.(perf_counter|monotonic|process_time|thread_time|timeit)(_ns)?\s*=[^=]",
-        rf"\b(getattr|setattr|delattr|vars|dir)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
+        rf"\b(setattr|delattr|vars)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
+        rf"""\b(getattr|dir)\(\s*(?!math\s*[,)]){_MODULES}\b|\bgetattr\(\s*math\s*,\s*["']_""",
         r"\bunittest\.mock\b|\bmonkeypatch\b|__(globals|builtins|subclasses|closure)__\b",
         r"\bsys\.modules\.(values|items|copy)\b|[(=]\s*sys\.modules\s*\)|\bfor\b.*\bin\s+sys\.modules\b",
         r"\bin\s+sys\.modules\b|\bsys\.modules\.(get|keys|setdefault|update|pop|__\w+__)\b|\bsys\.modules\s*\|=",
@@ -81,9 +97,9 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"\bset(trace|profile)(_all_threads)?\s*\(|\bsys\.monitoring\b|\baddaudithook\b",
     ),
     "its process": (
-        r"\b(os|posix)\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|setpriority|sched_set\w+|kill|killpg)\s*\(",
-        r"\bos\.(write|writev|pwrite|pwritev|closerange|fdopen|abort)\s*\(|\bopen\s*\(\s*\d|\bsys\.argv\b",
-        r"\batexit\b|\bos\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
+        r"(?<![^\W_])(os|posix)\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|setpriority|sched_set\w+|kill|killpg)\s*\(",
+        r"(?<![^\W_])os\.(write|writev|pwrite|pwritev|closerange|fdopen|abort)\s*\(|\bopen\s*\(\s*\d|\bsys\.argv\b",
+        r"\batexit\b|(?<![^\W_])os\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
         r"/proc/|/dev/(mem|shm)|\bLD_[A-Z_]+\b|\bPYTHON[A-Z]{3,}\b",
         r"\bctypes\.(pythonapi|PYFUNCTYPE|memmove|memset|string_at)\b|\bfrom_address\s*\(|\bPYFUNCTYPE\b",
         r"\bctypes\.cast\s*\(\s*id\s*\(",
@@ -91,34 +107,39 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     ),
     "code made of text": (
         r"""(?<![\w.])(?<!def )(exec|eval|__import__)\s*\((?!["'][\w.]+["']\))""",
-        r"""\bgetattr\s*\([^,]+,\s*["'][^"']*["']\s*[+%.]|\b__code__\s*=[^=]|\bCodeType\b|\bmarshal\b""",
+        rf"""\bgetattr\s*\([^,]+,\s*(?!{_NAMED})["'][^"']*["']\s*[+%.]|\b__code__\s*=[^=]|\bCodeType\b|\bmarshal\b""",
         r"\brunpy\b|\b(Source|Sourceless|Extension)FileLoader\b|\bspec_from_(file_location|loader)\b",
-        r"\bcodecs\.decode\b|\bb(16|32|64|85)decode\b|\bfromhex\b|\[::-1\]\s*\)\s*\(|\battrgetter\s*\([^\"')]",
+        rf"\bcodecs\.decode\b|\bb(16|32|64|85)decode\b|(?<!\bfloat\.)\bfromhex\b(?!{_OF_DATA})|\[::-1\]\s*\)\s*\(|\battrgetter\s*\([^\"')]",
     ),
     "equality with everything": (r"def\s+__eq__\b.*:\s*return\s+True\b",),
     "the start of the interpreter": (
-        r"""\.pth\b|\b__editable__|\bentry_points\s*[=(]|\b(site|user)customize\b|\bpy_compile\b|\bcompileall\b""",
+        r"""\.pth\b|\b__editable__|\bentry_points\s*=(?!=)|["']entry_points["']|\b(site|user)customize\b|\bpy_compile\b|\bcompileall\b""",
     ),
     "git's objects": (r"\bcat-file\b|\.git/|\brev-list\b|\bfor-each-ref\b",),
 }
 """What is refused, and the expressions that find it in one line."""
 _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     "memory": (r"\b(mprotect|process_vm_writev|ptrace|dlsym|dlopen|dl_iterate_phdr)\s*\(",),
-    "what other modules hold": (r"->\s*(m_ml|ml_meth)\b",),
+    _HELD: (r"->\s*(m_ml|ml_meth)\b",),
     "a clock": (r"\b(clock_gettime|gettimeofday|clock_settime|_?PyTime_\w*)\s*\([^;]*\)\s*\{",),
     "its process": (
         r"\b(fork|vfork|execv[pe]*|_exit|setpriority|sched_set\w+|Py_AddPendingCall|LD_PRELOAD)\b|/proc/",
         r"\b(system|posix_spawnp?|syscall|nice)\s*\(|\b_PyEval_SetSwitchInterval\b",
     ),
     "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),
-    "code made of text": (r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",),
+    "code made of text": (
+        rf"""(?:^\s*\#?\s*(?:include|define)\b|\bextern\s+from\b)[^=]*(?:{_NO_SOURCE})["'>]""",
+        r"__attribute__\s*\(\(\s*constructor|\bPyRun_\w+|\bPy_CompileString\w*",
+    ),
 }
 _ASSIGNS = re.compile(f"{_ASSIGNED}|{_BY_FUNCTION}")
 _ROOT = re.compile(r"(?<![\w.])(?!os\.environ\b|sys\.modules\b)(\w+)\b(?!(?:\.\w+)*\()")
 """What a module is whose attributes, and items of these, nobody assigns to, unless it is called: no result of that is
 its own. What is loaded has expressions of its own.
 """
-_NAME = re.compile(r"(?<![\w.])\w+(?!\w)")
+_NAME = re.compile(r"(?<![\w.])\w+(?!\w|\s*=(?!=))")
+"""A name, unless it is bound itself, or a keyword: what is in the module stays as it is."""
+_CHAIN = re.compile(r"(?<![\w.])\w+(?:\.\w+)+")
 _FETCHES = re.compile(r"""(?:__import__|\b(?:importlib\s*\.\s*)?import_module)\s*\(\s*["']([A-Za-z_][\w.]*)["']\s*\)""")
 Line = tuple[str, ...]
 """A line with other names of modules undone, where there are any, and as it is: who says `as` renames nothing by it.
@@ -126,11 +147,6 @@ Line = tuple[str, ...]
 What the statement that begins with it assigns to may follow.
 """
 _RENAMED = re.compile(r"\b(?<!\w\.)(?<!\.\.)([A-Za-z_][\w.]*)\s+as\s+([A-Za-z_]\w*)")
-_JOINED = re.compile(r"""(["'])\s*\+?\s*[rbuf]?\1""")
-"""Between two texts that Python makes one of."""
-_CONTINUED = re.compile(r"\\\n+\s*")
-_AFTER_COMMENT = re.compile(r"^.*#.*\\\n(?=(.*))", re.MULTILINE)
-"""A line that may end in a comment, which no backslash continues: the next line may be one of its own."""
 _COOKIE = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 _READABLE = re.compile(r"utf-?8(-sig)?|(us-?)?ascii|latin-?1|iso-?8859-?\d+|(cp|windows-?)125\d", re.IGNORECASE)
 """Encodings in which what looks like code is that code."""
@@ -140,17 +156,27 @@ _FROM = re.compile(r"\s*from\s+([\w.]+)\s+import\s+(.*)")
 def content_reasons(change: FileChange, beside: Sequence[FileChange] = ()) -> list[str]:
     """Why a file's new content is refused; empty where nothing speaks against it. `beside` it others are changed."""
     name = change.path.lower()
-    if name.endswith(BINARY) or ".so." in name.rsplit("/", 1)[-1]:
+    unread = name.endswith(_UNREAD) or ".so." in name.rsplit("/", 1)[-1] or not change.known
+    if unread or any("\0" in line for line in change.lines if line.startswith("+")):
         return [] if change.deleted else ["machine code, byte code or an archive, which nobody can read"]
-    words = _IN_PYTHON if name.endswith(PYTHON) else _IN_NATIVE if name.endswith(NATIVE) else {}
-    python = words is _IN_PYTHON
-    added, removed = _code(change.lines, "+", python=python), _code(change.lines, "-", python=python)
+    found = [] if name.endswith(_NATIVE) else _in_python(change, beside)
+    if not name.endswith(_ONLY_PYTHON):
+        manner = EXACT if name.endswith(_C) else LIKE if name.endswith((*_NATIVE, *PYTHON)) else DATA
+        added, removed = (of_c(change.lines, mark, manner) for mark in "+-")
+        found += _more(_IN_NATIVE, [(text,) for text in added], [(text,) for text in removed])
+    return list(dict.fromkeys(found))
+
+
+def _in_python(change: FileChange, beside: Sequence[FileChange]) -> list[str]:
+    name = change.path.lower()
+    manner = EXACT if name.endswith(_ONLY_PYTHON) else LIKE if name.endswith(PYTHON) else DATA
+    added, removed = (_code(change.lines, mark, manner) for mark in "+-")
     doubtful = added
-    if python:
+    if manner != DATA:
         others = [other.lines for other in beside if other is not change and other.path.lower().endswith(PYTHON)]
-        doubtful = _code(without_bound(change.lines, _assigning, _CALLED, others), "+", python=True)
-    hidden = [f"its encoding may hide what it says ({name})" for name in _cookies(change.lines)] if python else []
-    return [*(f"its new lines speak of {what}" for what in _more(words, added, removed, doubtful)), *hidden]
+        doubtful = _code(without_bound(change.lines, _assigning, _CALLED, others), "+", manner)
+    cookies = [f"its encoding may hide what it says ({name})" for name in _cookies(change.lines)]
+    return [*_more(_IN_PYTHON, added, removed, doubtful), *cookies]
 
 
 def _cookies(lines: Sequence[str]) -> list[str]:
@@ -170,14 +196,18 @@ def _has_root(names: AbstractSet[str]) -> Callable[[str], bool]:
 
 
 def _more(
-    words: Mapping[str, tuple[str, ...]], added: Sequence[Line], removed: Sequence[Line], doubtful: Sequence[Line]
+    words: Mapping[str, tuple[str, ...]],
+    added: Sequence[Line],
+    removed: Sequence[Line],
+    doubtful: Sequence[Line] | None = None,
 ) -> Iterator[str]:
     """`doubtful` are the added lines where names that certainly are no modules' are left out."""
     for what, patterns in words.items():
         pattern = re.compile("|".join(f"(?:{one})" for one in patterns))
-        left, more, fewer = (list(_hits(pattern, lines)) for lines in (doubtful, added, removed))
+        more, fewer = list(_hits(pattern, added)), list(_hits(pattern, removed))
+        left = more if doubtful is None or what != _HELD else list(_hits(pattern, doubtful))
         if left and len(more) > len(fewer):
-            yield f"{what} ({left[0].strip()[:40]!r})"
+            yield f"its new lines speak of {what} ({left[0].strip()[:40]!r})"
 
 
 def _hits(pattern: re.Pattern[str], lines: Sequence[Line]) -> Iterator[str]:
@@ -188,30 +218,13 @@ def _hits(pattern: re.Pattern[str], lines: Sequence[Line]) -> Iterator[str]:
             yield found[0]
 
 
-def _texts(lines: Sequence[str], mark: str, *, python: bool) -> list[str]:
-    """The lines with a mark, without it, without comments that fill a line, and with texts beside each other joined.
-
-    They are lines as Python or C reads them: a carriage return ends one, a backslash before its end does not, and
-    letters of other shapes are the same names.
-    """
-    marked = "\n".join(line[1:] for line in lines if line.startswith(mark))
-    whole = normalize("NFKC", marked).replace("\r", "\n")
-    if not python:
-        return [text for text in whole.replace("\\\n", "").split("\n") if not text.lstrip().startswith("//")]
-    alone = "".join(f"\n{found[1]}" for found in _AFTER_COMMENT.finditer(whole))
-    texts = [
-        text for text in (_CONTINUED.sub(" ", whole) + alone).split("\n") if not text.lstrip().startswith(("#", ">>>"))
-    ]
-    return [_JOINED.sub("", text) for text in texts]
-
-
-def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
-    """What `_texts` gives, each line also with other names of modules undone, in new lines of Python all of them."""
-    texts = _texts(lines, mark, python=python)
+def _code(lines: Sequence[str], mark: str, manner: Manner) -> list[Line]:
+    """What Python may run of the lines with a mark, each also with other names of modules undone, in new ones all."""
+    texts = of_python(lines, mark, manner)
     renamed = {name: full for text in texts for name, full in _names(text) if name != full}
-    code = [_fetched(text) for text in texts] if python else texts
-    given = handed(_ONLY_MODULES | (imported(lines) & _CALLED), code) if python and mark == "+" else {}
-    readings = _readings(texts, code, {*_CALLED, *renamed, *given}) if python else [(text,) for text in texts]
+    code = [_fetched(text) for text in texts]
+    given, held = handed(_ONLY_MODULES | (imported(lines) & _CALLED), code) if mark == "+" else ({}, {})
+    code = [_through(text, given | held) for text in code]
     # What is only handed on is meant where it is asked for attributes: a call may have a keyword of that name.
     undone = [partial(_NAME.sub, lambda found: renamed.get(found[0], found[0]))] if renamed else []
     undone += [partial(OWNERS.sub, lambda found: given.get(found[0], found[0]))] if given else []
@@ -219,8 +232,19 @@ def _code(lines: Sequence[str], mark: str, *, python: bool) -> list[Line]:
         line
         if _FROM.match(line[0])
         else tuple(dict.fromkeys([*(undo(text) for undo in undone for text in line), *line]))
-        for line in readings
+        for line in _readings(texts, code, {*_CALLED, *renamed, *given})
     ]
+
+
+def _through(text: str, held: Mapping[str, str]) -> str:
+    """A line in which what holds a module, as an attribute of something, is that module."""
+    return _CHAIN.sub(partial(_last, held=held), text) if held else text
+
+
+def _last(chain: re.Match[str], held: Mapping[str, str]) -> str:
+    words = chain[0].split(".")
+    at = next((at for at in reversed(range(1, len(words))) if words[at] in held), 0)
+    return ".".join([held[words[at]], *words[at + 1 :]]) if at else chain[0]
 
 
 def _fetched(text: str) -> str:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from datasmith.tasks.binary import is_known
+
 
 class MalformedDiff(ValueError):
     """The text is not what `git diff` writes; the message says at which line."""
@@ -14,6 +16,7 @@ class FileChange:
     """What a diff does to one file. `paths` are its names before and after; `lines` its hunk lines with their marks.
 
     `blob` is git's id of the new content as the diff gives it, which may be shortened; empty where it gives none.
+    `known` is False where the new content is binary, and of no kind that is known to run nowhere.
     """
 
     paths: tuple[str, ...]
@@ -21,6 +24,7 @@ class FileChange:
     new: bool = False
     deleted: bool = False
     binary_bytes: int | None = None
+    known: bool = True
     blob: str = ""
     lines: list[str] = field(default_factory=list)
 
@@ -227,10 +231,14 @@ def _binary_body(change: FileChange, lines: _Lines) -> None:
     sizes: list[int] = []
     while len(sizes) < 2 and (found := _BINARY.fullmatch(lines.peek() or "")):
         lines.take()
-        sizes.append(int(found[2]))
+        data = []
         while (line := lines.take()) != "":
             if not _BASE85.fullmatch(line):
                 raise lines.wrong("binary data that is not base 85")
+            data.append(line)
+        # The first one is the new content.
+        change.known = change.known if sizes else is_known(found[1], data)
+        sizes.append(int(found[2]))
     if not sizes:
         raise lines.wrong("a binary patch without data")
     change.binary_bytes = max(sizes)

@@ -1,7 +1,7 @@
 """Other names that a patch's new lines give to modules: by imports, assignments, loops, `with`, defaults and calls.
 
 `j = json` is an import by another name, and `f(json)` one in what the file's own `f` calls its parameter. Only plain
-handing on of a whole module is followed: what is put into an object, or comes back from a call, is not.
+handing on of a whole module is followed, also by an attribute of anything: what comes back from a call is not.
 """
 
 import ast
@@ -19,8 +19,11 @@ _WORD = re.compile(r"\w+")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def handed(modules: AbstractSet[str], texts: Sequence[str]) -> dict[str, str]:
-    """The names that lines of Python give to modules, and these; `modules` are those that go by their own names."""
+def handed(modules: AbstractSet[str], texts: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The names that lines of Python give to modules, and these; and so the attributes that hold some.
+
+    `modules` are those that go by their own names.
+    """
     found = _Handed(modules)
     for _ in range(_ROUNDS):
         before = found.size
@@ -28,7 +31,7 @@ def handed(modules: AbstractSet[str], texts: Sequence[str]) -> dict[str, str]:
             found.look(node for statement in body for node in ast.walk(statement))
         if found.size == before:
             break
-    return {name: module for name, module in found.names.items() if name != module}
+    return {name: module for name, module in found.names.items() if name != module}, found.attributes
 
 
 class _Handed:
@@ -37,17 +40,20 @@ class _Handed:
     def __init__(self, modules: AbstractSet[str]) -> None:
         self.names = {name: name for name in modules}
         """Name -> the module that it stands for."""
+        self.attributes: dict[str, str] = {}
+        """Name of an attribute, whatever it is one of -> the module."""
         self._given: dict[str, dict[int | str, str]] = {}
         """Function -> by place or name of a parameter, the module that some call gives it."""
 
     @property
     def size(self) -> int:
         """How much is known."""
-        return len(self.names) + sum(map(len, self._given.values()))
+        return len(self.names) + len(self.attributes) + sum(map(len, self._given.values()))
 
     def matters(self, text: str) -> bool:
         """Whether more may be learned from a piece of code."""
-        return any(word in self.names or word in self._given for word in _WORD.findall(text))
+        known = (self.names, self.attributes, self._given)
+        return any(word in names for word in _WORD.findall(text) for names in known)
 
     def look(self, nodes: Iterable[ast.AST]) -> None:
         """Learn from all that is in a statement."""
@@ -55,7 +61,8 @@ class _Handed:
             if isinstance(node, ast.Call):
                 self._call(node)
             for name, module in self._bound(node):
-                self.names.setdefault(name, module)
+                if self.names.setdefault(name, module) == name:
+                    self.names[name] = module
 
     def _call(self, call: ast.Call) -> None:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -69,7 +76,7 @@ class _Handed:
             return self.names.get(value.id, "")
         if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
             name = f"{self.names.get(value.value.id, '')}.{value.attr}"
-            return name if name in _SUBMODULES else ""
+            return name if name in _SUBMODULES else self.attributes.get(value.attr, "")
         parts: Sequence[ast.AST | None] = ()
         if isinstance(value, ast.Tuple | ast.List | ast.Set):
             parts = value.elts
@@ -113,8 +120,11 @@ class _Handed:
         for one, part in pairs:
             if isinstance(one, ast.Tuple | ast.List):
                 yield from self._taken(one, part)
-            elif isinstance(one, ast.Name) and (module := self._held(part)):
-                yield one.id, module
+            elif module := self._held(part):
+                if isinstance(one, ast.Attribute):
+                    self.attributes.setdefault(one.attr, module)
+                elif isinstance(one, ast.Name):
+                    yield one.id, module
 
     def _defaults(self, parameters: ast.arguments) -> Iterator[tuple[str, str]]:
         plain = [*parameters.posonlyargs, *parameters.args]

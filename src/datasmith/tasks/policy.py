@@ -52,8 +52,13 @@ def check_patch(patch: str, *, benchmark_dir: str) -> GuardVerdict:
         return GuardVerdict((f"not a git diff: {error}",))
     if len(changes) > MAX_FILES:
         return GuardVerdict((f"changes {len(changes)} files, more than {MAX_FILES}",))
-    reasons = [reason for change in changes for reason in _reasons(change, benchmark_dir)]
-    reasons += [f"{_shown(change.path)}: {reason}" for change in changes for reason in content_reasons(change, changes)]
+    reasons = [
+        reason
+        for change in changes
+        # What may not be there at all is not read, too.
+        for reason in _reasons(change, benchmark_dir)
+        or [f"{_shown(change.path)}: {reason}" for reason in content_reasons(change, changes)]
+    ]
     names = [change.path for change in changes]
     reasons += [f"{_shown(name)}: named twice" for name in dict.fromkeys(names) if names.count(name) > 1]
     return GuardVerdict(tuple(dict.fromkeys(reasons)))

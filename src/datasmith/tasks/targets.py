@@ -12,7 +12,7 @@ MOST = 50
 """Lines that are read of one statement."""
 LONGEST = 50_000
 """Characters of one that is read."""
-_TEXT = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
+_TEXT = re.compile(r"""(["'])(?:\\.|(?!\1)[^\\])*\1""")
 _FIRST = re.compile(r"\w+")
 _BEFORE = {
     "elif": "if _: pass\n",
@@ -49,6 +49,23 @@ def statements(texts: Sequence[str], matters: Callable[[str], bool]) -> Iterator
         if body:
             yield at, body
         at = end
+
+
+def is_in_brackets(texts: Sequence[str], at: int) -> bool:
+    """Whether a line after this one closes a bracket that nothing from this line on opens: all of it stands in one.
+
+    Nothing above the line is asked, so that it does not matter what of it is code.
+    """
+    depth = 0
+    for place in range(at, min(at + MOST, len(texts))):
+        code = _TEXT.sub("", texts[place]).split("#", 1)[0]
+        if "'" in code or '"' in code:
+            return False
+        for char in code:
+            depth += (char in "([{") - (char in ")]}")
+            if depth < 0:
+                return place > at
+    return False
 
 
 def _depth(text: str) -> int:

@@ -186,3 +186,35 @@ def test_a_long_patch_is_read_once() -> None:
     assert not check_patch(added("src/a.py", text), benchmark_dir="benchmarks").allowed
     chain = f"json{'.x' * 50_000} = 1\n"
     assert not check_patch(added("src/a.py", chain), benchmark_dir="benchmarks").allowed
+
+
+CALLED = [" found = run(", "+    [cmd, option], stdout=subprocess.PIPE, stderr=subprocess.PIPE", " )"]
+
+
+def test_a_keyword_of_a_call_is_no_attribute() -> None:
+    """What closes below the line, and opens nowhere from there on, makes it a part of a call."""
+    assert allowed_hunk(CALLED)
+    assert allowed_hunk([CALLED[1], "+    )  # it's over"])
+    assert allowed_hunk(["+    'x', inspect.Parameter.empty, default=np.pi,", "+    kind=3,", "+  ), 4"])
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["+x, json.dumps = forged, 1", " )'''"],
+        ["+x, json.dumps = forged, 1", "+y = '''", "+)'''"],
+        ["+x, json.dumps = forged, 1", "+y = (", "+)"],
+        ["+x, json.dumps = forged, 1  # )", "+y = 1"],
+        ["+(x,", "+ json.dumps) = forged, 1", " )"],
+        ["+x, stdout=json.dumps, y=sys._getframe(1)", " )"],
+        [" f(", "+)", "+x, json.dumps = forged, 1", "+y = (3", "+)"],
+    ],
+)
+def test_a_bracket_that_closes_nothing_shown_counts_alone(lines: list[str]) -> None:
+    """One in a text or a comment, or that closes another, says nothing; nor does it hide other words."""
+    assert not allowed_hunk(lines)
+
+
+def allowed_hunk(lines: list[str]) -> bool:
+    """Whether a hunk in the middle of a file is allowed."""
+    return not content_reasons(FileChange(("a.py", "a.py"), lines=["@@ -9,3 +9,3 @@", *lines]))

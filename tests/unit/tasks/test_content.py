@@ -233,8 +233,87 @@ def test_c_that_reaches_out_is_refused(line: str) -> None:
     assert reasons(added("src/a.c", "// it would fork() here\n")) == []
 
 
-@pytest.mark.parametrize("name", ["fast.so", "fast.cpython-311-x86_64-linux-gnu.so", "libx.so.2", "a.pyc", "b.whl"])
+ANYWHERE = {
+    "table.dat": "import gc\nx = gc.get_objects()",
+    "table.json": '{"run": "gc.get_objects()"}',
+    "notes.md": "gc.get_objects()",
+    "kernel.txt": "    frame = sys._getframe(1)",
+    "fast.f90": 'call system("x")',
+    "fast.pyx": 'cdef extern from "unistd.h":\n    int fork()',
+    "fast.pxd": "int system(char *)",
+    "build.sh": "LD_PRELOAD=x python",
+    "CMakeLists.txt": 'execute_process(COMMAND python -c "import gc; gc.get_objects()")',
+    "pyproject.toml": 'x = "import gc; gc.get_objects()"',
+    "setup.cfg": "pytest11 = a",
+    "Makefile": "\tcat /proc/self/maps",
+    "fast.tpp": "fork();",
+    "kept": "fork();",
+    "fast.c": '#include "notes.rst"',
+    "fast.h": "#define NOTES <notes.py>",
+    "more.pyx": 'cdef extern from "notes.md":',
+}
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_every_file_is_read(name: str) -> None:
+    """As Python, as C, or as both: whatever a file is called, code can read it and run what it says."""
+    assert reasons(added(name, f"{ANYWHERE[name]}\n"))
+    assert reasons(changed(name, f"{ANYWHERE[name]}\n", "x\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("docs/index.rst", "* You can fork the repository; a system (of many)"),
+        ("README.md", "Run `pytest`, or evaluate pd.eval() of a frame, as in time.time()."),
+        ("pyproject.toml", 'requires = ["setuptools", "cython"]\nreadme = "README.md"\ninclude = ["README.md"]'),
+        ("setup.cfg", "[options.entry_points]\nconsole_scripts =\n    x = y:z"),
+        ("meson.build", "py.install_sources(['a.py'], subdir: 'x')"),
+        ("build.sh", "set -e\npython -m pip install ."),
+        ("data/points.csv", "x,y\n1.5,2.5e10"),
+        ("requirements.txt", "numpy>=2\npytest"),
+        ("src/fast.f90", "do i = 1, n\n  x(i) = y(i) ** 2 ! a square\nend do"),
+        ("src/fast.pyx", "cdef int total(double[:] x) nogil:\n    return x.shape[0]"),
+    ],
+)
+def test_plain_files_of_other_kinds_are_allowed(name: str, line: str) -> None:
+    """Documentation, builds, data and other languages."""
+    assert reasons(added(name, f"{line}\n")) == []
+
+
+ASKED = {
+    "value = getattr(math, name)": "value = getattr(math, '__dict__')",
+    "names = dir(math)": "names = vars(math)",
+    'f = getattr(numbagg, "move_" + name, None)': 'f = getattr(frame, "f_" + name, None)',
+    'f = getattr(numpy, "nan%s" % name)': 'f = getattr(thing, "_get%s" % name)',
+    'f = getattr(self, "_compare_{0}".format(operators[op]))': 'f = getattr(self, "{}frame".format("_get"))',
+    'f = getattr(self, "fit_" + self.solver)': 'f = getattr(self, "fit_" + word[::-1])',
+    "geometry = loads(bytes.fromhex(data))": 'name = bytes.fromhex("6578")',
+    'x = float.fromhex("0x1.8p3")': "name = bytes.fromhex(data).decode()",
+    "found = entry_points(group=name)": "setup(entry_points={'a': 'b'})",
+    "import x.y\nfrom time import time\ntime = None": "import time\ntime.time = None",
+    "from importlib.metadata import EntryPoint\nEntryPoint = None": "import importlib as i\ni.metadata = None",
+    "x = chaos.fork()": "random._os.fork()",
+}
+
+
+@pytest.mark.parametrize("plain", ASKED)
+def test_the_nearest_that_reaches_out_is_refused(plain: str) -> None:
+    """Beside what reads a name's own attribute, data, or what is installed."""
+    assert reasons(added("a.py", f"{plain}\n")) == []
+    assert reasons(added("a.py", f"{ASKED[plain]}\n"))
+
+
+@pytest.mark.parametrize(
+    "name", ["fast.so", "fast.cpython-311-x86_64-linux-gnu.so", "libx.so.2", "a.pyc", "b.whl", "c.pkl"]
+)
 def test_what_runs_and_cannot_be_read_is_refused(name: str) -> None:
     """Machine code, byte code and archives may go, but not come."""
     assert reasons(added(f"src/{name}", "x"))
     assert reasons(deleted(f"src/{name}", "x")) == []
+
+
+def test_a_text_with_zeros_is_none() -> None:
+    """Git can be told that machine code is text."""
+    assert reasons(added("a.txt", "\x7fELF\0\n"))
+    assert reasons(deleted("a.txt", "\x7fELF\0\n")) == []

@@ -42,6 +42,12 @@ HANDED = {
     "over several lines": ["j = json", "setattr(", "    j,", "    'dumps', forged,", ")"],
     "with a space": ["j = json", "setattr( j, 'dumps', forged)"],
     "beside a word that breaks the line": ["for json.dumps in [forged]: 0 and import_module('if')"],
+    "in an attribute": ["self.j = json", "self.j.dumps = forged"],
+    "in an attribute of its name": ["self.json = json", "a.b.json.dumps = forged"],
+    "in an attribute of a class": ["class A: j = json", "for A.j.dumps in [forged]: pass"],
+    "in an attribute, by a function": ["self.j = json", "setattr(self.j, 'dumps', forged)"],
+    "over an attribute": ["self.j = json", "k = self.j", "k.dumps = forged"],
+    "under another's name": ["import math", "math = json", "math.dumps = forged"],
     "of a word that can be a variable": ["import copy", "c = copy", "c.deepcopy = forged"],
 }
 

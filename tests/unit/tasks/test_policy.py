@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasmith.tasks.gitdiff import MalformedDiff
-from datasmith.tasks.policy import MAX_BINARY_BYTES, MAX_FILES, check_patch, solution_part
+from datasmith.tasks.policy import MAX_FILES, check_patch, solution_part
 
 PROJECT = "pyproject.toml"
 
@@ -118,18 +118,17 @@ def test_what_a_changed_line_stands_beside_counts_where_it_is_a_heading(heading:
     assert check_patch(patch, benchmark_dir="b").allowed is allowed
 
 
-def test_a_large_binary_is_refused() -> None:
-    """By the size it says it inflates to."""
-    head = "diff --git a/x.npy b/x.npy\nnew file mode 100644\nindex 0000000..1111111\n"
-    patch = head + "GIT binary patch\nliteral {}\nzabc\n\n"
-    assert check_patch(patch.format(MAX_BINARY_BYTES), benchmark_dir="b").allowed
-    assert not check_patch(patch.format(MAX_BINARY_BYTES + 1), benchmark_dir="b").allowed
-
-
 def test_moving_a_test_away_is_refused() -> None:
     """Both names of a rename count."""
     patch = "diff --git a/tests/test_a.py b/a.py\nsimilarity index 100%\nrename from tests/test_a.py\nrename to a.py\n"
     assert not check_patch(patch, benchmark_dir="b").allowed
+
+
+def test_what_may_not_be_there_is_not_read() -> None:
+    """A test is refused for being one, whatever it says; the others say what they say."""
+    patch = new_file("tests/test_a.py", line="import pytest") + new_file("a.py", line="import pytest")
+    (first, second) = check_patch(patch, benchmark_dir="b").reasons
+    assert first == "tests/test_a.py: a test" and second.startswith("a.py: its new lines")
 
 
 def test_a_file_named_twice_is_refused() -> None:
