@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, cast
 from .seal_code import ENOUGH, is_code
 from .seal_encoded import encoded
 from .seal_readers import is_archive, members
-from .seal_streams import DAMAGE, HEAD, PACKED, ZLIB, Joined, Unpacked, Unread
+from .seal_streams import CHUNK, DAMAGE, HEAD, PACKED, ZLIB, Joined, Unpacked, Unread
 from .seal_texts import written_as
 from .seal_zips import LITTLE, LOCAL, Part, at_place, is_zip, listed, places
 
@@ -37,6 +37,10 @@ def beginnings(file: IO[bytes], marks: Sequence[bytes] = MARKS) -> Iterator[int]
         Unread: there are too many places to be looked at.
     """
     size = file.seek(0, 2)
+    if size <= CHUNK:
+        file.seek(0)
+        data = file.read()
+        marks = [mark for mark in marks if mark in data]
     for count, place in enumerate(heapq.merge(*(places(file, 0, size, mark) for mark in marks))):
         if count > MOST_PLACES:
             raise Unread
