@@ -24,13 +24,12 @@ LANGUAGES = ("C", "tr_TR.UTF-8", "tr_TR.ISO-8859-9", "C.UTF-8")
 SOURCES = Path("/usr/share/i18n/locales")
 
 
-@pytest.fixture
-def turkish(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def turkish(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the Turkish locales: most machines have none ready, and C would stand in for them unseen."""
     if not (SOURCES / "tr_TR").exists() and not os.environ.get("CI"):
         pytest.skip("the sources of locales are not installed (apt-get install locales)")
-    place = tmp_path / "locales"
-    place.mkdir()
+    place = tmp_path_factory.mktemp("locales")
     for name in (name for name in LANGUAGES if name.startswith("tr_TR")):
         words = ["localedef", "-i", "tr_TR", "-f", name.partition(".")[2], str(place / name)]
         subprocess.run(words, check=True, capture_output=True)
