@@ -20,7 +20,8 @@ _KEYWORDS = frozenset([*keyword.kwlist, *keyword.softkwlist, "type"])
 _C_TOKEN = re.compile(r"//(?:\\\n|[^\n])*|/\*[\s\S]*?(?:\*/|\Z)|\"(?:\\[\s\S]|[^\"\\\n])*\"|'(?:\\[\s\S]|[^'\\\n])*'")
 _C_UNCLEAR = re.compile(r"""R"|\)[^\s()\\"]{0,16}"|\?\?/|[0-9a-fA-F]'[0-9a-fA-F]""")
 """Texts without escapes, other spellings of a backslash, marks between digits: there nobody looks for comments."""
-_C_FIRST_TEXT = re.compile(r"(?:\\\n|[^\n\"\\]|\\.)*\"")
+_C_GOES_ON = tuple(map(re.compile, (r"(?:\\\n|[^\n\"\\]|\\.)*\"", r"(?:\\\n|[^\n'\\]|\\.)*'", r"(?:\\\n|[^\n])*\n?")))
+"""What may go on from the line above by a backslash: a text of either kind, or a comment."""
 _LONE = re.compile(r'\s*//(?!.*(\*/|["`]))')
 """A comment that fills a line, also where a text or a comment goes on in it."""
 _LETTER = re.compile(r"[^\W\d_]")
@@ -133,8 +134,7 @@ def _without_comments(text: str) -> str:
     begins = [0]
     end = text.find("*/")
     begins += [end + 2] if end >= 0 else []
-    quoted = _C_FIRST_TEXT.match(text)
-    begins += [quoted.end()] if quoted else []
+    begins += [found.end() for found in (goes_on.match(text) for goes_on in _C_GOES_ON) if found]
     readings = [_blank(text[:begin]) + _C_TOKEN.sub(_code, text[begin:]) for begin in begins]
     return "".join(next((char for char in chars if char != " "), " ") for chars in zip(*readings, strict=True))
 

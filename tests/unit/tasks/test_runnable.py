@@ -93,6 +93,8 @@ C_RUN = {
     "one that ends in another": ['/* a /* b */ system("x"); /* */'],
     "a text with a beginning": ['char *x = "/*"; system("x"); /* */'],
     "a text that goes on": [' b "; /* " */ system("x"); /* */'],
+    "a letter that goes on": [" '/* ", 'system("x"); /* */'],
+    "a comment that goes on": [" a /*", 'system("x"); /* */'],
     "a raw text": ['R"(/*)"; system("x"); /* */'],
     "the end of a raw text": ['/* )"; system("x"); /* */'],
     "marks between digits": ["x = 1'0; y = \"'/*\"; system(x); /* */"],
@@ -103,10 +105,10 @@ C_RUN = {
 
 @pytest.mark.parametrize("how", C_SPOKEN)
 def test_comments_of_c_may_speak(how: str) -> None:
-    """Where both ways to read the hunk say that it is one."""
-    assert reasons("src/a.c", *C_SPOKEN[how]) == []
-    assert of_hunk("src/a.c", *(f"+{line}" for line in C_SPOKEN[how])) == []
-    assert of_hunk("src/a.c", " /*", *(f"-{line}" for line in C_SPOKEN[how]), "+ * fork", " */") == []
+    """Where all ways to read the hunk say that it is one; of its first line nobody knows."""
+    assert reasons("src/a.c", "int a;", *C_SPOKEN[how]) == []
+    assert of_hunk("src/a.c", " int a;", *(f"+{line}" for line in C_SPOKEN[how])) == []
+    assert of_hunk("src/a.c", " int a;", " /*", *(f"-{line}" for line in C_SPOKEN[how]), "+ * fork", " */") == []
 
 
 @pytest.mark.parametrize("how", C_RUN)
