@@ -100,10 +100,6 @@ class BubblewrapEngine:
         shared memory.
         """
         kept = self._cgroups.kept_by()
-        if kept["pids"] is None and self._process_limit:
-            kept["pids"] = "RLIMIT_NPROC"
-        if kept["cpus"] is None and core_filter():
-            kept["cpus"] = "taskset and seccomp"
         return LimitReport(
             {
                 "network": "network namespace",
@@ -113,6 +109,8 @@ class BubblewrapEngine:
                 "new_privileges": "no_new_privs",
                 "disk": None,
                 **kept,
+                "pids": kept["pids"] or ("RLIMIT_NPROC" if self._process_limit else None),
+                "cpus": kept["cpus"] or ("taskset and seccomp" if core_filter() else None),
                 "cpu_counter": kept["cpu_counter"] or "rusage",
             }
         )

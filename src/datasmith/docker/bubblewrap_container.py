@@ -37,6 +37,10 @@ def _readable(data: bytes) -> Iterator[int]:
         os.close(descriptor)
 
 
+def _given(*descriptors: int | None) -> tuple[int, ...]:
+    return tuple(descriptor for descriptor in descriptors if descriptor is not None)
+
+
 class BubblewrapContainer:
     """Container on bubblewrap; its directories lie in `slot`, which is released when it stops."""
 
@@ -95,8 +99,14 @@ class BubblewrapContainer:
                 environment_fd=environment,
                 filter_fd=cores,
             )
-            passed = (status.writer, environment, *(() if cores is None else (cores,)))
-            done = process.run(words, timeout=timeout, stdin=stdin, log=log, env={"PATH": os.defpath}, pass_fds=passed)
+            done = process.run(
+                words,
+                timeout=timeout,
+                stdin=stdin,
+                log=log,
+                env={"PATH": os.defpath},
+                pass_fds=_given(status.writer, environment, cores),
+            )
             status.wait_for_death()
             if not group.empty():
                 raise EngineUnavailable(f"a process of {self._image.name} cannot be killed")
@@ -134,8 +144,7 @@ class BubblewrapContainer:
                 filter_fd=cores,
                 terminal=True,
             )
-            passed = (status.writer, environment, *(() if cores is None else (cores,)))
-            rc = process.attach(words, env={"PATH": os.defpath}, pass_fds=passed)
+            rc = process.attach(words, env={"PATH": os.defpath}, pass_fds=_given(status.writer, environment, cores))
             status.wait_for_death()
         return rc
 

@@ -267,7 +267,8 @@ def _ratios(trial: Scored) -> list[float] | None:
     ratios = trial.row.record.ratios
     if not trial.row.measured or ratios is None:
         return None
-    return [row.claimed for row in ratios.valid if row.claimed is not None]
+    told = (row.ratio if row.repeated is None else row.repeated for row in ratios.valid)
+    return [ratio for ratio in told if ratio is not None]
 
 
 def _tried(tasks: Mapping[str, Sequence[Scored]]) -> dict[str, tuple[int, int]]:

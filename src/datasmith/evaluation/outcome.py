@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict
 
 from datasmith.agents.coding.trajectory import TrajectoryStep
 from datasmith.counted import counted
-from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
+from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict
 from datasmith.tasks.quantities import Count, Dollars, Seconds
 from datasmith.workloads.launch import TAMPERED
-from datasmith.workloads.summary import INVALID, UNCHECKED
+from datasmith.workloads.summary import INVALID, OWN_NOISE, UNCHECKED
 from datasmith.workloads.watch import OutputRow, OutputState
 
 Outcome = Literal[
@@ -30,6 +30,8 @@ Outcome = Literal[
 ]
 EXCLUDED: frozenset[Outcome] = frozenset({"infra_error", "invalid_measurement"})
 """Says nothing about the agent: retried, then left out under every policy, and counted."""
+ENOUGH_SESSIONS = 2
+"""Who cannot be checked in so many, the last time for noise of its own, is unreliable."""
 SHOWN = 5
 """At most this many tests or workloads are named in a reason."""
 
@@ -165,14 +167,15 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
 
     A workload that yields a time in base, base2 and expert, and none after the patch, is broken by the patch: were it
     left out, breaking the slow ones would pay. One that only noise took away is left out; where noise took most of
-    them, nothing can be said. Nor can it where a clock could not be checked. That is so where the machine is to blame:
-    a patch that makes noise of its own, in workloads that it would rather not show, is charged with it.
+    them, nothing can be said. Nor can it where a clock could not be checked: a patch can make noise of its own in the
+    workloads that it would rather not show.
     """
     reasons = {row.workload: row.reason or "no usable rounds" for row in agent.workloads if row.ratio is None}
     tampered = [name for name, reason in reasons.items() if reason.startswith(TAMPERED)]
     if tampered:
         return Ending("tampered_or_unreliable", f"{named(tampered)}: {reasons[tampered[0]]}")
     unchecked = [name for name, reason in reasons.items() if reason.startswith(UNCHECKED)]
+    unchecked.sort(key=lambda name: not reasons[name].startswith(OWN_NOISE))
     if unchecked:
         return Ending("invalid_measurement", f"{named(unchecked)}: {reasons[unchecked[0]]}")
     healthy = {row.workload for row in expert.valid} & {row.workload for row in control.valid}
@@ -195,26 +198,27 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
         )
     if 2 * len(disturbed) > len(healthy | disturbed):
         return Ending("invalid_measurement", f"{len(disturbed)} of {len(healthy | disturbed)} workloads were disturbed")
-    return Ending("measured", _counts_less(agent) or None)
-
-
-def _counts_less(agent: ArmSummary) -> str:
-    """Where a ratio counts for less than the rounds say, and why."""
-    stored = [row for row in agent.valid if row.repeated is not None]
-    charged = [row for row in agent.valid if row.charged is not None]
-    said = []
+    stored = [row for row in agent.workloads if row.repeated is not None and row.ratio is not None]
     if stored:
-        fell = f"{stored[0].repeated:.2f} on the suite's inputs, {stored[0].ratio:.2f} on others"
-        said.append(f"{counted(len(stored), 'workload')} faster only on inputs of the suite: {_names(stored)}: {fell}")
-    if charged:
-        fell = f"{charged[0].claimed:.2f} in the rounds, {charged[0].ratio:.2f} is certain"
-        many = counted(len(charged), "workload")
-        said.append(f"{many} of which the arm's own noise hides how fast: {_names(charged)}: {fell}")
-    return "; ".join(said)
+        first = stored[0]
+        names = named([row.workload for row in stored])
+        fell = f"{first.repeated:.2f} on the suite's inputs, {first.ratio:.2f} on others"
+        return Ending(
+            "measured", f"{counted(len(stored), 'workload')} faster only on inputs of the suite: {names}: {fell}"
+        )
+    return Ending("measured")
 
 
-def _names(rows: Sequence[WorkloadRatio]) -> str:
-    return named([row.workload for row in rows])
+def settled(ending: Ending, sessions: int) -> Ending:
+    """The ending of a trial that was timed in so many sessions, the last of which ended so.
+
+    Code may scatter by chance, and is measured again for that. Were it left out for good, a patch that makes noise
+    would never be worse than one that does nothing.
+    """
+    own = OWN_NOISE in (ending.reason or "")
+    if ending.outcome == "invalid_measurement" and own and sessions >= ENOUGH_SESSIONS:
+        return Ending("tampered_or_unreliable", f"{ending.reason}, in {sessions} sessions")
+    return ending
 
 
 def _first(*arms: ArmSummary) -> str:

@@ -16,6 +16,7 @@ from datasmith.evaluation.outcome import (
     before_tests,
     before_timing,
     named,
+    settled,
     with_budget,
 )
 from datasmith.evaluation.records import SessionRecord, TaskFacts, TrialRecord, patch_digest
@@ -125,13 +126,17 @@ class TaskFiles:
                 )
         else:
             summaries = self._of(number)
-            ending = self._compared(key, summaries)
+            ending = settled(self._compared(key, summaries), self.sessions_of(key))
             if record.session == number or ending.outcome not in EXCLUDED:
                 return _ended(record, with_budget(ending, facts), number, summaries)
         if record.session is None and record.outcome == "invalid_measurement":
             return record.model_copy(update={"ratios": None, "score": None})
         untimed = Ending("invalid_measurement", "the patch passed its tests and was not timed: run it again")
         return _ended(record, with_budget(untimed, facts), record.session, {})
+
+    def sessions_of(self, key: TrialKey) -> int:
+        """In how many sessions a trial was timed."""
+        return sum(agent_arm(key.label) in session.agents for session in self._sessions.values())
 
     def _timed_in(self, key: TrialKey) -> int | None:
         """The session whose launches lie beside a trial: the last one that timed its arm."""

@@ -25,13 +25,12 @@ def round_ratios(
     times: Mapping[str, ArmTimes],
     arms: Mapping[str, str | None],
     instead: Mapping[str, Sequence[float]] | None = None,
-    charged: Mapping[str, float] | None = None,
 ) -> tuple[RoundRatios, ...]:
     """ln(t_base / t_arm) per round for the agent's arm and the expert's, over the rounds in which all were timed.
 
     `arms`: workload -> the agent's arm there; None stands for code that was left unchanged: its ln ratio is 0 in each
     round. `instead` holds the agent's ln ratios of workloads in which it is only faster on the suite's own inputs: they
-    are of other launches, and not as many. `charged`: what comes off those of the agent, where anything does.
+    are of other launches, and not as many.
     """
     found = []
     for workload, arm in arms.items():
@@ -41,7 +40,6 @@ def round_ratios(
         ours = [math.log(base[number] / agent[number]) for number in rounds]
         theirs = [math.log(base[number] / expert[number]) for number in rounds]
         if rounds:
-            off = (charged or {}).get(workload, 0.0)
-            counted = tuple(ratio - off for ratio in (instead or {}).get(workload, ours))
-            found.append(RoundRatios(workload, counted, tuple(theirs)))
+            counted = (instead or {}).get(workload, ours)
+            found.append(RoundRatios(workload, tuple(counted), tuple(theirs)))
     return tuple(found)

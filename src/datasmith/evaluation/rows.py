@@ -1,6 +1,6 @@
 """The trials of a run folder, each with its score under a failure policy and the rounds behind that score."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from datasmith.errors import TrialError
@@ -12,7 +12,7 @@ from datasmith.evaluation.rounds import arm_times, round_ratios
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, read_measurements
 from datasmith.metrics.score import FailurePolicy, Interval, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, ValidPair, valid_pairs
-from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
+from datasmith.tasks.certificate import ArmSummary
 from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
 from datasmith.workloads.fresh import proven_ratios
 
@@ -98,9 +98,7 @@ def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attemp
     if lost:
         where = f"{folder.trial(key)} and session {session.session}"
         raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {named(lost)}")
-    counted = [row for row in (record.ratios.workloads if record.ratios else ()) if row.workload in own]
-    charged = {row.workload: row.charged for row in counted if row.charged}
-    return round_ratios(times, arms, _fresh(counted, launches, agent_arm(key.label)), charged)
+    return round_ratios(times, arms, _fresh(record, launches, own))
 
 
 def _is_own(record: TrialRecord, pair: ValidPair) -> bool:
@@ -108,7 +106,9 @@ def _is_own(record: TrialRecord, pair: ValidPair) -> bool:
     return record.outcome == "measured" or pair.agent < 1.0
 
 
-def _fresh(rows: Iterable[WorkloadRatio], launches: Sequence[Measurement], arm: str) -> dict[str, list[float]]:
-    """The ln ratios on other inputs, of those workloads in which they are the ones that count."""
-    names = [row.workload for row in rows if row.repeated is not None]
-    return {name: proven_ratios([one for one in launches if one.workload == name], arm) for name in names}
+def _fresh(record: TrialRecord, launches: Sequence[Measurement], own: Set[str]) -> dict[str, list[float]]:
+    """The ln ratios on other inputs, of those of the agent's own workloads in which they are the ones that count."""
+    found = record.ratios.workloads if record.ratios else ()
+    rows = [row for row in found if row.repeated is not None and row.workload in own]
+    arm = record.ratios.arm if record.ratios else ""
+    return {row.workload: proven_ratios([one for one in launches if one.workload == row.workload], arm) for row in rows}

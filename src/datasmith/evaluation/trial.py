@@ -18,7 +18,7 @@ from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.grading import Graded, Grader, Submission
 from datasmith.evaluation.images import sealed_image
-from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Ending, with_budget
+from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Ending, settled, with_budget
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.regrade import TaskFiles
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, write_record, write_text
@@ -203,7 +203,7 @@ class TaskRun:
         files = TaskFiles(self._folder, self._task.task_id, ended)
         for key in done:
             facts = self._folder.read_facts(key)
-            ending = with_budget(graded.endings[key], facts)
+            ending = with_budget(settled(graded.endings[key], files.sessions_of(key)), facts)
             ratios = graded.ratios.get(key)
             record = TrialRecord(
                 task_id=key.task_id,

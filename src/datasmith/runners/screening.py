@@ -27,7 +27,10 @@ AGAIN = 4
 """So many times as many as a task may have are looked at again."""
 TIMES_AGAIN = 2
 SCREENING_S = 900.0
-"""Seconds that a screening takes, roughly: suites of hundreds of workloads have some that need seconds to be set up."""
+"""Seconds after which a screening begins no more looks, at up to `glance.AT_ONCE` workloads each.
+
+Suites of hundreds of workloads have some that need seconds to be set up.
+"""
 FIRST_SHARE = 0.6
 """... of which the first look at each may take so much."""
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -52,6 +55,7 @@ def screen(
     what `patch` speaks of.
     """
     started = clock()
+    by_name = {workload.id: workload for workload in workloads}
 
     def spent(share: float) -> Callable[[], bool]:
         return lambda: clock() - started > share * budget_s
@@ -60,8 +64,7 @@ def screen(
     for _ in range(TIMES_AGAIN):
         if spent(1.0)():
             break
-        chosen = _first(seen, AGAIN * most)
-        seen = closer(seen, look([workload for workload in workloads if workload.id in chosen], spent(1.0)))
+        seen = closer(seen, look([by_name[name] for name in _first(seen, AGAIN * most)], spent(1.0)))
     return seen
 
 
@@ -102,10 +105,15 @@ def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:
     return replace(verified, workloads=kept, screened_out=len(verified.workloads) - len(kept))
 
 
-def _first(seen: Iterable[Glance], most: int) -> frozenset[str]:
-    """The names of those that come first, of which anything was seen."""
-    ranked = sorted((glance for glance in seen if glance.seen), key=lambda glance: (-glance.effect, glance.workload))
-    return frozenset(glance.workload for glance in ranked[:most])
+def _first(seen: Iterable[Glance], most: int) -> list[str]:
+    """The names of those that come first, of which anything was seen: best first.
+
+    What was looked at again comes before what was not, which has its luck of the first look.
+    """
+    ranked = sorted(
+        (glance for glance in seen if glance.seen), key=lambda glance: (-glance.times, -glance.effect, glance.workload)
+    )
+    return [glance.workload for glance in ranked[:most]]
 
 
 def write_glances(path: Path, seen: Iterable[Glance]) -> None:

@@ -1,6 +1,5 @@
 """The certificate: what was measured, on which machine, and whether the task counts as valid there."""
 
-import math
 from datetime import datetime
 from typing import Literal, Self
 
@@ -33,8 +32,7 @@ class WorkloadRatio(_Frozen):
     ratio, low, high: estimate and 95 % interval of t_base / t_arm. p: paired permutation test. q: its
     Benjamini-Hochberg value over the workloads of the arm. floor: noise floor as |ln ratio|. changed: q < 0.05 and
     |ln ratio| > floor. base_s, arm_s: median seconds per call. repeated: the ratio on the suite's own inputs, where it
-    is gone on other ones; ratio then is that on other ones. charged: what is off the ln ratio, because the arm's own
-    noise lets nobody see whether its calls took longer than it claims.
+    is gone on other ones; ratio then is that on other ones.
     """
 
     workload: str
@@ -50,14 +48,6 @@ class WorkloadRatio(_Frozen):
     arm_s: CallSeconds | None
     reason: str | None = None
     repeated: Ratio | None = None
-    charged: float | None = Field(default=None, gt=0)
-
-    @property
-    def claimed(self) -> float | None:
-        """The ratio of the rounds, also where it is not the one that counts."""
-        if self.repeated is not None or self.ratio is None:
-            return self.repeated
-        return self.ratio * math.exp(self.charged or 0.0)
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:

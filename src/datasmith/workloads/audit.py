@@ -27,11 +27,10 @@ from numpy.typing import NDArray
 from datasmith.stats.bootstrap import hierarchical
 from datasmith.stats.paired import interval
 from datasmith.workloads.base import AUDIT_ROUNDS, BASE, EMPTY_ROUND, FULL_ROUND, Measurement
-from datasmith.workloads.blame import disturbs_itself
 from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.launch import MOST_SAMPLES
 
-Finding = Literal["honest", "hidden", "undecided", "unsteady"]
+Finding = Literal["honest", "hidden", "undecided"]
 
 AUDIT_LAUNCHES = 4
 MOST_AUDIT_LAUNCHES = 8
@@ -69,39 +68,28 @@ STEADY = 0.05
 """Standard deviation of base's launches, as ln, up to which they are of one sort."""
 MEDIAN_ERROR = 2.0 * 1.25
 """Two standard errors of a median, per standard deviation over the root of n."""
-OWN_SCATTER = 3.0
-"""Who scatters so many times as much as base, of four launches each or more, does so by itself (F test, 1 %)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """What launches that check an arm's clock say of it, with one line of figures.
 
-    hidden: it certainly claims less than passed. undecided: the machine lets nobody tell. unsteady: it is the arm that
-    does not; then `charge` is what it may hide at most, as ln ratio.
+    hidden: it certainly claims less than passed. undecided: nobody can tell; `own`: because of noise of the arm alone,
+    as it would be decided if the arm scattered as base does.
     """
 
     finding: Finding
     figures: str
-    charge: float = 0.0
-
-    @property
-    def is_open(self) -> bool:
-        """True where more launches may tell more."""
-        return self.finding in {"undecided", "unsteady"}
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Unclaimed:
-    """Seconds that calls took outside and nobody claims, how uncertain that is, and the seconds that are claimed.
-
-    `launches`: of the two sorts, the fewer.
-    """
+    """Seconds that calls took outside and nobody claims, how uncertain that is, and the seconds that are claimed."""
 
     hidden_s: float
     error_s: float
     claimed_s: float
-    launches: int
 
     @property
     def seen_s(self) -> float:
@@ -176,67 +164,59 @@ def audit_size(size: LaunchSize, usual: Sequence[Measurement], limit_s: float, *
 def finding(measurements: Sequence[Measurement], arm: str) -> Checked | None:
     """What the audit launches of one workload say of an arm; None: it was not audited.
 
-    undecided: the launches scatter too much to tell, base's as well. That is no accusation, and no score either.
-    unsteady: the arm's scatter much more than base's, or it claims another pace in the audit than in the rounds. That
-    is no accusation either, but could it leave a measurement by its own noise, who has something to hide would.
+    undecided: the launches scatter too much to tell, or the arm claims another pace in the audit than in the rounds.
+    That is no accusation, and no score either.
     """
     base, other = _unclaimed(measurements, BASE), _unclaimed(measurements, arm)
     if other is None:
         return None
     if base is None:
         return Checked("undecided", "base has no audit launches to compare with")
-    usual = max(0.0, base.hidden_s) / max(base.seen_s, 1e-9) * other.seen_s
     error = math.hypot(other.error_s, base.error_s)
     figures = (
         f"{other.claimed_s:.3f} s are claimed of {other.seen_s:.3f} s (+-{error:.3f} s) that the calls took outside"
     )
-    if other.hidden_s - error > usual + TOLERANCE * other.seen_s + TOLERANCE_S:
-        return Checked("hidden", figures)
-    if other.hidden_s + error > usual + BELIEVED * other.seen_s + TOLERANCE_S:
-        scatters = scatters_by_itself(other.error_s, base.error_s, min(other.launches, base.launches))
-        if not scatters and not (other.launches < 2 and disturbs_itself(measurements, arm)):
-            return Checked("undecided", figures)
-        return Checked("unsteady", figures, charge(other.hidden_s + error - usual, other.claimed_s))
-    least, most = _drift(measurements, arm)
-    if least > DRIFT:
-        figures = f"calls take {math.exp(least):.2f} times as long as in the rounds once they are checked"
-        return Checked("unsteady", figures, most)
-    return Checked("honest", figures)
+    found = _told(base, other, error)
+    if found == "undecided":
+        return Checked(found, figures, own=_told(base, other, math.sqrt(2.0) * base.error_s) != found)
+    if found == "honest" and (drift := _drift(measurements, arm)) > DRIFT:
+        figures = f"calls take {math.exp(drift):.2f} times as long as in the rounds once they are checked"
+        return Checked("undecided", figures, own=True)
+    return Checked(found, figures)
 
 
-def charge(unclaimed_s: float, claimed_s: float) -> float:
-    """By how much, as ln ratio, calls take longer than is claimed if seconds that nobody claims are theirs, too."""
-    return math.log1p(max(0.0, unclaimed_s) / claimed_s) if claimed_s > 0.0 else math.inf
+def _told(base: Unclaimed, other: Unclaimed, error_s: float) -> Finding:
+    """What is certain of an arm, with what base leaves unclaimed allowed to it."""
+    usual_s = max(0.0, base.hidden_s) / max(base.seen_s, 1e-9) * other.seen_s
+    if other.hidden_s - error_s > usual_s + TOLERANCE * other.seen_s + TOLERANCE_S:
+        return "hidden"
+    if other.hidden_s + error_s > usual_s + BELIEVED * other.seen_s + TOLERANCE_S:
+        return "undecided"
+    return "honest"
 
 
-def scatters_by_itself(error_s: float, base_error_s: float, launches: int) -> bool:
-    """True where an arm's launches, of both so many, are so much less certain than base's that this is no chance."""
-    return launches >= AUDIT_LAUNCHES and error_s > OWN_SCATTER * base_error_s
-
-
-def _drift(measurements: Sequence[Measurement], arm: str) -> tuple[float, float]:
+def _drift(measurements: Sequence[Measurement], arm: str) -> float:
     """How much slower (as ln) an arm claims to be in the audit than in the rounds, beyond base's change.
 
-    At least and at most, two standard errors from what was seen: what scatter explains is no drift. Means, as a core of
-    two speeds gives launches of two sorts, and the median of few of them is one or the other; where base is steady
-    medians, too, as they are what is scored. How much launches scatter is asked of base: scatter of the arm's own
-    excuses only as far as it is there in the rounds and in the audit.
+    Two standard errors are taken off: what scatter explains is no drift. Means, as a core of two speeds gives launches
+    of two sorts, and the median of few of them is one or the other; where base is steady medians, too, as they are what
+    is scored. How much launches scatter is asked of base: scatter of the arm's own excuses only as far as it is there
+    in the rounds and in the audit.
     """
     checked, usual = _log_paces(measurements, arm, checked=True), _log_paces(measurements, arm, checked=False)
     base_checked, base_usual = (_log_paces(measurements, BASE, checked=flag) for flag in (True, False))
     if min(map(len, (checked, usual, base_checked, base_usual))) < 2:
-        return 0.0, 0.0
+        return 0.0
     machine = max(stdev(base_checked), stdev(base_usual))
     scatter = max(machine, min(stdev(checked), stdev(usual)))
     variance = scatter**2 * (1 / len(checked) + 1 / len(usual))
     variance += machine**2 * (1 / len(base_checked) + 1 / len(base_usual))
     error = math.sqrt(variance)
-    means = (fmean(checked) - fmean(usual)) - (fmean(base_checked) - fmean(base_usual))
-    seen = [(means, 2.0 * error)]
-    if machine <= STEADY:
-        medians = (median(checked) - median(usual)) - (median(base_checked) - median(base_usual))
-        seen.append((medians, MEDIAN_ERROR * error))
-    return max(slower - off for slower, off in seen), max(slower + off for slower, off in seen)
+    means = (fmean(checked) - fmean(usual)) - (fmean(base_checked) - fmean(base_usual)) - 2.0 * error
+    if machine > STEADY:
+        return means
+    medians = (median(checked) - median(usual)) - (median(base_checked) - median(base_usual)) - MEDIAN_ERROR * error
+    return max(means, medians)
 
 
 def _log_paces(measurements: Iterable[Measurement], arm: str, *, checked: bool) -> list[float]:
@@ -252,9 +232,8 @@ def _unclaimed(measurements: Sequence[Measurement], arm: str) -> Unclaimed | Non
     empty = [launch for launch in ours if launch.round == EMPTY_ROUND]
     if not any(launch.arm == arm and launch.round in AUDIT_ROUNDS for launch in measurements):
         return None
-    launches = min(len(full), len(empty))
-    if launches < 2:
-        return Unclaimed(0.0, math.inf, 0.0, launches)
+    if len(full) < 2 or len(empty) < 2:
+        return Unclaimed(0.0, math.inf, 0.0)
     with_calls, without = (
         [unclaimed_seconds(launch) for launch in full],
         [unclaimed_seconds(launch) for launch in empty],
@@ -263,7 +242,6 @@ def _unclaimed(measurements: Sequence[Measurement], arm: str) -> Unclaimed | Non
         hidden_s=median(with_calls) - median(without),
         error_s=math.hypot(median_error(with_calls), median_error(without)),
         claimed_s=median(map(timed_seconds, full)),
-        launches=launches,
     )
 
 

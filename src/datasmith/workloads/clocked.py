@@ -15,14 +15,11 @@ from datasmith.workloads.audit import (
     TOLERANCE,
     TOLERANCE_S,
     Checked,
-    charge,
     median_error,
-    scatters_by_itself,
     timed_seconds,
     unclaimed_seconds,
 )
 from datasmith.workloads.base import BASE, Measurement
-from datasmith.workloads.blame import disturbs_itself
 from datasmith.workloads.launch import Launched
 
 CLOCKED_ROUND = -2000
@@ -46,10 +43,12 @@ def teardown_seconds(launched: Launched) -> float:
 def between_marks(launched: Launched, base_teardown_s: float | None) -> Measurement | None:
     """The launch as what passed between its marks, with seconds claimed of each input; None where it did not tell.
 
+    That is so, too, where it did not say what it computed: who is to be believed says both.
+
     What passed is without tearing down, on which nothing is claimed. `base_teardown_s`: what that took base, of which
     an arm may need so many times as much; None: this is base.
     """
-    if launched.reply is None or len(launched.marks) != 2:
+    if launched.reply is None or len(launched.marks) != 2 or launched.capture is None or launched.capture.reason:
         return None
     begun, ended = launched.marks
     torn_s = teardown_seconds(launched)
@@ -61,18 +60,15 @@ def between_marks(launched: Launched, base_teardown_s: float | None) -> Measurem
 def finding(measurements: Iterable[Measurement], arm: str) -> Checked | None:
     """What these launches of one workload say of an arm; None: there are none of it.
 
-    hidden: the seconds that it leaves unclaimed are certainly more than base's; undecided, unsteady: they are, and not
-    certainly.
+    hidden: the seconds that it leaves unclaimed are certainly more than base's; undecided: they are, and not certainly.
     """
-    seen = list(measurements)
-    launches = [launch for launch in seen if launch.round <= CLOCKED_ROUND]
+    launches = [launch for launch in measurements if launch.round <= CLOCKED_ROUND]
     if not any(launch.arm == arm for launch in launches):
         return None
     pairs = pairs_between_marks(launches, arm)
     if not pairs:
-        figures = "its calls on other inputs were disturbed"
-        itself = disturbs_itself(seen, arm)
-        return Checked("unsteady", figures, math.inf) if itself else Checked("undecided", figures)
+        own = any(launch.arm == BASE and launch.samples and not launch.noisy for launch in launches)
+        return Checked("undecided", "its calls on other inputs were disturbed", own)
     hidden = [unclaimed_seconds(other) - unclaimed_seconds(base) for base, other in pairs]
     usual = [unclaimed_seconds(base) for base, _ in pairs]
     claimed_s, off_s = median(timed_seconds(other) for _, other in pairs), median(hidden)
@@ -81,17 +77,17 @@ def finding(measurements: Iterable[Measurement], arm: str) -> Checked | None:
     figures = f"{claimed_s:.3f} s are claimed of {seen_s:.3f} s that its calls on other inputs took outside"
     if off_s <= most_s:
         return Checked("honest", figures)
-    error_s = median_error(hidden)
-    if off_s - error_s > most_s:
+    if off_s - median_error(hidden) > most_s:
         return Checked("hidden", figures)
-    if scatters_by_itself(error_s, math.sqrt(2.0) * median_error(usual), len(pairs)):
-        return Checked("unsteady", figures, charge(off_s + error_s, claimed_s))
-    return Checked("undecided", figures)
+    return Checked("undecided", figures, own=off_s - math.sqrt(2.0) * median_error(usual) > most_s)
 
 
 def pairs_between_marks(launches: Iterable[Measurement], arm: str) -> list[tuple[Measurement, Measurement]]:
     """Base and the arm on the same inputs, both undisturbed."""
     ours = (launch for launch in launches if launch.round <= CLOCKED_ROUND)
-    good = {(launch.arm, launch.round): launch for launch in ours if launch.samples and not launch.noisy}
+    good: dict[tuple[str, int], Measurement] = {}
+    for launch in ours:
+        if launch.samples and not launch.noisy:
+            good.setdefault((launch.arm, launch.round), launch)
     rounds = sorted(number for name, number in good if name == arm and (BASE, number) in good)
     return [(good[BASE, number], good[arm, number]) for number in rounds]

@@ -28,6 +28,8 @@ from datasmith.workloads.watch import Capture
 
 MOST_TWIST = 2**63
 """Nobody can try out so many numbers to find the one that the next inputs follow from."""
+MOST_FAILURES = 2
+"""Base that cannot be called between marks is not asked more often."""
 FIRST_ROUNDS: Mapping[Kind, int] = MappingProxyType(
     {"looked": FRESH_ROUND, "short": SHORT_ROUND, "clocked": CLOCKED_ROUND}
 )
@@ -94,31 +96,34 @@ class FreshCheck:
         left = [] if are_short(self._seen()) else list(standing)
         said: dict[str, str] = {}
         unlike: dict[str, Difference] = {}
+        failures = 0
         for _ in range(MOST_CLOCKED):
-            if not left:
+            if not left or failures == MOST_FAILURES:
                 break
             fresh = self._fresh(what, "clocked")
-            launched = self._launch(BASE, fresh, None)
-            if launched.reply is None or launched.capture is None:
+            base = _clocked_base(self._launch(BASE, fresh, None))
+            if base is None:
+                failures += 1
                 continue
-            beside = Beside(teardown_s=teardown_seconds(launched))
-            base = _Base(launched.capture.values, beside, len(launched.reply.samples))
             for arm in left:
-                launched = self._launch(arm, base.like(fresh), beside)
-                said[arm] = launched.measurement.reason or "nothing"
-                differs = self._differs_after(launched, base, fresh)
+                launched = self._launch(arm, base.like(fresh), base.beside)
+                said[arm] = _reason(launched)
+                differs = self._differs_between_marks(launched, base, fresh)
                 if differs:
                     unlike[arm] = differs
             left = [arm for arm in left if arm not in unlike]
             unsaved = [arm for arm in left if self._looks_unsaved(arm)]
             unlike |= self._more(unsaved, what, "looked", launches=1)
-            found = {arm: finding(self._seen(), arm) for arm in left}
-            left = [arm for arm in left if arm in unsaved or not (told := found[arm]) or told.is_open]
+            left = [arm for arm in left if arm not in unlike and (arm in unsaved or self._is_open(arm))]
         silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
         return {**unlike, **{arm: Difference("other inputs", "times", said[arm]) for arm in silent}}
 
-    def _differs_after(self, launched: Launched, base: "_Base", fresh: Fresh) -> Difference | None:
-        """What was computed between marks, or what is left of it after them, and base's and the expert's is not."""
+    def _is_open(self, arm: str) -> bool:
+        found = finding(self._seen(), arm)
+        return found is None or found.finding == "undecided"
+
+    def _differs_between_marks(self, launched: Launched, base: "_Base", fresh: Fresh) -> Difference | None:
+        """What was computed between marks that base and the expert, asked for the same, did not."""
         differs = _difference(base, launched)
         if differs is None or _difference(base, self._launch(BASE, base.like(fresh), None)) is not None:
             return None
@@ -160,8 +165,7 @@ class FreshCheck:
             told = _told(launched)
             if told is not None:
                 return difference(base.values, told.values)
-        reason = (launched.capture.reason if launched.capture else "") or launched.measurement.reason
-        return Difference("other inputs", "values", reason or "nothing")
+        return Difference("other inputs", "values", _reason(launched))
 
     def _is_stable(self, base: "_Base", fresh: Fresh) -> bool:
         again = _told(self._launch(BASE, base.like(fresh), None))
@@ -181,10 +185,22 @@ class _Base:
         return replace(fresh, inputs=self.inputs)
 
 
+def _clocked_base(launched: Launched) -> _Base | None:
+    """What a launch of base between marks shows; None where it did not tell all of it."""
+    if launched.reply is None or launched.capture is None or launched.capture.reason:
+        return None
+    beside = Beside(teardown_s=teardown_seconds(launched))
+    return _Base(launched.capture.values, beside, len(launched.reply.samples))
+
+
 def _difference(base: _Base, launched: Launched) -> Difference | None:
     """What a launch that told its values computed and base did not."""
     told = launched.capture
     return difference(base.values, told.values) if told and not told.reason else None
+
+
+def _reason(launched: Launched) -> str:
+    return (launched.capture.reason if launched.capture else "") or launched.measurement.reason or "nothing"
 
 
 def kept(launched: Launched, fresh: Fresh, beside: Beside | None) -> Measurement | None:

@@ -22,13 +22,14 @@ class Glance:
     """The fastest seconds per call that were seen of one workload in each arm; None where it failed each time.
 
     A call that was not waited for stands as `LONGEST_S`, the least that it took. `reason`: of a failure, of
-    base's if it has one.
+    base's if it has one. `times`: how often it was looked at.
     """
 
     workload: str
     base: float | None
     other: float | None
     reason: str | None = None
+    times: int = 1
 
     @property
     def effect(self) -> float:
@@ -103,10 +104,12 @@ class _Looks:
 def closer(seen: Sequence[Glance], again: Sequence[Glance]) -> list[Glance]:
     """The same with what was seen when some were looked at again."""
     known = {glance.workload: glance for glance in again}
-    both = [(glance, known.get(glance.workload, glance)) for glance in seen]
-    return [
-        Glance(a.workload, _fastest(a.base, b.base), _fastest(a.other, b.other), b.reason or a.reason) for a, b in both
-    ]
+    return [_both(glance, known[glance.workload]) if glance.workload in known else glance for glance in seen]
+
+
+def _both(one: Glance, other: Glance) -> Glance:
+    base, patched = _fastest(one.base, other.base), _fastest(one.other, other.other)
+    return Glance(one.workload, base, patched, other.reason or one.reason, one.times + other.times)
 
 
 def _read(said: object) -> float | None:

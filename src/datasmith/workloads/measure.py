@@ -293,7 +293,6 @@ class _Bench:
             for _ in range(1 + self._plan.retries):
                 if not self._launch(track, arm, track.sizes[arm], number).measurement.noisy:
                     break
-        track.drop_disturbing(number + 1)
 
     def claimed(self, tracks: Iterable[Track]) -> frozenset[tuple[str, str]]:
         """(arm, workload) of each speed-up that a submission claims."""

@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 NUMBERS = frozenset({"bool", "int", "float", "complex"})
 _EXACT = frozenset({"bool", "int"})
 _EQUAL_DICTS = frozenset({"collections.Counter", "collections.OrderedDict", "collections.defaultdict"})
-"""Mappings that are equal to a plain one with the same items, and can all that it can."""
+"""Mappings that are equal to a plain one with the same items, and are read like it."""
 _MALFORMED = (ValueError, TypeError, IndexError, OverflowError, RecursionError, binascii.Error)
 """What reading a description may raise that was not made by our script."""
 

@@ -27,7 +27,9 @@ FEWEST_ROUNDS = 5
 INVALID = "invalid_measurement"
 """A reason that begins with this blames the machine, not the arm."""
 UNCHECKED = f"{INVALID}: the arm's clock cannot be checked"
-"""... and with this: nobody knows whom to blame, so nothing of the arm is believed."""
+"""... and with this: nothing of the arm is believed."""
+OWN_NOISE = f"{UNCHECKED} for its own noise"
+"""... and with this the arm is to blame, as base's launches would have been enough to tell."""
 
 
 @dataclass(slots=True)
@@ -38,12 +40,14 @@ class Launches:
     expert_changed: bool = False
 
     def usable(self, arm: str) -> dict[int, Measurement]:
-        """By round, the launches that count: timed, undisturbed, and no warm-up or audit."""
-        return {
-            launch.round: launch
-            for launch in self.by_arm.get(arm, ())
-            if launch.round >= 0 and launch.samples and not launch.noisy
-        }
+        """By round, the launches that count: timed, undisturbed, and no warm-up or audit.
+
+        Of an arm that disturbs itself the first one in each round: else it could choose the rounds that count.
+        """
+        timed = [launch for launch in self.by_arm.get(arm, ()) if launch.round >= 0 and launch.samples]
+        if any(launch.noisy for launch in timed) and disturbs_itself(self.everything(), arm):
+            return {launch.round: launch for launch in reversed(timed)}
+        return {launch.round: launch for launch in timed if not launch.noisy}
 
     def everything(self) -> list[Measurement]:
         """The launches of all arms."""
@@ -63,13 +67,10 @@ class Launches:
             if checked.finding == "hidden":
                 return f"{TAMPERED}: {checked.figures}"
             if checked.finding == "undecided":
-                return f"{UNCHECKED}: {checked.figures}"
+                return f"{OWN_NOISE if checked.own else UNCHECKED}: {checked.figures}"
         rounds = len(self.usable(BASE).keys() & self.usable(arm).keys())
         if rounds >= FEWEST_ROUNDS:
             return None
-        if disturbs_itself(self.everything(), arm):
-            ours, bases = self._disturbed(arm), self._disturbed(BASE)
-            return f"{TAMPERED}: {ours} of its launches were disturbed, {bases} of base's"
         noisy = sum(launch.noisy for launch in self.by_arm.get(arm, []) + self.by_arm.get(BASE, []))
         return f"{INVALID}: {rounds} undisturbed rounds are too few, {noisy} launches were disturbed"
 
@@ -77,10 +78,6 @@ class Launches:
         """What the launches that check an arm's clock say, where there are any; merged code is not doubted."""
         seen = [] if arm in MERGED_ARMS else self.everything()
         return [checked for find in (audit.finding, clocked.finding) if (checked := find(seen, arm))]
-
-    def _disturbed(self, arm: str) -> str:
-        launches = self.by_arm.get(arm, [])
-        return f"{sum(launch.noisy for launch in launches)} of {len(launches)}"
 
 
 def by_workload(measurements: Iterable[Measurement]) -> dict[str, Launches]:
@@ -95,19 +92,9 @@ def log_ratios(launches: Launches, arm: str) -> NDArray[np.float64]:
     """ln(t_base / t_arm) of each round in which both were timed undisturbed; t is the median of a launch's samples.
 
     Of launches on other inputs, instead of rounds, where the arm is only faster on the suite's own, as far as they are
-    proven: see `fresh.py`. Less what is charged.
+    proven: see `fresh.py`.
     """
-    return np.array(_told(launches, arm)) - charged(launches, arm)
-
-
-def charged(launches: Launches, arm: str) -> float:
-    """What comes off an arm's ln ratios because its own noise lets nobody check its clock: no more than it claims."""
-    charge = max((checked.charge for checked in launches.checks(arm)), default=0.0)
-    return min(charge, max(0.0, median(_told(launches, arm)))) if charge else 0.0
-
-
-def _told(launches: Launches, arm: str) -> list[float]:
-    return _fresh_instead(launches, arm) or _usual(launches, arm)
+    return np.array(_fresh_instead(launches, arm) or _usual(launches, arm))
 
 
 def repeated_ratio(launches: Launches, arm: str) -> float | None:
@@ -255,7 +242,6 @@ def _row(
         base_s=_seconds(launches.usable(BASE).values()),
         arm_s=_seconds(launches.usable(arm).values()),
         repeated=repeated_ratio(launches, arm),
-        charged=charged(launches, arm) or None,
     )
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from datasmith.stats.paired import expected_half_width
 from datasmith.workloads import audit
 from datasmith.workloads.base import BASE, CONTROL, MERGED_ARMS, Measurement, Workload
-from datasmith.workloads.blame import disturbs_itself
 from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.launch import START_ALLOWANCE_S
 from datasmith.workloads.summary import Launches, log_ratios
@@ -103,13 +102,7 @@ class Track:
     def undecided(self, arm: str) -> bool:
         """True while an audited arm's launches scatter too much to tell."""
         found = audit.finding(self.launches.everything(), arm)
-        return found is not None and found.is_open
-
-    def drop_disturbing(self, played: int) -> None:
-        """Launch submissions no more that are disturbed in most rounds, and only they: they do it themselves."""
-        for arm in [arm for arm in self.arms if arm not in MERGED_ARMS]:
-            if self._is_lost(arm, played) and disturbs_itself(self.launches.everything(), arm):
-                self.give_up(arm)
+        return found is not None and found.finding == "undecided"
 
     def _undisturbed(self) -> int:
         """Rounds in which the arm of merged code that was disturbed most can be compared with base.
@@ -120,10 +113,8 @@ class Track:
 
     def _hopeless(self, played: int) -> bool:
         """True where the host disturbs so many launches that the workload will end as an invalid measurement."""
-        return any(self._is_lost(arm, played) for arm in self._merged())
-
-    def _is_lost(self, arm: str, played: int) -> bool:
-        return played >= HOPELESS_AFTER and len(self.launches.usable(arm)) < HOPELESS_SHARE * played
+        good = min((len(self.launches.usable(arm)) for arm in self._merged()), default=0)
+        return played >= HOPELESS_AFTER and good < HOPELESS_SHARE * played
 
     def _merged(self) -> list[str]:
         """The arms of merged code; all arms where that is base alone."""

@@ -15,6 +15,7 @@ from datasmith.evaluation.outcome import (
     after_timing,
     before_tests,
     before_timing,
+    settled,
     with_budget,
 )
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
@@ -135,14 +136,17 @@ def test_a_clock_that_cannot_be_checked_leaves_nothing_to_score() -> None:
     assert after_timing(arm(a=2.0, b=unchecked, c=2.0), expert, control).outcome == "invalid_measurement"
 
 
-def test_a_ratio_that_is_charged_says_so() -> None:
-    """What the arm's own noise hides is off its ratio, and the reason names both."""
-    (row, other) = arm(a=1.5, b=1.0).workloads
-    agent = arm().model_copy(update={"workloads": (row.model_copy(update={"charged": math.log(2.0)}), other)})
-    ending = after_timing(agent, arm(a=2.0, b=1.0), arm(a=1.0, b=1.0))
-    assert ending == Ending(
-        "measured", "1 workload of which the arm's own noise hides how fast: a: 3.00 in the rounds, 1.50 is certain"
-    )
+def test_noise_of_its_own_is_no_way_out() -> None:
+    """Once it may be chance, and is measured again; in the second session the arm is unreliable, and says why."""
+    own = "invalid_measurement: the arm's clock cannot be checked for its own noise: x"
+    machine = "invalid_measurement: the arm's clock cannot be checked: y"
+    expert, control = arm(a=2.0, b=2.0, c=2.0), arm(a=1.0, b=1.0, c=1.0)
+    ending = after_timing(arm(a=machine, b=own, c=2.0), expert, control)
+    assert settled(ending, 1) == ending == Ending("invalid_measurement", f"b, a: {own}")
+    assert settled(ending, 2) == Ending("tampered_or_unreliable", f"b, a: {own}, in 2 sessions")
+    busy = after_timing(arm(a=machine, b=1.0, c=2.0), expert, control)
+    assert settled(busy, 2) == busy
+    assert settled(Ending("measured"), 2) == Ending("measured")
 
 
 def test_a_session_without_times_says_nothing() -> None:

@@ -1,12 +1,10 @@
 """A regrade decides from the files of a trial alone, and decides as grading did."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from datasmith.errors import TrialError
@@ -288,21 +286,19 @@ def test_a_damaged_run_is_told_before_anything_else(tmp_path: Path) -> None:
         regrade_run(folder)
 
 
-def test_noise_of_its_own_is_charged_in_the_score_and_its_rounds(folder: RunFolder) -> None:
-    """Checked launches take the arm twice as long as its rounds, and base no longer: that comes off everywhere."""
+def test_who_cannot_be_checked_in_two_sessions_is_unreliable(folder: RunFolder) -> None:
+    """Checked launches take the arm twice as long as its rounds, and base no longer: once that may be chance."""
     _check(folder.session(KEY.task_id, 1) / "measurements.jsonl", BASE, 1.0)
     _check(folder.trial(KEY) / "measurements.jsonl", agent_arm(KEY.label), 2.0)
     found, reason = outcome(folder)
-    assert found == "measured"
-    assert "the arm's own noise hides how fast: bench.time_a: 3.9" in reason
+    assert (found, "for its own noise: calls take" in reason) == ("invalid_measurement", True)
+    session = folder.read_session(KEY.task_id, 1)
+    assert session is not None
+    launches = read_measurements(folder.session(KEY.task_id, 1) / "measurements.jsonl")
+    write_measurements(folder.session(KEY.task_id, 2) / "measurements.jsonl", launches)
+    write_record(folder.session(KEY.task_id, 2) / "session.json", session.model_copy(update={"session": 2}))
+    found, reason = outcome(folder)
+    assert (found, reason.endswith(", in 2 sessions")) == ("tampered_or_unreliable", True)
     record = folder.read_trial(KEY)
     assert record is not None
-    assert record.ratios is not None
-    (row,) = [row for row in record.ratios.workloads if row.workload == NAMES[0]]
-    assert row.ratio == pytest.approx(2.0, rel=0.1)
-    assert row.claimed == pytest.approx(4.0, rel=0.05)
-    run = folder.read_run()
-    assert run is not None
-    (trial,) = trial_rows(folder, run.config, "floor")
-    rounds = {attempt.workload: attempt.agent for attempt in rounds_of(folder, trial, "floor")}
-    assert math.exp(float(np.median(rounds[NAMES[0]]))) == pytest.approx(row.ratio)
+    assert (record.session, record.score) == (2, None)

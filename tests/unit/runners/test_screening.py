@@ -82,6 +82,21 @@ def test_what_comes_first_is_looked_at_again() -> None:
     assert effects["m.time_03"] == pytest.approx(math.log(1.2))
 
 
+def test_what_was_looked_at_again_comes_before_what_was_not() -> None:
+    """There was no time for all: those that came first are looked at again in that order; the others had luck."""
+    looked: list[list[str]] = []
+
+    def look(workloads: Sequence[Workload], _enough: Callable[[], bool]) -> list[Glance]:
+        looked.append([workload.id for workload in workloads])
+        within = workloads if len(looked) == 1 else workloads[:3]
+        return [Glance(one.id, 1.0 + int(one.id[-1]) / 10 if len(looked) == 1 else 1.01, 1.0) for one in within]
+
+    seen = screen(look, [Workload(f"m.time_{number}", "time") for number in range(10)], 2)
+    assert looked[1][:3] == ["m.time_9", "m.time_8", "m.time_7"]
+    assert sorted(glance.workload for glance in seen if glance.times > 1) == ["m.time_7", "m.time_8", "m.time_9"]
+    assert set(names(left(seen, 2))) < {"m.time_7", "m.time_8", "m.time_9"}
+
+
 def test_there_is_no_second_look_at_what_nothing_was_seen_of() -> None:
     """Twenty workloads that take minutes would be waited for again, and again."""
     looked: list[list[str]] = []
@@ -145,6 +160,6 @@ def test_what_was_seen_is_kept(tmp_path: Path) -> None:
     write_glances(kept, [Glance("m.time_x", 2.0, 1.0), Glance("m.time_y", 1.0, None, "raised")])
     rows = [json.loads(line) for line in kept.read_text().splitlines()]
     assert rows == [
-        {"workload": "m.time_x", "base": 2.0, "other": 1.0, "reason": None},
-        {"workload": "m.time_y", "base": 1.0, "other": None, "reason": "raised"},
+        {"workload": "m.time_x", "base": 2.0, "other": 1.0, "reason": None, "times": 1},
+        {"workload": "m.time_y", "base": 1.0, "other": None, "reason": "raised", "times": 1},
     ]

@@ -1,13 +1,12 @@
 """Whether an arm's clock is believed."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from datasmith.workloads.audit import Checked, audit_size, claims, finding, is_suspect
+from datasmith.workloads.audit import audit_size, claims, finding, is_suspect
 from datasmith.workloads.base import BASE, EMPTY_ROUND, EXPERT, FULL_ROUND, Measurement, agent_arm
 from datasmith.workloads.calibrate import LaunchSize
 
@@ -76,30 +75,25 @@ def test_launches_that_scatter_too_much_decide_nothing(claimed_s: float) -> None
 
 
 def test_disturbed_audit_launches_do_not_count() -> None:
-    """With nothing but disturbed launches nothing is decided."""
+    """With nothing but disturbed launches nothing is decided; who is to blame says base."""
     base, other = audited(BASE, 1.0, 1.0), [replace(made, noisy=True) for made in audited(AGENT, 1.0, 1.0)]
-    told = finding([replace(made, noisy=at < 6) for at, made in enumerate(base)] + other, AGENT)
-    assert told is not None
-    assert told.finding == "undecided"
+    busy = [replace(made, noisy=at > 0) for at, made in enumerate(base)]
+    assert [own(busy + other), own(base + other)] == [("undecided", False), ("undecided", True)]
     assert found([], audited(EXPERT, 1.0, 1.0)) == "undecided"
 
 
-@pytest.mark.parametrize("claimed_s", [1.0, 0.5])
-def test_who_makes_the_noise_is_charged_with_what_it_may_hide(claimed_s: float) -> None:
-    """Base is steady: calls that claim half of a second may have taken all of it, and somewhat more."""
-    base, other = audited(BASE, 1.0, 1.0, scatter_s=0.01), audited(AGENT, claimed_s, 1.0, scatter_s=0.15)
-    told = finding(base + other, AGENT)
+@pytest.mark.parametrize(("base_scatter_s", "own_noise"), [(0.01, True), (0.15, False)])
+def test_whose_noise_it_is_says_base(base_scatter_s: float, own_noise: bool) -> None:
+    """Would the arm be decided if it scattered as base does, the noise is its own."""
+    base, other = audited(BASE, 1.0, 1.0, scatter_s=base_scatter_s), audited(AGENT, 1.0, 1.0, scatter_s=0.15)
+    assert own(base + other) == ("undecided", own_noise)
+
+
+def own(launches: list[Measurement]) -> tuple[str, bool]:
+    """What is found of the agent, and whether that is for its own noise."""
+    told = finding(launches, AGENT)
     assert told is not None
-    assert told.finding == ("unsteady" if claimed_s == 1.0 else "hidden")
-    if claimed_s == 1.0:
-        assert 1.2 < math.exp(told.charge) < 1.4
-
-
-def test_who_is_disturbed_alone_is_charged_with_everything() -> None:
-    """None of eight launches can be used, and all of base's can."""
-    other = [replace(made, noisy=True) for made in audited(AGENT, 1.0, 1.0)]
-    told = finding(audited(BASE, 1.0, 1.0) + other, AGENT)
-    assert told == Checked("unsteady", "0.000 s are claimed of 0.000 s (+-inf s) that the calls took outside", math.inf)
+    return told.finding, told.own
 
 
 def test_a_workload_that_only_sleeps_has_to_claim_its_sleep() -> None:
@@ -201,10 +195,10 @@ def test_who_claims_another_pace_once_it_is_checked_is_not_believed(lied: int) -
     steady = paced(BASE, [3.0, 3.1] * 4, [3.1, 3.0] * 4)
     rounds, checked = [3.0, 3.1] * 4, [3.1, 3.0] * 4
     told = [pace / 6 for pace in rounds[:lied]] + rounds[lied:]
-    assert found(base, paced(EXPERT, told, checked)) == "unsteady"
+    assert found(base, paced(EXPERT, told, checked)) == "undecided"
     for lie in (1.5, 1.3):
         told = [pace / lie for pace in rounds[:lied]] + rounds[lied:]
-        assert found(steady, paced(EXPERT, told, checked)) == "unsteady"
+        assert found(steady, paced(EXPERT, told, checked)) == "undecided"
 
 
 @pytest.mark.parametrize("slowed", [1, 2])
@@ -212,4 +206,4 @@ def test_slow_launches_that_are_checked_excuse_no_lie(slowed: int) -> None:
     """Who slows some of them openly hides no time, and makes a scatter that the rounds do not have."""
     steady = paced(BASE, [3.0, 3.1] * 6, [3.1, 3.0] * 2)
     checked = [21.0] * slowed + [3.0, 3.1, 3.0][slowed - 1 :]
-    assert found(steady, paced(EXPERT, [1.5, 1.55] * 6, checked)) == "unsteady"
+    assert found(steady, paced(EXPERT, [1.5, 1.55] * 6, checked)) == "undecided"

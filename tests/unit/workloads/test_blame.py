@@ -54,29 +54,30 @@ def test_checked_launches_count_one_by_one() -> None:
     assert disturbs_itself(made, AGENT)
 
 
-def test_noise_of_its_own_is_no_way_out() -> None:
-    """The trial is not left out as one that the machine spoilt; where all are disturbed it is."""
-    summaries = summarise(rounds({AGENT: 1.0}), seed=0)
-    ending = after_timing(summaries[AGENT], summaries[EXPERT], summaries[CONTROL])
-    assert ending.outcome == "tampered_or_unreliable"
-    assert ending.reason == (
-        "m.time_x: tampered_or_unreliable: 36 of 36 of its launches were disturbed, 0 of 12 of base's"
-    )
+def test_who_disturbs_itself_does_not_choose_its_rounds() -> None:
+    """It is as fast as base, and disturbs its slow half: the first launch of each round counts, disturbed or not."""
+    made = [launch(arm, number) for number in range(12) for arm in (BASE, CONTROL, EXPERT)]
+    for number in range(12):
+        slow = number % 3 != 0
+        made.append(launch(AGENT, number, 0.0012 if slow else 0.0008, noisy=slow))
+        made += [launch(AGENT, number, 0.0008)] if slow else []
+    (row,) = summarise(made, seed=0)[AGENT].workloads
+    assert row.rounds == 12
+    assert row.ratio == pytest.approx(1 / 1.2)
+
+
+def test_what_a_machine_took_from_all_is_an_invalid_measurement() -> None:
+    """Nobody's launches count there; where they are one arm's alone they do."""
     busy = dict.fromkeys((BASE, CONTROL, EXPERT, AGENT), 1.0)
-    summaries = summarise(rounds(busy), seed=0)
-    assert after_timing(summaries[AGENT], summaries[EXPERT], summaries[CONTROL]).outcome == "invalid_measurement"
+    for disturbed, outcome in ((busy, "invalid_measurement"), ({AGENT: 1.0}, "measured")):
+        summaries = summarise(rounds(disturbed), seed=0)
+        assert after_timing(summaries[AGENT], summaries[EXPERT], summaries[CONTROL]).outcome == outcome
 
 
 def test_who_disturbs_itself_ends_no_measurement_of_others() -> None:
-    """It is dropped after six rounds, and the others go on; a busy machine ends it for all."""
-    track = Track(X, (BASE, CONTROL, EXPERT, AGENT, OTHER))
-    for made in rounds({AGENT: 1.0}, count=6):
-        track.add(made)
-    track.drop_disturbing(6)
-    assert track.arms == [BASE, CONTROL, EXPERT, OTHER]
-    assert not track._hopeless(6)
-    for made in rounds(dict.fromkeys((BASE, CONTROL, EXPERT, OTHER), 1.0), count=20)[18:]:
-        track.add(made)
-    track.drop_disturbing(20)
-    assert track.arms == [BASE, CONTROL, EXPERT, OTHER]
-    assert track._hopeless(20)
+    """A busy machine ends it for all; one submission does not."""
+    for disturbed, hopeless in (({AGENT: 1.0}, False), (dict.fromkeys((BASE, EXPERT, AGENT), 1.0), True)):
+        track = Track(X, (BASE, CONTROL, EXPERT, AGENT, OTHER))
+        for made in rounds(disturbed, count=6):
+            track.add(made)
+        assert track._hopeless(6) is hopeless

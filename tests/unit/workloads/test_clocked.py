@@ -1,6 +1,5 @@
 """What passes outside on inputs that nobody knew, and is not claimed, is seen; a clock that is right is believed."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -145,12 +144,48 @@ def test_one_launch_accuses_nobody() -> None:
     assert verdict(Pairs.of([0.5, 0.0, 0.02])) == "undecided"
 
 
-def test_who_scatters_alone_is_charged_with_what_it_may_hide() -> None:
-    """Base is steady between its marks: 0.02 s were seen beside 0.03 that are claimed, and much more may have been."""
-    found = finding(Pairs.of([0.5, 0.0, 0.4, 0.0, 0.02]).made, AGENT)
-    assert found is not None
-    assert found.finding == "unsteady"
-    assert math.exp(found.charge) > 5
+def test_whose_noise_it_is_says_base() -> None:
+    """Base is steady between its marks, or as unsteady as the arm; where no pair is left, base has launches or not."""
+    steady = Pairs.of([0.5, 0.0, 0.4, 0.0, 0.02])
+    shaken = [
+        replace(made, wall_s=0.305 + late) if made.arm == BASE else made
+        for made, late in zip(steady.made, np.repeat([0.0, 0.9, 0.0, 0.9, 0.0], 2), strict=True)
+    ]
+    found = [finding(made, AGENT) for made in (steady.made, shaken, Pairs.of([0.2, 0.2], noisy=True).made)]
+    assert [(one.finding, one.own) for one in found if one] == [
+        ("undecided", True), ("undecided", False), ("undecided", True),
+    ]  # fmt: skip
+
+
+def test_who_tells_times_and_no_values_has_no_speed_up() -> None:
+    """However it breaks off after its times."""
+    for text in (b"", b'{"failed": "ValueError"}', b"{"):
+
+        def breaks_off(request: Request, ending: bytes = text) -> ExecResult | None:
+            asked = request["fresh"]
+            if not (isinstance(asked, dict) and asked["kind"] == "clocked"):
+                return None
+            whole = SimulatedContainer(about(1e-4, 4))._said(request)
+            return replace(whole, stdout=whole.stdout.rpartition(b"\n")[0] + b"\n" + ending)
+
+        measured = run(SimulatedContainer(about(1e-4, 4), reply=breaks_off))
+        assert [row.state for row in measured.outputs[AGENT]] == ["differs"], text
+
+
+def test_base_that_cannot_be_called_between_marks_is_asked_twice() -> None:
+    """Whatever it costs each time; nobody is accused of anything."""
+    asked: list[str] = []
+
+    def failing(request: Request) -> ExecResult | None:
+        fresh = request["fresh"]
+        if isinstance(fresh, dict) and fresh["kind"] == "clocked":
+            asked.append("clocked")
+            return ExecResult(1, b"", b"no memory", 0.1, 0.1, timed_out=False)
+        return None
+
+    measured = run(SimulatedContainer(about(1e-4, 4)), base=SimulatedContainer(about(1e-3, 1), reply=failing))
+    assert len(asked) == 2
+    assert [row.state for row in measured.outputs[AGENT]] == ["equal"]
 
 
 def test_what_was_disturbed_says_nothing() -> None:

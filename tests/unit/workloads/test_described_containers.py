@@ -256,7 +256,7 @@ def test_which_of_many_values_are_looked_at_cannot_be_foreseen() -> None:
     seen = looked_at(first)
     assert seen[:100] == [*range(1, 101)] and 3 <= len(seen) - 100 <= 20
     assert looked_at(again) == seen != looked_at(other)
-    first.look_anew()
+    first.look_anew(tells=True)
     assert looked_at(first) != seen
 
 

@@ -233,14 +233,15 @@ def test_an_audit_that_runs_into_the_time_limit_is_a_lie() -> None:
     assert row.reason == "tampered_or_unreliable: where its clock was checked: timed out after 70 s"
 
 
-def test_an_arm_that_is_honest_only_where_it_is_checked_counts_by_that() -> None:
-    """It tells an audit from a round by the number of calls; its pace is another one there, and is what counts."""
+def test_an_arm_that_is_honest_only_where_it_is_checked_has_no_ratio() -> None:
+    """It tells an audit from a round by the number of calls; its pace is another one there."""
     sly = ScatteredStart(noisy(1e-3, 0.0, 4), claims=0.5)
     sly.honest_from = 20
     row = run(arms({"agent:x": sly}, scatter=0.0)).summaries["agent:x"].workloads[0]
-    assert row.claimed == pytest.approx(2.0)
-    assert row.ratio == pytest.approx(1.0)
-    assert not row.changed
+    assert row.reason == (
+        "invalid_measurement: the arm's clock cannot be checked for its own noise: "
+        "calls take 2.00 times as long as in the rounds once they are checked"
+    )
 
 
 def test_disturbed_launches_are_repeated_kept_and_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

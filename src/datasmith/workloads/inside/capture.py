@@ -10,7 +10,6 @@ import operator
 import random
 import sys
 import types
-from functools import partial
 from random import Random
 from time import perf_counter
 
@@ -23,8 +22,6 @@ from .rewrite import KEEP, Keep, plain_function, plant, rewrite
 from .seeds import derived
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .suite import Benchmark
 
 INSIDE = " (inside)"
@@ -43,7 +40,7 @@ class Recorder:
     looking at them took, in which work may be done that was put off. `again_s`: the same of looking at each once more,
     where that is asked for; what was put off until somebody looks is done by then, what was put off longer is not.
     `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them. Where it does not
-    tell, values are looked at and kept, to be described as they are when somebody asks for them: see `later`.
+    tell, values are looked at, and none is described.
 
     A number is copied, and described with the next value that is none, or at the end: else forty calls that give a
     number each would take as long again for being held up one by one. Copied, as what keeps it may write to memory.
@@ -64,8 +61,9 @@ class Recorder:
         self.telling_s = 0.0
         self.paused = 0
 
-    def look_anew(self) -> None:
+    def look_anew(self, *, tells: bool) -> None:
         """As if nothing had been seen so far."""
+        self._tells = tells
         self._describer = self._describer.anew()
         self._waiting = []
         self._turns += 1
@@ -100,12 +98,10 @@ class Recorder:
         self.records.append(record)
         kind = type(value)
         if kind in _NUMBERS:
-            self._waiting.append((record, operator.neg(operator.neg(value)) if kind in _COPIED else value))  # type: ignore[arg-type]
-        elif self._tells:
-            record[1] = self._described(self._describer, value)
+            if self._tells:
+                self._waiting.append((record, operator.neg(operator.neg(value)) if kind in _COPIED else value))  # type: ignore[arg-type]
         else:
-            self._describer.look(value)
-            self._waiting.append((record, value))
+            record[1] = self._described(self._describer, value)
 
     def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
@@ -142,10 +138,6 @@ class Recorder:
         for record, value in waiting:
             record[1] = self._describer.node(value)
 
-    def later(self) -> Callable[[], Node]:
-        """Hand over what was seen since `look_anew`: a function that describes it."""
-        return partial(_told_later, self._describer.anew(), self.records, self._waiting, self.seen)
-
     def whole(self) -> Node:
         """Everything that was seen, as one value."""
         return _as_one(self.finish())
@@ -154,12 +146,6 @@ class Recorder:
         """Everything that was seen."""
         self._tell_waiting()
         return [*self.records, ["values", ["int", str(self.seen)]]]
-
-
-def _told_later(describer: Describer, records: Node, kept: list[tuple[Node, object]], seen: int) -> Node:
-    for record, value in kept:
-        record[1] = describer.node(value)
-    return _as_one([*records, ["values", ["int", str(seen)]]])
 
 
 def _as_one(records: Node) -> Node:

@@ -1,14 +1,12 @@
 """Call a benchmark on many inputs that are new to the process, between two marks: so long it takes by the host's clock.
 
-What is claimed of each is told; nothing is described and nothing prepared in that time, so that beside what is claimed
-there is little that could hide any work. Nobody claims that tearing down is fast, so that is told apart. What a few of
-the calls computed, which nobody can know beforehand, is described after the second mark: as it is then, so that what a
-later call has written over is seen.
+What is claimed of each is told; but for a few calls, which nobody can know beforehand, nothing is described and nothing
+prepared in that time, so that beside what is claimed there is little that could hide any work. Nobody claims that
+tearing down is fast, so that is told apart.
 """
 
 from __future__ import annotations
 
-from operator import itemgetter
 from random import Random
 from time import perf_counter, sleep
 
@@ -27,8 +25,8 @@ if TYPE_CHECKING:
 MOST_INPUTS = 2000
 HEARD_S = 5e-4
 """After a mark there is a pause of so long, in which the host can note it, on the same core, too."""
-MOST_KEPT = 3
-"""Calls whose values are kept: memory for so many more has to be there."""
+EARLY = 8
+"""The first call that is described is one of so many."""
 
 
 def time_clocked(
@@ -45,10 +43,9 @@ def time_clocked(
         warm(inputs, benchmark, twist)
         made = list(_prepared(inputs, twist))
         heard(mark)
-        drawn = _Drawn(derived(twist, "kept"))
-        seconds, teardowns = _timed(inputs, benchmark, made, count, drawn)
+        times = _timed(inputs, benchmark, made, count, Drawn(derived(twist, "described")))
         heard(mark)
-        return seconds, teardowns, drawn.told()
+        return times
 
 
 def heard(mark: Callable[[], None]) -> None:
@@ -63,43 +60,42 @@ def _prepared(inputs: Inputs, twist: int) -> Iterator[tuple[Input, Recorder]]:
         yield inputs.prepare(twist, number, recorder), recorder
 
 
-class _Drawn:
-    """A few of all calls, drawn as they come; each is as likely as any other to be among them."""
+class Drawn:
+    """Which calls are described: the more there were, the further from them, so that there is no end to it.
+
+    Nothing tells beforehand which is the next one, to which the last one says nothing.
+    """
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed).random
-        self._kept: list[tuple[int, Callable[[], Node]]] = []
-        self._offered = 0
+        self._next = 1 + int(self._random() * EARLY)
 
-    def offer(self, seen: Callable[[], Node]) -> None:
-        """One more call."""
-        self._offered += 1
-        at = int(self._random() * self._offered)
-        if len(self._kept) < MOST_KEPT:
-            self._kept.append((self._offered, seen))
-        elif at < MOST_KEPT:
-            self._kept[at] = (self._offered, seen)
-
-    def told(self) -> Node:
-        """What those that are left computed."""
-        return [[f"call {number}", seen()] for number, seen in sorted(self._kept, key=itemgetter(0))]
+    def takes(self, number: int) -> bool:
+        """Whether this call, counted from 1, is one of them; each is asked for once, in order."""
+        if number < self._next:
+            return False
+        self._next += 1 + int(self._random() * 2 * number)
+        return True
 
 
 def _timed(
-    inputs: Inputs, benchmark: Benchmark, made: list[tuple[Input, Recorder]], count: int, drawn: _Drawn
-) -> tuple[list[float], list[float]]:
+    inputs: Inputs, benchmark: Benchmark, made: list[tuple[Input, Recorder]], count: int, drawn: Drawn
+) -> tuple[list[float], list[float], Node]:
     """In each turn every input once, with other values."""
     seconds: list[float] = []
     teardowns: list[float] = []
+    values: Node = []
     started = perf_counter()
     for number in range(count or MOST_INPUTS):
         turn, at = divmod(number, len(made))
         one, recorder = made[at]
+        tells = drawn.takes(number + 1)
+        recorder.look_anew(tells=tells)
         teardowns.append(inputs.leave())
         setup_s = inputs.enter(one, turn)
         seconds.append(setup_s + watched_call(benchmark, recorder, inputs.hush))
-        drawn.offer(recorder.later())
-        recorder.look_anew()
+        if tells:
+            values.append([f"call {number + 1}", recorder.whole()])
         if not count and perf_counter() - started > TIMED_S:
             break
-    return seconds, teardowns
+    return seconds, teardowns, values
