@@ -99,7 +99,7 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
     "its process": (
         r"(?<![^\W_])(os|posix)\.(fork|forkpty|exec[lv]\w*|posix_spawnp?|dup2?|setsid|nice|setpriority|sched_set\w+|kill|killpg)\s*\(",
         r"(?<![^\W_])os\.(write|writev|pwrite|pwritev|closerange|fdopen|abort)\s*\(|\bopen\s*\(\s*\d|\bsys\.argv\b",
-        r"\batexit\b|(?<![^\W_])os\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b",
+        r"\batexit\b|(?<![^\W_])os\._exit\b|\b__stdout__\b|\bsetswitchinterval\b|\borig_argv\b|\bSIGCH?LD\b",
         r"/proc/|/dev/(mem|shm)|\bLD_[A-Z_]+\b|\bPYTHON[A-Z]{3,}\b",
         r"\bctypes\.(pythonapi|PYFUNCTYPE|memmove|memset|string_at)\b|\bfrom_address\s*\(|\bPYFUNCTYPE\b",
         r"\bctypes\.cast\s*\(\s*id\s*\(",
@@ -123,7 +123,7 @@ _IN_NATIVE: Mapping[str, tuple[str, ...]] = {
     _HELD: (r"->\s*(m_ml|ml_meth)\b",),
     "a clock": (r"\b(clock_gettime|gettimeofday|clock_settime|_?PyTime_\w*)\s*\([^;]*\)\s*\{",),
     "its process": (
-        r"\b(fork|vfork|execv[pe]*|_exit|setpriority|sched_set\w+|Py_AddPendingCall|LD_PRELOAD)\b|/proc/",
+        r"\b(fork|vfork|execv[pe]*|_exit|setpriority|sched_set\w+|Py_AddPendingCall|LD_PRELOAD|SIGCH?LD)\b|/proc/",
         r"\b(system|posix_spawnp?|syscall|nice)\s*\(|\b_PyEval_SetSwitchInterval\b",
     ),
     "its callers": (r"\bPyEval_Get(Frame|Locals|Globals)\b|\bPyThreadState_GetFrame\b|\bPyFrame_Get\w+",),

@@ -53,6 +53,7 @@ def reasons(patch: str) -> list[str]:
         "sys.meta_path.insert(0, Finder())",
         "atexit.register(rewrite)",
         "os._exit(0)",
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
         "if os.fork():",
         "os.setpriority(os.PRIO_PROCESS, 0, 19)",
         "os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))",
