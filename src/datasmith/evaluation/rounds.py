@@ -6,18 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from datasmith.evaluation.intervals import RoundRatios
 from datasmith.workloads.base import BASE, EXPERT, Measurement
+from datasmith.workloads.summary import by_workload
 
 ArmTimes = Mapping[str, Mapping[int, float]]
 """Workload -> round -> median seconds per call."""
 
 
 def arm_times(launches: Iterable[Measurement]) -> dict[str, dict[str, dict[int, float]]]:
-    """Arm -> its times, from the launches that count: no warm-up, none marked noisy, none without samples."""
+    """Arm -> its times, from the launches that count (`Launches.usable`)."""
     times: dict[str, dict[str, dict[int, float]]] = {}
-    for launch in launches:
-        if launch.round >= 0 and not launch.noisy and launch.samples and launch.reason is None:
-            rounds = times.setdefault(launch.arm, {}).setdefault(launch.workload, {})
-            rounds[launch.round] = statistics.median(launch.samples)
+    for workload, found in by_workload(launches).items():
+        for arm in found.by_arm:
+            rounds = found.usable(arm)
+            if rounds:
+                medians = {number: statistics.median(launch.samples) for number, launch in rounds.items()}
+                times.setdefault(arm, {})[workload] = medians
     return times
 
 

@@ -16,7 +16,7 @@ clock that runs at half speed claims just the cpu time that was used.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 from typing import Literal
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from datasmith.stats.bootstrap import hierarchical
 from datasmith.stats.paired import interval
 from datasmith.workloads.base import AUDIT_ROUNDS, BASE, EMPTY_ROUND, FULL_ROUND, Measurement
+from datasmith.workloads.blame import disturbs_itself
 from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.launch import MOST_SAMPLES
 
@@ -219,15 +220,23 @@ def _drift(measurements: Sequence[Measurement], arm: str) -> float:
     return max(means, medians)
 
 
-def _log_paces(measurements: Iterable[Measurement], arm: str, *, checked: bool) -> list[float]:
+def _counting(measurements: Sequence[Measurement], arm: str) -> list[Measurement]:
+    """The launches of an arm that gave times and were not disturbed, unless it disturbs itself."""
+    own_noise = disturbs_itself(measurements, arm)
+    return [
+        launch for launch in measurements if launch.arm == arm and launch.samples and (own_noise or not launch.noisy)
+    ]
+
+
+def _log_paces(measurements: Sequence[Measurement], arm: str, *, checked: bool) -> list[float]:
     """Seconds of a call, as ln, in each undisturbed launch of an arm: those of the audit, or those of the rounds."""
-    ours = (launch for launch in measurements if launch.arm == arm and launch.samples and not launch.noisy)
+    ours = _counting(measurements, arm)
     wanted = (launch for launch in ours if (launch.round == FULL_ROUND if checked else launch.round >= 0))
     return [math.log(median(launch.samples)) for launch in wanted]
 
 
 def _unclaimed(measurements: Sequence[Measurement], arm: str) -> Unclaimed | None:
-    ours = [launch for launch in measurements if launch.arm == arm and launch.samples and not launch.noisy]
+    ours = _counting(measurements, arm)
     full = [launch for launch in ours if launch.round == FULL_ROUND]
     empty = [launch for launch in ours if launch.round == EMPTY_ROUND]
     if not any(launch.arm == arm and launch.round in AUDIT_ROUNDS for launch in measurements):

@@ -55,8 +55,10 @@ class Launches:
 
     def reason(self, arm: str) -> str | None:
         """Why an arm has no ratio here, None where nothing speaks against one."""
+        own_noise = disturbs_itself(self.everything(), arm)
         for name in (BASE, arm):
-            launches = (launch for launch in self.by_arm.get(name, ()) if not launch.noisy)
+            counts_all = own_noise and name == arm
+            launches = (launch for launch in self.by_arm.get(name, ()) if counts_all or not launch.noisy)
             failed = next((launch for launch in launches if launch.reason), None)
             if failed is None or failed.reason is None:
                 continue

@@ -75,10 +75,10 @@ def test_launches_that_scatter_too_much_decide_nothing(claimed_s: float) -> None
 
 
 def test_disturbed_audit_launches_do_not_count() -> None:
-    """With nothing but disturbed launches nothing is decided; who is to blame says base."""
+    """With nothing but disturbed launches nothing is decided, unless they are the arm's alone: then they count."""
     base, other = audited(BASE, 1.0, 1.0), [replace(made, noisy=True) for made in audited(AGENT, 1.0, 1.0)]
     busy = [replace(made, noisy=at > 0) for at, made in enumerate(base)]
-    assert [own(busy + other), own(base + other)] == [("undecided", False), ("undecided", True)]
+    assert [own(busy + other), own(base + other)] == [("undecided", False), ("honest", False)]
     assert found([], audited(EXPERT, 1.0, 1.0)) == "undecided"
 
 

@@ -1,11 +1,14 @@
 """Noise that only one arm has is its own; what the machine does to all is held against nobody."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import hypergeom  # type: ignore[import-untyped]
 
 from datasmith.evaluation.outcome import after_timing
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, FULL_ROUND, Measurement, agent_arm
+from datasmith.evaluation.rounds import arm_times
+from datasmith.workloads.base import BASE, CONTROL, EMPTY_ROUND, EXPERT, FULL_ROUND, Measurement, agent_arm
 from datasmith.workloads.blame import chance_of, disturbs_itself
 from datasmith.workloads.summary import summarise
 from datasmith.workloads.track import Track
@@ -64,6 +67,21 @@ def test_who_disturbs_itself_does_not_choose_its_rounds() -> None:
     (row,) = summarise(made, seed=0)[AGENT].workloads
     assert row.rounds == 12
     assert row.ratio == pytest.approx(1 / 1.2)
+    assert len(arm_times(made)[AGENT]["m.time_x"]) == 12, "a report has the same rounds"
+
+
+def test_who_disturbs_itself_is_no_better_for_it_where_it_fails_or_lies() -> None:
+    """Disturbed in each round: its failure is its own, and its pace in the rounds is held against that in the audit."""
+    failing = [
+        replace(made, samples=(), reason="failed: no") if made.arm == AGENT else made for made in rounds({AGENT: 1.0})
+    ]
+    (row,) = summarise(failing, seed=0)[AGENT].workloads
+    assert row.reason == "failed: no"
+    lying = [replace(made, samples=(2e-4,)) if made.arm == AGENT else made for made in rounds({AGENT: 1.0})]
+    for arm in (BASE, AGENT):
+        lying += [launch(arm, FULL_ROUND, wall_s=0.25), launch(arm, EMPTY_ROUND, 1e-9, wall_s=0.15)] * 8
+    (row,) = summarise(lying, seed=0)[AGENT].workloads
+    assert row.reason is not None and "for its own noise: calls take 5.00 times as long" in row.reason
 
 
 def test_what_a_machine_took_from_all_is_an_invalid_measurement() -> None:
