@@ -5,7 +5,7 @@ all arms of a round alike, as they are launched back to back in an order drawn a
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from datasmith.workloads.base import AUDIT_ROUNDS, MERGED_ARMS, Measurement
 
@@ -13,18 +13,20 @@ CHANCE = 1e-3
 """A machine that treats all arms alike disturbs one so much more than merged code this seldom."""
 
 
-def disturbs_itself(launches: Iterable[Measurement], arm: str) -> bool:
+def disturbs_itself(launches: Sequence[Measurement], arm: str) -> bool:
     """True where a submission's launches of one workload are disturbed beside those of merged code that are not.
 
     Fisher's exact test, one-sided, over the first launch in each round: what is launched again at once meets the same
     neighbour.
     """
+    if arm in MERGED_ARMS or not any(launch.noisy for launch in launches if launch.arm == arm):
+        return False
     first: dict[tuple[str, int, int], bool] = {}
     for at, launch in enumerate(launches):
         first.setdefault((launch.arm, launch.round, at if launch.round in AUDIT_ROUNDS else 0), launch.noisy)
     ours = [noisy for (name, *_), noisy in first.items() if name == arm]
     merged = [noisy for (name, *_), noisy in first.items() if name in MERGED_ARMS]
-    return arm not in MERGED_ARMS and chance_of(sum(ours), len(ours), sum(merged), len(merged)) < CHANCE
+    return chance_of(sum(ours), len(ours), sum(merged), len(merged)) < CHANCE
 
 
 def chance_of(ours: int, of_ours: int, others: int, of_others: int) -> float:

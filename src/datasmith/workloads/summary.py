@@ -45,7 +45,7 @@ class Launches:
         Of an arm that disturbs itself the first one in each round: else it could choose the rounds that count.
         """
         timed = [launch for launch in self.by_arm.get(arm, ()) if launch.round >= 0 and launch.samples]
-        if any(launch.noisy for launch in timed) and disturbs_itself(self.everything(), arm):
+        if disturbs_itself(self.everything(), arm):
             return {launch.round: launch for launch in reversed(timed)}
         return {launch.round: launch for launch in timed if not launch.noisy}
 
