@@ -32,7 +32,7 @@ _ALL_BINARY = Path(__file__).with_name("templates") / "all-binary.gitattributes"
 _log = logging.getLogger(__name__)
 
 
-class _Lacking(ForgeError):
+class _LackingError(Exception):
     """The clone lacks an object that a diff needs."""
 
 
@@ -71,15 +71,16 @@ class DiffReader:
         for start in range(0, len(pairs), BATCH):
             batch = pairs[start : start + BATCH]
             try:
-                answer = self._diff_tree(batch, (*_LISTING, *_PATCH), BATCH_BYTES)
-            except _Lacking as error:
+                found += self._batch(batch)
+            except _LackingError as error:
                 found += self._around_holes(batch, error)
-                continue
-            if answer is None:
-                found += [self._alone(pair) for pair in batch]
-            else:
-                found += [self._change(*record) for record in split_answer(answer, batch)]
         return found
+
+    def _batch(self, pairs: Sequence[Pair]) -> list[Change]:
+        answer = self._diff_tree(pairs, (*_LISTING, *_PATCH), BATCH_BYTES)
+        if answer is None:
+            return [self._alone(pair) for pair in pairs]
+        return [self._change(*record) for record in split_answer(answer, pairs)]
 
     def _diff_tree(self, pairs: Sequence[Pair], words: Sequence[str], most: int, *options: str) -> bytes | None:
         """What diff-tree prints for the pairs; None where that is more than `most` bytes."""
@@ -88,21 +89,24 @@ class DiffReader:
         if not done.ok:
             said = done.error_text.strip()[-300:]
             if _NO_OBJECT in said:
-                raise _Lacking(f"git diff-tree: {said}{_NOT_WHOLE}")
+                raise _LackingError(f"git diff-tree: {said}{_NOT_WHOLE}")
             raise ForgeError(f"git diff-tree: {said}")
         return done.stdout if len(done.stdout) <= most else None
 
-    def _around_holes(self, pairs: Sequence[Pair], error: _Lacking) -> list[Change]:
+    def _around_holes(self, pairs: Sequence[Pair], error: _LackingError) -> list[Change]:
         """One by one: a large file that a mirror left out takes its own commit away, and no other."""
-        found = [self._or_names(pair) for pair in pairs]
+        found = [self._or_none(pair) for pair in pairs]
         if not any(found):
-            raise error
-        return [change or Change(self._names(pair), None) for pair, change in zip(pairs, found, strict=True)]
+            raise ForgeError(str(error))
+        try:
+            return [change or Change(self._names(pair), None) for pair, change in zip(pairs, found, strict=True)]
+        except _LackingError as lacks_a_tree:
+            raise ForgeError(str(lacks_a_tree)) from lacks_a_tree
 
-    def _or_names(self, pair: Pair) -> Change | None:
+    def _or_none(self, pair: Pair) -> Change | None:
         try:
             return self._alone(pair)
-        except _Lacking as error:
+        except _LackingError as error:
             _log.warning("%s: its patch cannot be read: %s", pair[1], error)
             return None
 

@@ -71,19 +71,24 @@ def test_who_waits_for_long_says_so_again(tmp_path: Path) -> None:
 def test_who_gives_a_core_back_comes_after_who_waits_for_it(tmp_path: Path) -> None:
     """However quickly it asks again: a run of hundreds of tasks must not keep all others from measuring."""
     order: list[str] = []
+    left = {"long": 6, "short": 2}
 
-    async def work(name: str, turns: int) -> None:
-        locks = CoreLocks(tmp_path / "cores", [(4,)], poll_s=0.005)
-        for _ in range(turns):
-            async with locks.held(told_nothing):
+    async def work(name: str, other: str, waits: anyio.Event, waited_for: anyio.Event) -> None:
+        locks = CoreLocks(tmp_path / "cores", [(4,)], poll_s=0.001)
+        while left[name]:
+            async with locks.held(lambda _text: waits.set()):
                 order.append(name)
-                await anyio.sleep(0.012)
+                left[name] -= 1
+                if left[other]:
+                    await waited_for.wait()
+                    await anyio.sleep(0.05)  # many times as long as until the other one asks again
 
     async def main() -> None:
+        long, short = anyio.Event(), anyio.Event()
         async with anyio.create_task_group() as group:
-            group.start_soon(work, "long", 6)
-            await anyio.sleep(0.006)
-            group.start_soon(work, "short", 2)
+            group.start_soon(work, "long", "short", long, short)
+            await anyio.sleep(0.01)
+            group.start_soon(work, "short", "long", short, long)
 
     anyio.run(main)
     assert order == ["long", "short", "long", "short", *["long"] * 4]
