@@ -111,6 +111,7 @@ def _it_goes_on_from_elsewhere(home: Path, capsys: pytest.CaptureFixture[str]) -
         assert (code, json.loads(out)["n_complete"]) == (0, 4), err
         (home / "tasks").rename(home / "moved")
         code, _, err = said(capsys, "runs", "resume", "../runs/paid", "--json")
-        assert code == 2 and err.startswith("error: --dataset tasks: not a directory")
+        assert code == 2 and err.startswith("error: ../runs/paid/run.json: config.dataset tasks: not a directory"), err
+        assert "to say where its tasks are now: fc-eval runs resume ../runs/paid --dataset" in err
         code, out, err = said(capsys, "runs", "resume", "../runs/paid", "--dataset", "../moved", "--json")
     assert (code, json.loads(out)["n_complete"]) == (0, 4), err
