@@ -48,7 +48,7 @@ def between_marks(launched: Launched, base_teardown_s: float | None) -> Measurem
     What passed is without tearing down, on which nothing is claimed. `base_teardown_s`: what that took base, of which
     an arm may need so many times as much; None: this is base.
     """
-    if launched.reply is None or len(launched.marks) != 2 or launched.capture is None or launched.capture.reason:
+    if launched.reply is None or len(launched.marks) != 2 or launched.told is None:
         return None
     begun, ended = launched.marks
     torn_s = teardown_seconds(launched)

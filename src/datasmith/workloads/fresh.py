@@ -9,11 +9,12 @@ that is done before the call and in a look at its result.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median, stdev
+from statistics import median
 
 import numpy as np
 
 from datasmith.stats.paired import interval
+from datasmith.workloads.audit import median_error
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 from datasmith.workloads.clocked import CLOCKED_ROUND, pairs_between_marks
 
@@ -53,8 +54,6 @@ Where they take longer than that, all that they take beyond base counts: else so
 CONFIDENCE = 0.95
 UNSAVED_ERRORS = 2.0
 """What is missing between marks has to be beyond so many errors: three numbers are compared, up to eight times."""
-MEDIAN_ERROR = 2.0 * 1.25
-"""Two standard errors of a median, per standard deviation over the root of n."""
 
 
 def fresh_ratios(measurements: Iterable[Measurement], arm: str, *, short: bool = False) -> list[float]:
@@ -80,8 +79,7 @@ class _Left:
     @property
     def error(self) -> float:
         """How far the median may be off; infinite where nothing says so."""
-        n = len(self.ratios)
-        return MEDIAN_ERROR * stdev(self.ratios) / math.sqrt(n) if n > 1 else math.inf
+        return median_error(self.ratios)
 
 
 def _left(measurements: Iterable[Measurement], arm: str, *, short: bool) -> _Left:
@@ -208,8 +206,8 @@ def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, floa
     if min(len(calls), len(pairs)) < 2:
         return asked_s - allowed_s - median(saved), math.inf
     # As in `_is_stored`: scatter of its own making excuses nobody.
-    saved_error_s = MEDIAN_ERROR * min(stdev(saved), math.sqrt(2.0) * stdev(usual)) / math.sqrt(len(pairs))
-    call_error_s = MEDIAN_ERROR * stdev(calls) / math.sqrt(len(calls)) * asked_s / call_s
+    saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
+    call_error_s = median_error(calls) * asked_s / call_s
     shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
     error_s = UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s)
     return asked_s - allowed_s - median(saved), error_s

@@ -187,16 +187,15 @@ class _Base:
 
 def _clocked_base(launched: Launched) -> _Base | None:
     """What a launch of base between marks shows; None where it did not tell all of it."""
-    if launched.reply is None or launched.capture is None or launched.capture.reason:
+    if launched.reply is None or launched.told is None:
         return None
     beside = Beside(teardown_s=teardown_seconds(launched))
-    return _Base(launched.capture.values, beside, len(launched.reply.samples))
+    return _Base(launched.told.values, beside, len(launched.reply.samples))
 
 
 def _difference(base: _Base, launched: Launched) -> Difference | None:
     """What a launch that told its values computed and base did not."""
-    told = launched.capture
-    return difference(base.values, told.values) if told and not told.reason else None
+    return difference(base.values, launched.told.values) if launched.told else None
 
 
 def _reason(launched: Launched) -> str:
@@ -221,5 +220,4 @@ def fresh_times(launched: Launched) -> FreshTimes | None:
 
 
 def _told(launched: Launched) -> Capture | None:
-    capture = launched.capture
-    return capture if capture and not capture.reason and fresh_times(launched) else None
+    return launched.told if fresh_times(launched) else None

@@ -99,6 +99,11 @@ class Launched:
     capture: Capture | None = None
     marks: tuple[float, ...] = ()
 
+    @property
+    def told(self) -> Capture | None:
+        """What it computed, where it said so."""
+        return self.capture if self.capture and not self.capture.reason else None
+
     def pace(self, workload: Workload) -> Pace | None:
         """The speed seen in a successful launch, by its fastest sample (the others were cold); None for any other."""
         if self.reply is None:

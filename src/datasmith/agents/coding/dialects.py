@@ -62,13 +62,14 @@ class Dialect:
     """One API: where it is asked (the whole path), what a question holds of tools' results, what an answer says.
 
     `results` gives (a key that stays the same in later questions, the result); `bounds` are the parameters that bound
-    an answer's tokens.
+    an answer's tokens, `several` asks for more answers than one (empty: nothing does).
     """
 
     path: re.Pattern[str]
     results: Callable[[Json], Iterator[tuple[str, Said]]]
     reply: Callable[[Sequence[Json]], Reply]
     bounds: tuple[str, ...]
+    several: str = ""
 
 
 def dialect_of(path: str) -> Dialect | None:
@@ -81,8 +82,7 @@ def dialect_of(path: str) -> Dialect | None:
 
 def most_output(path: str, question: Json) -> int | None:
     """The most tokens that a question lets its answer have; None where it does not say."""
-    dialect = dialect_of(path)
-    chosen = _dict(question.get("generationConfig")) if dialect is GEMINI else question
+    dialect, chosen = dialect_of(path), _settings(path, question)
     bounds = [bound for name in (dialect.bounds if dialect else ()) if (bound := _count(chosen.get(name)))]
     return max(bounds, default=None)
 
@@ -90,9 +90,12 @@ def most_output(path: str, question: Json) -> int | None:
 def answers_asked(path: str, question: Json) -> int:
     """How many answers a question asks for; each may be as long as one."""
     dialect = dialect_of(path)
-    if dialect is GEMINI:
-        return _count(_dict(question.get("generationConfig")).get("candidateCount")) or 1
-    return (_count(question.get("n")) if dialect is CHAT else None) or 1
+    return (_count(_settings(path, question).get(dialect.several)) if dialect else None) or 1
+
+
+def _settings(path: str, question: Json) -> Json:
+    """Where a question says what its answer may be."""
+    return _dict(question.get("generationConfig")) if dialect_of(path) is GEMINI else question
 
 
 def read_json(data: bytes) -> Json:
@@ -331,13 +334,14 @@ def _gemini_reply(events: Sequence[Json]) -> Reply:
 
 
 CHAT = Dialect(
-    re.compile("(/v1)?/chat/completions"), _chat_results, _chat_reply, ("max_tokens", "max_completion_tokens")
+    re.compile("(/v1)?/chat/completions"), _chat_results, _chat_reply, ("max_tokens", "max_completion_tokens"), "n"
 )
 GEMINI = Dialect(
     re.compile(r"(/v1(alpha|beta)?)?/models/[\w.-]+:(g|streamG)enerateContent", re.ASCII),
     _gemini_results,
     _gemini_reply,
     ("maxOutputTokens",),
+    "candidateCount",
 )
 DIALECTS = (
     Dialect(re.compile("(/v1)?/messages"), _anthropic_results, _anthropic_reply, ("max_tokens",)),
