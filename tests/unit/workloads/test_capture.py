@@ -203,7 +203,8 @@ def test_a_number_that_is_written_to_afterwards_is_told_as_it_was(suite: ModuleT
 
 def test_what_only_counts_is_not_kept(suite: ModuleType) -> None:
     """Where nothing is told nothing waits to be; the next call may be told."""
-    recorder = Recorder(Describer(1), tells=False)
+    recorder = Recorder(Describer(1))
+    recorder.look_anew(tells=False)
     recorder.keep(1, 2.5)
     assert recorder.finish()[0] == ["line 1", []]
     recorder.look_anew(tells=True)

@@ -39,17 +39,16 @@ class Recorder:
     `seen`: how many there were; `paused`: how often the call was held up to describe one. `looking_s`: seconds that
     looking at them took, in which work may be done that was put off. `again_s`: the same of looking at each once more,
     where that is asked for; what was put off until somebody looks is done by then, what was put off longer is not.
-    `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them. Where it does not
-    tell, values are looked at, and none is described.
+    `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them.
 
     A number is copied, and described with the next value that is none, or at the end: else forty calls that give a
     number each would take as long again for being held up one by one. Copied, as what keeps it may write to memory.
     """
 
-    def __init__(self, describer: Describer, *, again: bool = False, tells: bool = True) -> None:
+    def __init__(self, describer: Describer, *, again: bool = False) -> None:
         self._describer = describer
         self._again = again
-        self._tells = tells
+        self._tells = True
         self._hush = Hush()
         self._waiting: list[tuple[Node, object]] = []
         self._turns = 0
@@ -62,7 +61,7 @@ class Recorder:
         self.paused = 0
 
     def look_anew(self, *, tells: bool) -> None:
-        """As if nothing had been seen so far."""
+        """As if nothing had been seen so far; where it does not tell, values are looked at, and none is described."""
         self._tells = tells
         self._describer = self._describer.anew()
         self._waiting = []

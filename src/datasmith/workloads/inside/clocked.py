@@ -56,7 +56,7 @@ def heard(mark: Callable[[], None]) -> None:
 
 def _prepared(inputs: Inputs, twist: int) -> Iterator[tuple[Input, Recorder]]:
     for number in range(1, TIMED_INPUTS + 1):
-        recorder = Recorder(describer(twist), tells=False)
+        recorder = Recorder(describer(twist))
         yield inputs.prepare(twist, number, recorder), recorder
 
 
