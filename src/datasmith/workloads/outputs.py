@@ -5,9 +5,8 @@ allclose does, the second being the expected one; integers, texts, types and sha
 """
 
 import base64
-import binascii
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
 
@@ -15,21 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
+from datasmith.workloads.described import MALFORMED, SHOWN, Node, items, shown, text
 from datasmith.workloads.inside.capture import INSIDE
 
 RTOL = 1e-5
 ATOL = 1e-8
-SHOWN = 120
-"""Characters of a value in a message."""
+SIZE_RTOL, SIZE_ATOL = 0.1, 64.0
+"""The same for bytes of files."""
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 NUMBERS = frozenset({"bool", "int", "float", "complex"})
 _EXACT = frozenset({"bool", "int"})
 _EQUAL_DICTS = frozenset({"collections.Counter", "collections.OrderedDict", "collections.defaultdict"})
 """Mappings that are equal to a plain one with the same items, and are read like it."""
-_MALFORMED = (ValueError, TypeError, IndexError, OverflowError, RecursionError, binascii.Error)
-"""What reading a description may raise that was not made by our script."""
-
-Node = list[JsonValue]
 Numbers = NDArray[np.float64] | NDArray[np.complex128]
 
 
@@ -114,7 +110,7 @@ def _differ(ours: JsonValue, theirs: JsonValue, path: str, *, soft: bool = False
         if compare is None:
             return None if kind == "none" else Difference(path, shown(one), "malformed")
         return compare(one, other, path, soft)
-    except _MALFORMED:
+    except MALFORMED:
         return Difference(path, shown(one), "malformed")
 
 
@@ -126,7 +122,7 @@ def _tallied(one: Node, other: Node, path: str, *, soft: bool) -> Difference | N
         return unlike
     try:
         alike = _same_tally(one[2:], other[2:])
-    except _MALFORMED:
+    except MALFORMED:
         alike = False
     return None if alike else Difference(f"all of {path}", shown(one), "others")
 
@@ -136,7 +132,7 @@ def _same_tally(one: Node, other: Node) -> bool:
         return False
     if one[2] is not None and other[2] is not None:
         return one[2] == other[2]
-    rows = ([[float(_text(part)) for part in _list(side)] for side in node[4:6]] for node in (one, other))
+    rows = ([[float(text(part)) for part in items(side)] for side in node[4:6]] for node in (one, other))
     (sums, amounts), (other_sums, other_amounts) = rows
     scales = [max(pair) for pair in zip(amounts, other_amounts, strict=True)]
     pairs = [*zip(sums, other_sums, scales, strict=True), *zip(amounts, other_amounts, scales, strict=True)]
@@ -151,14 +147,14 @@ def _close(one: Node, other: Node) -> bool:
                 return expected == found
             return abs(_complex(one) - _complex(other)) <= ATOL
         return close(_complex(one), _complex(other))
-    except _MALFORMED:
+    except MALFORMED:
         return False
 
 
 def _integer(node: Node) -> int | None:
     """The integer that a number is exactly; None of any other."""
     if node[0] in _EXACT:
-        return int(_text(node[1]))
+        return int(text(node[1]))
     number = _complex(node)
     return int(number.real) if number.imag == 0.0 and number.real.is_integer() else None
 
@@ -178,14 +174,8 @@ def _same_special(one: float, other: float) -> bool:
 
 def _complex(node: Node) -> complex:
     if node[0] == "complex":
-        return complex(float(_text(node[1])), float(_text(node[2])))
-    return complex(float(_text(node[1])), 0.0)
-
-
-def _text(value: JsonValue) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    return str(value)
+        return complex(float(text(node[1])), float(text(node[2])))
+    return complex(float(text(node[1])), 0.0)
 
 
 def _same_rest(one: Node, other: Node, path: str, _soft: bool) -> Difference | None:
@@ -194,7 +184,7 @@ def _same_rest(one: Node, other: Node, path: str, _soft: bool) -> Difference | N
 
 def _texts(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
     """text: class, what its instance shows; numbers in it are compared as numbers."""
-    ours, theirs = _text(one[2]), _text(other[2])
+    ours, theirs = text(one[2]), text(other[2])
     if one[1] == other[1] and _NUMBER.sub("#", ours) == _NUMBER.sub("#", theirs):
         pairs = zip(_NUMBER.findall(ours), _NUMBER.findall(theirs), strict=True)
         if all(one == other or ("." in one and close(float(one), float(other))) for one, other in pairs):
@@ -206,8 +196,8 @@ def _sequences(one: Node, other: Node, path: str, soft: bool) -> Difference | No
     """seq: name of a class that is no plain list or tuple, length, positions, elements, sums."""
     if one[1:4] != other[1:4]:
         return None if soft else Difference(path, shown(one), shown(other))
-    at = one[3] if isinstance(one[3], list) else list(range(len(_list(one[4]))))
-    for position, ours, theirs in zip(at, _list(one[4]), _list(other[4]), strict=True):
+    at = one[3] if isinstance(one[3], list) else list(range(len(items(one[4]))))
+    for position, ours, theirs in zip(at, items(one[4]), items(other[4]), strict=True):
         unlike = _differ(ours, theirs, f"{path}[{position}]", soft=soft)
         if unlike:
             return unlike
@@ -219,7 +209,7 @@ def _sums(ours: JsonValue, theirs: JsonValue, path: str) -> Difference | None:
     """Sum, sum of amounts, number of values that are not finite, imaginary part of the sum."""
     if ours is None and theirs is None:
         return None
-    one, other = [float(_text(part)) for part in _list(ours)], [float(_text(part)) for part in _list(theirs)]
+    one, other = [float(text(part)) for part in items(ours)], [float(text(part)) for part in items(theirs)]
     scale = max(abs(one[1]), abs(other[1]))
     totals = [complex(side[0], (side + [0.0] * 4)[3]) for side in (one, other)]
     near = totals[0] == totals[1] or abs(totals[0] - totals[1]) <= ATOL + RTOL * scale
@@ -231,8 +221,8 @@ def _sets(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
     """set: length, elements in an order that says nothing."""
     if one[1] != other[1]:
         return None if soft else Difference(path, shown(one), shown(other))
-    left = sorted(_list(other[2]), key=_rank)
-    for item in sorted(_list(one[2]), key=_rank):
+    left = sorted(items(other[2]), key=_rank)
+    for item in sorted(items(one[2]), key=_rank):
         if not left or _taken(item, left, ""):
             return Difference(path, f"a set with {shown(_node(item))}", "one without it")
     return None
@@ -253,8 +243,15 @@ def _taken(one: JsonValue, left: list[JsonValue], path: str, *, soft: bool = Fal
 def _rank(node: JsonValue) -> float:
     """Where an element of a set is looked for: numbers by their size, so that each finds the one that is near."""
     kind, *rest = _node(node)
-    number = float(_text(rest[0])) if kind in NUMBERS - {"complex"} else inf
+    number = float(text(rest[0])) if kind in NUMBERS - {"complex"} else inf
     return inf if isnan(number) else number
+
+
+def _sizes(one: Node, other: Node, path: str, _soft: bool) -> Difference | None:
+    """size: bytes of a file, in which a name, a moment or a version may be longer in one arm."""
+    ours, theirs = float(text(one[1])), float(text(other[1]))
+    near = abs(theirs - ours) <= SIZE_ATOL + SIZE_RTOL * ours
+    return None if near else Difference(path, shown(one), shown(other))
 
 
 def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
@@ -263,11 +260,11 @@ def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | Non
     if not soft and not (alike and one[2] == other[2]):
         return Difference(path, shown(one), shown(other))
     theirs: dict[str, list[JsonValue]] = {}
-    for pair in _list(other[3]):
-        key, value = _list(pair)
+    for pair in items(other[3]):
+        key, value = items(pair)
         theirs.setdefault(_key(key), []).append(value)
-    for pair in _list(one[3]):
-        key, value = _list(pair)
+    for pair in items(one[3]):
+        key, value = items(pair)
         left, place = theirs.get(_key(key)), f"{path}[{shown(_node(key))}]"
         if not left:
             return None if soft else Difference(place, shown(_node(value)), "no such key")
@@ -292,9 +289,9 @@ def _objects(one: Node, other: Node, path: str, soft: bool) -> Difference | None
     if one[1] != other[1]:
         return None if soft else Difference(path, f"a {one[1]}", f"a {other[1]}"[:SHOWN])
     soft = soft or one[3] is True
-    theirs = {str(_list(part)[0]): _list(part)[1] for part in _list(other[2])}
-    for part in _list(one[2]):
-        name, value = _list(part)
+    theirs = {str(items(part)[0]): items(part)[1] for part in items(other[2])}
+    for part in items(one[2]):
+        name, value = items(part)
         if str(name) not in theirs:
             if soft:
                 continue
@@ -326,8 +323,8 @@ def _arrays(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
 
 
 def _numbers(node: Node) -> Numbers:
-    data = base64.b64decode(_text(node[5]), validate=True)
-    return np.frombuffer(data, dtype="<c16") if _text(node[2]).startswith("complex") else np.frombuffer(data, "<f8")
+    data = base64.b64decode(text(node[5]), validate=True)
+    return np.frombuffer(data, dtype="<c16") if text(node[2]).startswith("complex") else np.frombuffer(data, "<f8")
 
 
 def _first_unlike(ours: Numbers, theirs: Numbers, *, exact: bool) -> int | None:
@@ -352,23 +349,6 @@ def _element(node: Node, at: int | None) -> str:
     return _array_kind(node) if at is None else str(_numbers(node)[at])
 
 
-def _list(value: JsonValue) -> Node:
-    if not isinstance(value, list):
-        raise TypeError("a list was expected")
-    return value
-
-
-def shown(node: Sequence[JsonValue]) -> str:
-    """A description in a few words."""
-    kind, rest = str(node[0]), list(node[1:])
-    told = _WORDS.get(kind)
-    try:
-        text = told(rest) if told else kind
-    except _MALFORMED:
-        text = kind
-    return "".join(char if char.isprintable() else "?" for char in text)[:SHOWN]
-
-
 _KINDS: dict[str, Callable[[Node, Node, str, bool], Difference | None]] = {
     "str": _same_rest,
     "bytes": _same_rest,
@@ -378,21 +358,5 @@ _KINDS: dict[str, Callable[[Node, Node, str, bool], Difference | None]] = {
     "map": _mappings,
     "object": _objects,
     "array": _arrays,
-}
-_WORDS: dict[str, Callable[[Node], str]] = {
-    "tally": lambda rest: f"{'the first ' if rest[7] else ''}{rest[1]} values",
-    "none": lambda _rest: "None",
-    "bool": lambda rest: str(rest[0]),
-    "int": lambda rest: str(rest[0]),
-    "float": lambda rest: str(rest[0]),
-    "complex": lambda rest: f"({rest[0]}, {rest[1]}j)",
-    "str": lambda rest: f"'{rest[2]}'",
-    "bytes": lambda rest: f"b'{rest[2]}'",
-    "text": lambda rest: str(rest[1]),
-    "seq": lambda rest: f"a {rest[0] or 'list or tuple'} of {rest[1]}",
-    "set": lambda rest: f"a set of {rest[0]}",
-    "map": lambda rest: f"a {rest[0] or 'dict'} of {rest[1]}",
-    "object": lambda rest: f"a {rest[0]}",
-    "array": lambda rest: f"{rest[0]} of {rest[1]}, shape {rest[2]}",
-    "skip": lambda rest: f"not compared ({rest[0]})",
+    "size": _sizes,
 }

@@ -88,6 +88,18 @@ class Elsewhere:
     def time_slot(self):
         work(self.slot)
 
+class Filled:
+    def setup(self):
+        self.out = []
+
+    def time_filled(self):
+        self.out[:] = work(300)
+        return self.out
+
+def time_written():
+    with open("table.csv", "w") as stream:
+        stream.write(f"size\\n{work(3000)[0]}\\n")
+
 class Computed:
     def setup(self):
         self.data = [0.5 * n for n in range(2)]

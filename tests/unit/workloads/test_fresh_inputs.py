@@ -2,8 +2,10 @@
 
 import functools
 import itertools
+import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
@@ -13,6 +15,7 @@ from datasmith.workloads.inside.fresh import CALLS_AGAIN, SAMPLES_AGAIN, TIMED_I
 from datasmith.workloads.inside.launch import Checks
 from datasmith.workloads.inside.moves import INPUTS, Draw, Moves
 from datasmith.workloads.inside.pauses import Pauses
+from datasmith.workloads.outputs import Difference, difference
 
 from .conftest import Library
 
@@ -38,7 +41,7 @@ def test_no_answer_is_known_beforehand(
     assert len(set(timed)) > 1
     assert all(len(given) == len(own) for given in timed)
     assert library.misses >= 1 + len(set(timed))
-    assert len(values) == len(times.looked) == len(times.setups)
+    assert len(values) - 1 == len(times.looked) == len(times.setups)
     assert all(0 < call <= told for call, told in zip(times.calls, times.looked, strict=True))
     assert all(setup_s > 0 for setup_s in times.setups)
 
@@ -243,3 +246,56 @@ def test_computed_values_move_together_too(twist: int) -> None:
         assert isinstance(moved, list)
         sums.append(sum(moved) / len(values))
     assert min(after / before - 1 for before, after in itertools.pairwise(sorted(sums))) > 1e-5
+
+
+def _unlike(ours: list[object], theirs: list[object]) -> Difference | None:
+    return difference(ours, theirs)  # type: ignore[arg-type]
+
+
+def _written_over(values: list[object]) -> list[object]:
+    """What the record of a launch says of each value after a later call."""
+    last: Any = values[-1]
+    label, (_, _, parts, _) = last
+    assert label == "input 1 after a later call"
+    return [node[0] for _, node in parts]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_result_that_a_later_call_writes_over_is_told(
+    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """Each call alone gives what base does; where base hands out the same list each time, so may others."""
+    shared: list[object] = []
+
+    def fill(*given: object) -> list[object]:
+        shared[:] = given
+        return shared
+
+    _, ours = time_fresh(made("time_literal"), 5, "everything", count)
+    monkeypatch.setattr(library, "computed", fill)
+    _, theirs = time_fresh(made("time_literal"), 5, "everything", count)
+    assert (_written_over(ours), _written_over(theirs)) == (["text"], ["skip"])
+    assert _unlike(ours[:-1], theirs[:-1]) is None
+    unlike = _unlike(ours, theirs)
+    assert unlike is not None and unlike.expected == "as it was" and "a later call writes over it" in unlike.found
+    assert _unlike(theirs, ours) is None
+
+
+def test_what_a_suite_fills_itself_is_its_own(made: Callable[..., TimeBenchmark]) -> None:
+    """The next input's is another list."""
+    _, values = time_fresh(made("time_filled", "Filled"), 5, "everything", 2)
+    assert set(_written_over(values)) == {"text"}
+
+
+def test_files_of_a_call_are_told(
+    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A benchmark that writes gives nothing back: what is missing, or something else, is a difference."""
+    _, ours = time_fresh(made("time_written"), 5, "everything", 2)
+    _, again = time_fresh(made("time_written"), 5, "everything", 2)
+    monkeypatch.setattr(library, "computed", lambda *given: [given[0] + 1])
+    _, other = time_fresh(made("time_written"), 5, "everything", 2)
+    assert "file 1 of .csv" in json.dumps(ours)
+    assert _unlike(ours, again) is None
+    unlike = _unlike(ours, other)
+    assert unlike is not None and "files" in unlike.path

@@ -67,6 +67,6 @@ def test_a_launch_is_checked_by_whatever_interpreter_a_project_brings(version: s
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     seen, *numbers = json.loads(done.stdout)
-    assert numbers == [2, 2, 3, 4]
+    assert numbers == [2, 2 + 1, 3, 4]
     told = [["line 7", ["float", "3.0"]], ["line 8", ["int", "80"]]]
     assert seen["values"][:2] == told, seen

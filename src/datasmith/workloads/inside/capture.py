@@ -15,6 +15,7 @@ from time import perf_counter
 
 from .attributes import attributes
 from .describe import Describer
+from .files import Files
 from .foreign import Looked, Node
 from .hush import Hush
 from .report import TYPE_CHECKING, failure
@@ -22,6 +23,7 @@ from .rewrite import KEEP, Keep, plain_function, plant, rewrite
 from .seeds import derived
 
 if TYPE_CHECKING:
+    from .later import Held
     from .suite import Benchmark
 
 INSIDE = " (inside)"
@@ -39,15 +41,17 @@ class Recorder:
     `seen`: how many there were; `paused`: how often the call was held up to describe one. `looking_s`: seconds that
     looking at them took, in which work may be done that was put off. `again_s`: the same of looking at each once more,
     where that is asked for; what was put off until somebody looks is done by then, what was put off longer is not.
-    `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them.
+    `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them. `held`: takes
+    what is described, but for numbers, to see what a later call makes of it.
 
     A number is copied, and described with the next value that is none, or at the end: else forty calls that give a
     number each would take as long again for being held up one by one. Copied, as what keeps it may write to memory.
     """
 
-    def __init__(self, describer: Describer, *, again: bool = False) -> None:
+    def __init__(self, describer: Describer, *, again: bool = False, held: Held | None = None) -> None:
         self._describer = describer
         self._again = again
+        self._held = held
         self._tells = True
         self._hush = Hush()
         self._waiting: list[tuple[Node, object]] = []
@@ -101,6 +105,8 @@ class Recorder:
                 self._waiting.append((record, operator.neg(operator.neg(value)) if kind in _COPIED else value))  # type: ignore[arg-type]
         else:
             record[1] = self._described(self._describer, value)
+            if self._held is not None:
+                self._held.take(label, value)
 
     def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
@@ -115,6 +121,10 @@ class Recorder:
             if before.get(name) != node:
                 inside = name in before and _only_grown(before[name], node)
                 self.records.append([name + INSIDE if inside else name, self._describer.take(node)])
+
+    def left(self, files: Files) -> None:
+        """Record the files that a call left, of which `files` was made before it."""
+        self.records.append(["files", self._describer.take(files.told())])
 
     def _described(self, describer: Describer, value: object) -> Node:
         twin = describer.twin() if self._again else None
@@ -220,12 +230,14 @@ def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
             return {"skipped": "its code runs in a process of its own"}
         plant_seed(seed)
         benchmark.do_teardown()
+        files = Files()
         if benchmark.do_setup():
             return {"skipped": "its setup refuses to run again"}
         function = plain_function(benchmark.func)
         if function is not None and rewrite(function, Keep()):
             recorder.watch(function)
         watched_call(benchmark, recorder)
+        recorder.left(files)
         return {"values": recorder.finish()}
     except KeyboardInterrupt:
         raise

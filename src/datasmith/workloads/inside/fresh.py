@@ -16,7 +16,9 @@ from time import perf_counter
 
 from .capture import Recorder, plant_seed, watched_call
 from .describe import Describer
+from .files import Files
 from .hush import Hush
+from .later import Held
 from .moves import INPUTS, Draw, Move, Moves
 from .report import TYPE_CHECKING
 from .rewrite import Keep, plain_function, plant, rewrite
@@ -302,16 +304,25 @@ def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int, pa
     warm(inputs, benchmark, twist)
     times = Times()
     values: Node = []
+    held = Held(derived(twist, "later"))
     started = perf_counter()
     for number in range(1, (count or TIMED_INPUTS) + 1):
-        recorder = Recorder(describer(twist), again=True)
+        recorder = Recorder(describer(twist), again=True, held=held if number == 1 else None)
+        files = Files()
         setup_s = inputs.make(twist, number, recorder)
         looked_s = watched_call(benchmark, recorder, inputs.hush)
         looking_s = recorder.looking_s
         times.add(setup_s, max(looked_s - pauses.of(recorder), looking_s), looking_s, recorder.again_s)
+        recorder.left(files)
         values.append([f"input {number}", recorder.whole()])
+        if number == 1:
+            held.describe()
         if not count and perf_counter() - started > TIMED_S:
             break
+    if number == 1:
+        inputs.make(twist, number + 1, Recorder(describer(twist)))
+        benchmark.func(*benchmark._build_params())  # type: ignore[attr-defined]
+    values.append(["input 1 after a later call", ["object", "call", held.compared(), False]])
     return times, values
 
 
