@@ -1,5 +1,6 @@
 """What a call leaves in files: told by endings, sizes and the text in them, by no name."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,13 @@ def test_what_was_there_and_is_changed_counts() -> None:
 def test_a_log_is_told_by_its_size() -> None:
     """It holds the time."""
     assert compared(told(a__log=b"at 10:02"), told(a__log=b"at 10:03")) is None
+
+
+def test_beside_other_processes_nothing_is_said(place: Path) -> None:
+    """They may write at any time: two looks would not see the same."""
+    seen = Files()
+    (place / "a.txt").write_text("1")
+    with subprocess.Popen(["sleep", "60"]) as child:
+        assert seen.told() == ["skip", "other processes may still write"]
+        child.kill()
+    assert seen.told()[0] == "object"

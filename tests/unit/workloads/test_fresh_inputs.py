@@ -233,7 +233,7 @@ def test_what_lies_beyond_the_budget_of_a_description_is_looked_at(made: Callabl
     times, _ = time_fresh(made("time_lazy"), 12345, "everything", 2)
     assert len(times.calls) == 2
     assert Lazy.done >= 2 * 3000 * 1.0
-    assert Lazy.done == Lazy.made
+    assert 2 * 2900 < Lazy.made - Lazy.done < 2 * 3100, "but for as many calls more, at which nobody looks"
 
 
 @pytest.mark.parametrize("twist", [0, 77])
@@ -256,7 +256,7 @@ def _written_over(values: list[object]) -> list[object]:
     """What the record of a launch says of each value after a later call."""
     last: Any = values[-1]
     label, (_, _, parts, _) = last
-    assert label == "input 1 after a later call"
+    assert label == "input 1 after later calls"
     return [node[0] for _, node in parts]
 
 

@@ -34,17 +34,32 @@ class Files:
 
     def told(self) -> list[object]:
         """A description of all files that are new, or not as they were."""
+        if _has_children():
+            return ["skip", "other processes may still write"]
         new = sorted(os.path.join(TEMPORARY, name) for name in set(os.listdir(TEMPORARY)) - self._names)
-        changed = [path for path, state in _states([os.getcwd(), *new]).items() if self._before.get(path) != state]
-        if not changed:
+        found = _states([os.getcwd(), *new])
+        sizes = [(_ending(path), state[0], path) for path, state in found.items() if self._before.get(path) != state]
+        if not sizes:
             return ["skip", "no file is written"]
-        found = sorted((os.path.splitext(path)[1][:20], os.stat(path).st_size, path) for path in changed)[:MOST_TOLD]
         parts: list[object] = []
         numbers: dict[str, int] = {}
-        for ending, size, path in found:
+        for ending, size, path in sorted(sizes)[:MOST_TOLD]:
             numbers[ending] = numbers.get(ending, 0) + 1
             parts.append([f"file {numbers[ending]} of {ending or 'no ending'}", _told(path, size, ending)])
         return ["object", "files", parts, False]
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1][:20]
+
+
+def _has_children() -> bool:
+    """Whether this process has started others that it has not waited for."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _states(tops: list[str]) -> dict[str, tuple[int, int, int]]:
