@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
+from datasmith.printable import cut
 from datasmith.redact import redact
 
 if TYPE_CHECKING:  # pydantic is slow to import
@@ -98,7 +99,7 @@ def _given(value: object) -> str:
     """`, not 'five'`: the value as it was written, of what is large only its kind."""
     if isinstance(value, str):
         text = redact(value)
-        return f", not {text if len(text) <= LONGEST else f'{text[:LONGEST]}…'!r}"
+        return f", not {cut(text, LONGEST)!r}"
     if value is None or isinstance(value, bool | int | float):
         return f", not {json.dumps(value)}"
     if isinstance(value, Mapping):

@@ -11,3 +11,8 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """The text without line breaks and control characters, at most MOST characters."""
     return " ".join(printable(text).split())[:MOST]
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many characters; an ellipsis stands for the rest."""
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

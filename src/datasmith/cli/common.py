@@ -20,7 +20,7 @@ from datasmith.cli.logs import our_redactor
 from datasmith.cli.stopping import ctrl_c_raises, stop_code, terminable
 from datasmith.cli.usage import explained
 from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
-from datasmith.printable import one_line
+from datasmith.printable import cut, one_line
 from datasmith.standard_streams import standard_streams
 
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
@@ -115,10 +115,8 @@ def _tell(failure: Failure, held: StringIO | None) -> int:
 def brief(text: str, most: int) -> str:
     """The text on one line of at most `most` characters; an ellipsis stands for the rest, behind a word if it can."""
     line = one_line(text)
-    if len(line) <= most:
-        return line
     space = line.rfind(" ", most // 2, most)
-    return f"{line[: space if space > 0 else most - 1].rstrip()}…"
+    return cut(line, space + 1 if space > 0 and len(line) > most else most)
 
 
 def _keep_traceback() -> str:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from datasmith.printable import cut
+
 ROW_HEIGHT = 16.0
 GROUP_GAP = 10.0
 TOP = 26.0
@@ -154,7 +156,7 @@ def layout(groups: Sequence[Group], shape: Shape = WIDE) -> Forest:
         first = y + shape.label_height + GROUP_GAP / 2
         marks = tuple(_mark(dot, axis, first + ROW_HEIGHT * (n + 0.5)) for n, dot in enumerate(group.dots))
         most = shape.label_chars
-        label = group.label if len(group.label) <= most else f"{group.label[: most - 1]}…"
+        label = cut(group.label, most)
         middle = y + (GROUP_GAP / 2 + shape.label_height / 2 if shape.label_height else height / 2)
         rows.append(Row(label, group.label, middle, y, height, marks))
         y += height

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from datasmith.printable import one_line
+from datasmith.printable import cut, one_line
 from datasmith.redact import redact
 
 MOST_WORDS = 80
@@ -55,4 +55,4 @@ def _command(process: Path) -> str:
     if others and Path(program).name.startswith("python") and Path(others[0]).is_absolute():  # a script's interpreter
         program, *others = others
     line = one_line(redact(" ".join([Path(program).name, *others])))
-    return line if len(line) <= MOST_WORDS else f"{line[: MOST_WORDS - 1].rstrip()}…"
+    return cut(line, MOST_WORDS)

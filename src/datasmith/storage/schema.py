@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 
 from datasmith.errors import StoreError
+from datasmith.printable import cut
 from datasmith.storage.base import Value
 
 REVISION = "0004"
@@ -156,7 +157,7 @@ def _moment(column: Column[Value], text: str) -> datetime:
 
 def _shortly(value: Value) -> str:
     shown = repr(value)
-    return shown if len(shown) <= 40 else f"{shown[:40]}…"
+    return cut(shown, 40)
 
 
 def _key(name: str) -> Column[str]:
