@@ -20,7 +20,8 @@ from datasmith.metrics.compat import (
     run_advantage,
 )
 from datasmith.stats.asv_decision import Ends, is_different
-from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
+from datasmith.workloads.base import BASE, EXPERT, agent_arm
+from datasmith.workloads.summary import Launches, by_workload
 
 Samples = Mapping[str, Sequence[float]]
 """Workload -> seconds per call of all its samples, those of every round together."""
@@ -79,7 +80,8 @@ def _trial(folder: RunFolder, row: TrialRow) -> _Trial:
     key = TrialKey.of(record)
     shared = read_measurements(folder.session(record.task_id, record.session or 0) / "measurements.jsonl")
     own = read_measurements(folder.trial(key) / "measurements.jsonl")
-    base, expert, agent = _samples(shared, BASE), _samples(shared, EXPERT), _samples(own, agent_arm(key.label))
+    launches = by_workload([*shared, *own])
+    base, expert, agent = (_samples(launches, arm) for arm in (BASE, EXPERT, agent_arm(key.label)))
     found = reference_score(pairs_from_samples(base, expert, agent), passed=record.outcome == "measured")
     arm = record.ratios if row.measured else None
     names = [each.workload for each in arm.valid] if arm else []
@@ -109,12 +111,9 @@ def _asv_ends(samples: Sequence[float]) -> Ends:
     return float(stats["ci_99_a"]), float(stats["ci_99_b"])
 
 
-def _samples(launches: Iterable[Measurement], arm: str) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
-    for launch in launches:
-        if launch.arm == arm and launch.round >= 0 and not launch.noisy:
-            found.setdefault(launch.workload, []).extend(launch.samples)
-    return found
+def _samples(workloads: Mapping[str, Launches], arm: str) -> dict[str, list[float]]:
+    usable = {name: each.usable(arm).values() for name, each in workloads.items() if arm in each.by_arm}
+    return {name: [sample for launch in launches for sample in launch.samples] for name, launches in usable.items()}
 
 
 def _agent(agent: str, trials: Sequence[_Trial]) -> ReferenceReport:

@@ -372,6 +372,20 @@ def test_asv_is_asked_of_the_workloads_that_have_a_ratio(tmp_path: Path) -> None
     assert (good.asv_changed, good.changed, good.workloads) == (1, 1, 1)
 
 
+def test_an_agent_chooses_no_rounds_for_the_reference_either(tmp_path: Path) -> None:
+    """Its slow launches are disturbed, those of merged code are not: it did that itself, and they count."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["good"])
+    run.trial(run.session("acme_fast_1", {"m.time_a": 2.0}), "command-good", "measured", {"m.time_a": 4.0})
+    (quick,) = reference_report(run.folder, report_of(run))
+    place = run.folder.trial(TrialKey("acme_fast_1", "command-good", 1)) / "measurements.jsonl"
+    launches = read_measurements(place)
+    slow = [replace(each, samples=tuple(4 * sample for sample in each.samples), noisy=True) for each in launches]
+    write_measurements(place, [each for pair in zip(slow, launches, strict=True) for each in pair])
+    (found,) = reference_report(run.folder, report_of(run))
+    assert quick.speedup == pytest.approx(4.0, rel=0.02)
+    assert found.speedup == pytest.approx(1.0, rel=0.02)
+
+
 @pytest.mark.parametrize(("n", "differs"), [(0, False), (1, False), (5, True), (6, False), (7, True)])
 def test_asvs_test_is_asvs_own(n: int, differs: bool) -> None:
     """Five samples that are apart differ by their intervals, six never do (asv's own slip), seven by the test."""
