@@ -56,6 +56,6 @@ _WORDS: dict[str, Callable[[Node], str]] = {
     "map": lambda rest: f"a {rest[0] or 'dict'} of {rest[1]}",
     "object": lambda rest: f"a {rest[0]}",
     "array": lambda rest: f"{rest[0]} of {rest[1]}, shape {rest[2]}",
-    "size": lambda rest: f"{rest[0]} bytes",
+    "written": lambda rest: f"{rest[0]} bytes",
     "skip": lambda rest: f"not compared ({rest[0]})",
 }

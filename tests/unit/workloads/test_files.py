@@ -1,4 +1,4 @@
-"""What a call leaves in files: told by endings, sizes and the text in them, by no name."""
+"""How much a call leaves in files: told in bytes, by no name and no content."""
 
 import subprocess
 from pathlib import Path
@@ -20,15 +20,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return temporary
 
 
-def told(**written: bytes) -> list[object]:
-    """What is told of a call that writes these; `a__txt` is a.txt, and afterwards nothing is there again."""
-    seen = Files()
-    paths = [Path(name.replace("__", ".")) for name in written]
-    for path, data in zip(paths, written.values(), strict=True):
-        path.write_bytes(data)
+def told(size: int, name: str = "a.txt") -> list[object]:
+    """What is told of a call that writes one file, which is gone again afterwards."""
+    seen, path = Files(), Path(name)
+    path.write_bytes(b"1" * size)
     found = seen.told()
-    for path in paths:
-        path.unlink()
+    path.unlink()
     return found
 
 
@@ -39,72 +36,84 @@ def compared(ours: list[object], theirs: list[object]) -> Difference | None:
 
 def test_a_call_that_writes_nothing_says_so() -> None:
     """And is held against nobody: only what base writes has to be there."""
-    assert told() == ["skip", "no file is written"]
-    assert compared(told(), told(a__txt=b"1")) is None
-    unlike = compared(told(a__txt=b"1"), told())
-    assert unlike is not None and unlike.found == "not compared (no file is written)"
+    assert Files().told() == ["skip", "no file is written"]
+    assert compared(Files().told(), told(1)) is None
+    unlike = compared(told(1), Files().told())
+    assert unlike is not None and (unlike.expected, unlike.found) == ("1 bytes", "not compared (no file is written)")
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "alike"),
-    [
-        (b"x 1.25\n" * 10, b"x 1.25\n" * 10, True),
-        (b"x 1.25\n" * 10, b"x 1.2500000001\n" * 10, False),
-        (b"x 1.2500001\n" * 10, b"x 1.2500002\n" * 10, True),
-        (b"x 1.25\n" * 10, b"x 1.26\n" * 10, False),
-        (b"x 1.25\n" * 10, b"y 1.25\n" * 10, False),
-        (b"", b"x", False),
-        (b"\0\1" * 500, b"\0\2" * 510, True),
-        (b"\0\1" * 500, b"\0\1" * 700, False),
-        (b"\0\1" * 500, b"", False),
-        ("ä".encode() * 5000, b"a" * 10_000, False),
-        ("ä".encode() * 5000, "ä".encode() * 5000, True),
-    ],
-)
-def test_texts_are_compared_and_other_files_by_size(ours: bytes, theirs: bytes, alike: bool) -> None:
-    """Numbers in a text as numbers; ten per cent and a few bytes more or less are a version, or a moment."""
-    assert (compared(told(a__txt=ours), told(b__txt=theirs)) is None) is alike
+@pytest.mark.parametrize(("theirs", "enough"), [(100_000, True), (25_000, True), (24_000, False), (900_000, True)])
+def test_a_part_of_what_base_writes_is_enough(theirs: int, enough: bool) -> None:
+    """There are shorter formats; names, moments and versions in a file are no difference."""
+    assert (compared(told(100_000), told(theirs, "other.bin")) is None) is enough
 
 
-def test_the_end_of_a_long_text_is_seen() -> None:
-    """Its middle is not."""
-    long = [b"%d\n" % number for number in range(10_000)]
-    other, middle = [*long[:-1], b"9998\n"], [*long[:5000], b"4000\n", *long[5001:]]
-    assert compared(told(a__csv=b"".join(long)), told(a__csv=b"".join(other))) is not None
-    assert compared(told(a__csv=b"".join(long)), told(a__csv=b"".join(middle))) is None
+def test_a_hole_is_nothing_that_was_written() -> None:
+    """A file can be made as long as base's at once."""
+    seen = Files()
+    with Path("a.bin").open("wb") as stream:
+        stream.truncate(100_000)
+    assert compared(told(100_000), seen.told()) is not None
 
 
 def test_new_places_are_searched_and_no_others(place: Path) -> None:
-    """A directory for temporary files that the call makes; what was there before is another launch's."""
+    """A directory for temporary files that the call makes; what was there before is another launch's, links too."""
     (place / "before").mkdir()
     seen = Files()
     (place / "before/a.txt").write_text("1")
     (place / "new/below").mkdir(parents=True)
-    (place / "new/below/b.bin").write_bytes(b"\0")
-    (place / "c.dat").write_text("2")
+    (place / "new/below/b.bin").write_bytes(b"12")
+    (place / "c.dat").write_text("345")
+    Path(place / "link").symlink_to(place / "before")
     Path("link.txt").symlink_to(place / "before/a.txt")
-    assert [label for label, _ in seen.told()[2]] == ["file 1 of .bin", "file 1 of .dat"]  # type: ignore[attr-defined]
+    assert seen.told() == ["written", 5, False]
 
 
 def test_what_was_there_and_is_changed_counts() -> None:
-    """Also where it is as long as before."""
+    """Also where it is as long as before, and another file."""
     Path("a.txt").write_text("12")
     seen = Files()
     assert seen.told()[0] == "skip"
     Path("a.txt").write_text("34")
-    assert seen.told()[0] == "object"
+    assert seen.told() == ["written", 2, False]
 
 
-def test_a_log_is_told_by_its_size() -> None:
-    """It holds the time."""
-    assert compared(told(a__log=b"at 10:02"), told(a__log=b"at 10:03")) is None
-
-
-def test_beside_other_processes_nothing_is_said(place: Path) -> None:
-    """They may write at any time: two looks would not see the same."""
+def test_base_with_other_processes_says_nothing(place: Path) -> None:
+    """They may write, and remove, at any time. An arm of that kind is asked all the same."""
     seen = Files()
-    (place / "a.txt").write_text("1")
+    Path("a.txt").write_text("1" * 1000)
     with subprocess.Popen(["sleep", "60"]) as child:
-        assert seen.told() == ["skip", "other processes may still write"]
+        base = seen.told()
         child.kill()
-    assert seen.told()[0] == "object"
+    alone = seen.told()
+    assert (base, alone) == (["written", 1000, True], ["written", 1000, False])
+    assert compared(base, told(1)) is None
+    assert compared(alone, base) is None
+    assert compared(alone, [*told(1)[:2], True]) is not None
+
+
+def test_too_many_files_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of base: which of them are seen is chance."""
+    monkeypatch.setattr(files, "MOST_SEEN", 3)
+    seen = Files()
+    for number in range(5):
+        Path(f"{number}.txt").write_text("1")
+    assert seen.told() == ["written", 4, True]
+
+
+def test_a_place_that_is_gone_holds_nothing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a working directory that was removed nor a missing place for temporary files ends a launch."""
+    (place / "gone").mkdir()
+    monkeypatch.chdir(place / "gone")
+    (place / "gone").rmdir()
+    assert Files().told()[0] == "skip"
+    monkeypatch.chdir(place)
+    monkeypatch.setattr(files, "TEMPORARY", str(place / "gone"))
+    assert Files().told()[0] == "skip"
+
+
+def test_a_file_that_vanishes_is_not_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its name and its size."""
+    Path("a.txt").write_text("1")
+    monkeypatch.setattr(files, "_paths", lambda _tops: iter(["a.txt", "gone.txt"]))
+    assert [path for path, _ in files._states("")] == ["a.txt"]

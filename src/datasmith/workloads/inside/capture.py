@@ -14,7 +14,7 @@ from random import Random
 from time import perf_counter
 
 from .attributes import attributes
-from .describe import Describer
+from .describe import Describer, only_grown
 from .files import Files
 from .foreign import Looked, Node
 from .hush import Hush
@@ -42,7 +42,7 @@ class Recorder:
     looking at them took, in which work may be done that was put off. `again_s`: the same of looking at each once more,
     where that is asked for; what was put off until somebody looks is done by then, what was put off longer is not.
     `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them. `held`: takes
-    what is described, but for numbers, to see what a later call makes of it.
+    what is described, to see what later calls make of it.
 
     A number is copied, and described with the next value that is none, or at the end: else forty calls that give a
     number each would take as long again for being held up one by one. Copied, as what keeps it may write to memory.
@@ -100,13 +100,14 @@ class Recorder:
         record: Node = [label, []]
         self.records.append(record)
         kind = type(value)
+        told: Node = []
         if kind in _NUMBERS:
             if self._tells:
                 self._waiting.append((record, operator.neg(operator.neg(value)) if kind in _COPIED else value))  # type: ignore[arg-type]
         else:
-            record[1] = self._described(self._describer, value)
-            if self._held is not None:
-                self._held.take(label, value)
+            record[1] = told = self._described(self._describer, value)
+        if self._held is not None:
+            self._held.take(label, value, told)
 
     def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
@@ -119,7 +120,7 @@ class Recorder:
         """Record what is not as it was before; `INSIDE` marks what is only added or private, as a cache is."""
         for name, node in after.items():
             if before.get(name) != node:
-                inside = name in before and _only_grown(before[name], node)
+                inside = name in before and only_grown(before[name], node)
                 self.records.append([name + INSIDE if inside else name, self._describer.take(node)])
 
     def left(self, files: Files) -> None:
@@ -167,17 +168,6 @@ def _as_one(records: Node) -> Node:
         passed[label] = passed.get(label, 0) + 1
         parts.append([f"{label} #{passed[label]}", node])
     return ["object", "call", parts, False]
-
-
-def _only_grown(before: object, after: object) -> bool:
-    """Whether all that was there stands as it was: objects may have more attributes, and other private parts."""
-    if before == after or not isinstance(before, list) or not isinstance(after, list):
-        return before == after
-    if before[:1] == after[:1] == ["object"] and len(before) == len(after) == 4:
-        theirs = dict(map(tuple, after[2]))
-        kept = [] if before[3] is True else before[2]
-        return before[1] == after[1] and all(name in theirs and _only_grown(own, theirs[name]) for name, own in kept)
-    return len(before) == len(after) and all(map(_only_grown, before, after))
 
 
 def _look(describer: Describer, value: object) -> tuple[Looked, float]:

@@ -1,47 +1,69 @@
-"""Does a later call write over what an earlier one gave? Who is handed the same list each time cannot keep it."""
+"""Do later calls write over what an earlier one gave? Who is handed the same list each time cannot keep it."""
 
 from __future__ import annotations
 
-from .describe import Describer
+import sys
 
-MOST_HELD = 32
-MOST_HELD_BYTES = 2**27
-"""Values of one call that are held until the next, and what they may take in memory as far as arrays say so."""
+from .describe import Describer, only_grown
+from .report import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .foreign import Node
+
+MOST_HELD = 16
+MOST_BYTES = 2**25
+"""Values of one call that are held until later ones are over, and what one may take in memory as far as it says."""
+MOST_NODES = 4000
+"""Descriptions of all that is held."""
+_UNWRITTEN = frozenset(("skip", "none", "bool", "int", "float", "complex", "str", "bytes"))
 KEPT = ["text", "", "as it was"]
-WRITTEN_OVER = ["skip", "a later call writes over it"]
+WRITTEN_OVER = ["skip", "later calls write over it"]
 """As whatever is skipped, it is held against nobody where it is base that does so."""
 
 
 class Held:
-    """Some values of a call, described after it, and again after another one."""
+    """The first values of a call, described after it, and again after others."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._values: list[tuple[str, object]] = []
-        self._bytes = 0
-        self._before: list[object] = []
+        self._before: list[Node] = []
 
-    def take(self, label: str, value: object) -> None:
-        """Hold a value that the call gave."""
-        size = getattr(value, "nbytes", 0) if type(value).__module__ == "numpy" else 0
-        if len(self._values) < MOST_HELD and self._bytes + size <= MOST_HELD_BYTES:
-            self._bytes += size
-            self._values.append((label, value))
+    def take(self, label: str, value: object, told: Node) -> None:
+        """Hold a value that the call gave, described as `told`.
+
+        In the place of one that nobody can write to, or that only lends its memory, or a resource, stands nothing: code
+        of the suite may have to close it, and an arm may give such a one where base does not.
+        """
+        if len(self._values) < MOST_HELD:
+            self._values.append((label, value if _may_be_held(value, told) else None))
 
     def describe(self) -> None:
         """The call is over."""
         self._before = self._described()
 
-    def compared(self) -> list[object]:
-        """Another call is over: a part for each value; nothing is held any longer."""
+    def compared(self) -> Node:
+        """Later ones are over, too: a part for each value; nothing is held any longer."""
         after = self._described()
         told: list[object] = []
         for number, (label, _) in enumerate(self._values):
-            same = self._before[number] == after[number]
+            same = only_grown(self._before[number], after[number])
             told.append([f"{label}, value {number + 1}", KEPT if same else WRITTEN_OVER])
         self._values = []
-        return told
+        return ["object", "call", told, False]
 
-    def _described(self) -> list[object]:
-        describer = Describer(self._seed)
+    def _described(self) -> list[Node]:
+        describer = Describer(self._seed, nodes=MOST_NODES)
         return [describer.node(value) for _, value in self._values]
+
+
+def _may_be_held(value: object, told: Node) -> bool:
+    if not told or told[0] in _UNWRITTEN or type(value) is memoryview:
+        return False
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.ndarray):
+        return not hasattr(type(value), "__len__") or sys.getsizeof(value) <= MOST_BYTES
+    lender = getattr(value, "base", None)
+    while isinstance(lender, numpy.ndarray):
+        value, lender = lender, getattr(lender, "base", None)
+    return lender is None and sys.getsizeof(value) <= MOST_BYTES
