@@ -106,6 +106,13 @@ class Computed:
     def time_computed(self):
         work(self.data[1])
 
+class Table:
+    def setup(self):
+        self.rows = [0.5 * n for n in range(40)]
+
+    def time_sum(self):
+        return work(*self.rows)
+
 class Once:
     number = 1
 

@@ -3,6 +3,7 @@
 import decimal
 import json
 import random
+import subprocess
 import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -335,3 +336,9 @@ def test_later_columns_of_different_dtypes_stay_apart(monkeypatch: pytest.Monkey
     assert not differ(Columns(**made), Columns(**made))
     assert differ(Columns(**made), Columns(**{**made, "b": [10**15 + 1, 1]}))
     assert differ(Columns(**{**made, "b": [1, 1]}), Columns(**{**made, "b": [1.0, 1.0]}))
+
+
+def test_another_process_is_a_resource() -> None:
+    """Its number is another one each time."""
+    with subprocess.Popen(["true"]) as child:
+        assert Describer(1).node(child) == ["skip", "a resource"]

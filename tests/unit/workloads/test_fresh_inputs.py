@@ -2,25 +2,17 @@
 
 import functools
 import itertools
-import json
 import re
-import signal
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
 
-import numpy
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
 from datasmith.workloads.inside import fresh
-from datasmith.workloads.inside.capture import capture
 from datasmith.workloads.inside.fresh import CALLS_AGAIN, SAMPLES_AGAIN, TIMED_INPUTS, NothingToMove, time_short
-from datasmith.workloads.inside.later import MOST_BYTES, MOST_HELD, Held
 from datasmith.workloads.inside.launch import Checks
 from datasmith.workloads.inside.moves import INPUTS, Draw, Moves
 from datasmith.workloads.inside.pauses import Pauses
-from datasmith.workloads.outputs import Difference, difference
 
 from .conftest import Library
 
@@ -37,7 +29,7 @@ time_fresh = functools.partial(fresh.time_fresh, pauses=Pauses())
 @pytest.fixture
 def nothing_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """No calls but those that are timed, and those before."""
-    monkeypatch.setattr(fresh, "MOST_LATER", 1)
+    monkeypatch.setattr(fresh, "afterwards", lambda *_: [["afterwards", ["none"]]])
 
 
 @pytest.mark.parametrize(("name", "owner", "index", "own"), WITH_NUMBERS)
@@ -259,128 +251,3 @@ def test_computed_values_move_together_too(twist: int) -> None:
         assert isinstance(moved, list)
         sums.append(sum(moved) / len(values))
     assert min(after / before - 1 for before, after in itertools.pairwise(sorted(sums))) > 1e-5
-
-
-def _unlike(ours: list[object], theirs: list[object]) -> Difference | None:
-    return difference(ours, theirs)  # type: ignore[arg-type]
-
-
-def _written_over(values: list[object]) -> list[object]:
-    """What the record of a launch says of each value after a later call."""
-    last: Any = values[-1]
-    label, (_, _, parts, _) = last
-    assert label == "input 1 after later calls"
-    return [node[0] for _, node in parts]
-
-
-@pytest.mark.parametrize("many", [1, 20])
-def test_a_result_that_a_later_call_writes_over_is_told(
-    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch, many: int
-) -> None:
-    """Each call alone gives what base does; where base hands out the same list each time, so may others.
-
-    `many` lists for each size, in turn: the later calls are of the first one's sizes.
-    """
-    shared: dict[object, list[list[object]]] = {}
-
-    def fill(*given: object) -> list[object]:
-        ring = shared.setdefault(given, [[] for _ in range(many)])
-        ring.append(ring.pop(0))
-        ring[-1][:] = [*given, len(library.asked)]
-        return ring[-1]
-
-    monkeypatch.setattr(library, "computed", lambda *given: [*given, len(library.asked)])
-    _, ours = time_fresh(made("time_literal"), 5, "everything", 3)
-    library.asked.clear()
-    monkeypatch.setattr(library, "computed", fill)
-    _, theirs = time_fresh(made("time_literal"), 5, "everything", 3)
-    assert (_written_over(ours), _written_over(theirs)) == (["text", "text"], ["skip", "text"])
-    assert _unlike(ours[:-1], theirs[:-1]) is None
-    unlike = _unlike(ours, theirs)
-    assert unlike is not None and unlike.expected == "as it was" and "later calls write over it" in unlike.found
-    assert _unlike(theirs, ours) is None
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        lambda *_: 1.5,
-        lambda *_: iter([1.5]),
-        lambda *_: memoryview(bytearray(8)),
-        lambda *_: numpy.frombuffer(bytearray(16)),
-        lambda *_: numpy.float64(1.5),
-        lambda *_: None,
-    ],
-)
-def test_nothing_that_has_to_be_given_back_is_held(
-    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch, given: Callable[..., object]
-) -> None:
-    """A view of memory that the suite closes afterwards; what nobody can write to is told as it was."""
-    monkeypatch.setattr(library, "computed", given)
-    monkeypatch.setattr(Held, "describe", lambda held: held_so_far.extend(held._values))
-    held_so_far: list[tuple[str, object]] = []
-    monkeypatch.setattr(Held, "compared", lambda _held: ["none"])
-    time_fresh(made("time_literal"), 5, "everything", 2)
-    assert [value for _, value in held_so_far] == [None, None]
-
-
-def test_arrays_that_lie_in_others_are_held_and_no_more_than_some(
-    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A part of a table that is filled anew each time is such a result; a very large one is left alone."""
-    held = Held(1)
-    table = numpy.zeros(40)
-    held.take("a", table[3:10], ["array"])
-    held.take("b", numpy.zeros(MOST_BYTES // 8 + 1), ["array"])
-    for _ in range(MOST_HELD):
-        held.take("c", [1], ["seq"])
-    assert [label for label, _ in held._values] == ["a", "b", *"c" * (MOST_HELD - 2)]
-    assert held._values[1][1] is None
-    held.describe()
-    table[5] = 1.0
-    told: Any = held.compared()
-    assert [node[0] for _, node in told[2]] == ["skip", "text", *["text"] * (MOST_HELD - 2)]
-
-
-def test_an_attribute_that_is_added_later_writes_nothing_over() -> None:
-    """As a cached property does."""
-    held, result = Held(1), SimpleNamespace(value=1.5)
-    held.take("a", result, ["object"])
-    held.describe()
-    result.area = 3.0
-    told: Any = held.compared()
-    assert told[2][0][1][0] == "text"
-
-
-def test_slow_calls_are_not_made_again(library: Library, made: Callable[..., TimeBenchmark]) -> None:
-    """Where base has time for one input, a launch takes no longer for it; signals reach the calls that nobody times."""
-    _, values = time_fresh(made("time_literal"), 5, "everything", 1)
-    assert len(values) == 1
-    masks = []
-    library.computed = lambda *_: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))  # type: ignore[assignment]
-    time_fresh(made("time_literal"), 5, "everything", 2)
-    assert len(masks) > 10
-    assert not any(signal.SIGALRM in mask for mask in masks)
-
-
-def test_what_a_suite_fills_itself_is_its_own(made: Callable[..., TimeBenchmark]) -> None:
-    """The next input's is another list."""
-    _, values = time_fresh(made("time_filled", "Filled"), 5, "everything", 2)
-    assert set(_written_over(values)) == {"text"}
-
-
-def test_files_that_are_not_written_are_missed(library: Library, made: Callable[..., TimeBenchmark]) -> None:
-    """A benchmark that writes gives nothing back: on the suite's own inputs, and on others."""
-
-    def told() -> tuple[list[object], list[object]]:
-        kept: Any = capture(made("time_written"), 1)["values"]
-        return kept, time_fresh(made("time_written"), 5, "everything", 2)[1]
-
-    ours, again = told(), told()
-    library.writes = False
-    for mine, same, other in zip(ours, again, told(), strict=True):
-        assert '["written", ' in json.dumps(mine)
-        assert _unlike(mine, same) is None
-        unlike = _unlike(mine, other)
-        assert unlike is not None and "files" in unlike.path
-        assert _unlike(other, mine) is None

@@ -3,8 +3,7 @@
 import random
 
 from datasmith.workloads.fresh_check import MOST_TWIST
-from datasmith.workloads.inside.capture import plant_seed
-from datasmith.workloads.inside.fresh import describer
+from datasmith.workloads.inside.capture import describer, plant_seed
 from datasmith.workloads.inside.moves import INPUTS, SEED, Draw, Moves
 from datasmith.workloads.inside.seeds import derived
 from datasmith.workloads.measure import MOST_SEED

@@ -184,6 +184,11 @@ def _looking_s(describer: Describer, value: object) -> float:
     return perf_counter() - started
 
 
+def describer(twist: int) -> Describer:
+    """The same in every arm; the launch's number, which all its inputs follow from, is not to be found in it."""
+    return Describer(derived(twist, "looks"), thorough=True)
+
+
 def plant_seed(seed: int, turn: int = 0) -> None:
     """Make what is drawn at random from now on the same in every arm; it does not tell the seed."""
     planted = derived(seed, "planted", turn)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from random import Random
 from time import perf_counter, sleep
 
-from .capture import Recorder, watched_call
-from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, describer, undisturbed, warm
+from .capture import Recorder, describer, watched_call
+from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, undisturbed, warm
 from .report import TYPE_CHECKING
 from .seeds import derived
 

@@ -14,8 +14,8 @@ import sys
 from random import getstate
 from time import perf_counter
 
-from .capture import Recorder, plant_seed, watched_call
-from .describe import Describer
+from .afterwards import afterwards
+from .capture import Recorder, describer, plant_seed, watched_call
 from .files import Files
 from .hush import Hush
 from .later import Held
@@ -37,8 +37,6 @@ WARM_S = 0.05
 TIMED_INPUTS = INPUTS - 1
 TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
-LATER_S, MOST_LATER = 0.1, 200
-"""Calls that could write over what an earlier one gave: for so long, and so many at most."""
 CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""
 NEW_PLACES = "/tmp/fresh-"
@@ -76,14 +74,19 @@ class Input:
         self.is_known = False
         """True once it was seen to be another than the suite's."""
 
-    def put(self, benchmark: Benchmark, turn: int = 0) -> None:
-        """Make it the one that the benchmark's setup makes; in another turn seeds and values are others."""
+    def put(self, benchmark: Benchmark, turn: int = 0, but: float | None = None) -> None:
+        """Make it the one that the benchmark's setup makes; see `Moves.begin`."""
         for function, code in self._codes:
             function.__code__ = code
         for owner, name, value in self._values:
             setattr(owner, name, value)
         benchmark._current_params = self._params  # type: ignore[attr-defined]
-        self._moves.begin(turn)
+        self._moves.begin(turn, but)
+
+    @property
+    def values(self) -> int:
+        """How many computed values it has; known when it has been left."""
+        return self._moves.values
 
     @property
     def is_moved(self) -> bool:
@@ -143,7 +146,7 @@ class Inputs:
             self._benchmark.do_teardown()
         return max(perf_counter() - started, 1e-9)
 
-    def enter(self, made: Input, turn: int = 0) -> float:
+    def enter(self, made: Input, turn: int = 0, but: float | None = None) -> float:
         """Set the benchmark up with an input; see `Input.put`.
 
         Returns the seconds that setup_cache and setup took: work may be moved there.
@@ -153,7 +156,7 @@ class Inputs:
         """
         self.hush.end()
         self.leave()
-        made.put(self._benchmark, turn)
+        made.put(self._benchmark, turn, but)
         plant_seed(made.seed, turn)
         before = None if made.is_known else drawn_so_far()
         started = perf_counter()
@@ -286,11 +289,6 @@ def undisturbed(inputs: Inputs) -> Iterator[Inputs]:
             gc.enable()
 
 
-def describer(twist: int) -> Describer:
-    """The same in every arm; the launch's number, which all its inputs follow from, is not to be found in it."""
-    return Describer(derived(twist, "looks"), thorough=True)
-
-
 def warm(inputs: Inputs, benchmark: Benchmark, twist: int) -> None:
     """Call the benchmark some times on an input that is not timed."""
     warming = Recorder(describer(twist))
@@ -322,24 +320,8 @@ def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int, pa
         if not count and perf_counter() - started > TIMED_S:
             break
     if number > 1:  # Calls that take longer would take as long again.
-        values.append(["input 1 after later calls", _after_later_calls(inputs, benchmark, twist, held)])
+        values += afterwards(inputs, benchmark, twist, held)
     return times, values
-
-
-def _after_later_calls(inputs: Inputs, benchmark: Benchmark, twist: int, held: Held) -> Node:
-    """What is held of the first input's call, after others on inputs of the same sizes, which nobody times."""
-    alike = inputs.prepare(twist, 1, None)
-    started = perf_counter()
-    for turn in range(1, MOST_LATER):
-        try:
-            inputs.enter(alike, turn)
-            inputs.hush.end()
-            benchmark.func(*benchmark._build_params())  # type: ignore[attr-defined]
-        except Exception:  # A faster arm comes to turns that base has no time for: what fails there nobody asked.
-            break
-        if perf_counter() - started > LATER_S:
-            break
-    return held.compared()
 
 
 def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> Times:

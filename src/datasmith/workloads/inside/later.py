@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from .attributes import brings
 from .describe import Describer, only_grown
 from .report import TYPE_CHECKING
 
@@ -58,11 +59,12 @@ class Held:
 
 
 def _may_be_held(value: object, told: Node) -> bool:
-    if not told or told[0] in _UNWRITTEN or type(value) is memoryview:
+    kind = type(value)
+    if not told or told[0] in _UNWRITTEN or kind is memoryview or brings(kind, "close") or brings(kind, "__exit__"):
         return False
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, numpy.ndarray):
-        return not hasattr(type(value), "__len__") or sys.getsizeof(value) <= MOST_BYTES
+        return not brings(kind, "__len__") or sys.getsizeof(value) <= MOST_BYTES
     lender = getattr(value, "base", None)
     while isinstance(lender, numpy.ndarray):
         value, lender = lender, getattr(lender, "base", None)

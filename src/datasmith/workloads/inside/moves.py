@@ -128,18 +128,26 @@ def _is_prose(text: str) -> bool:
 
 
 class Moves:
-    """What a draw makes of seeds and of computed values; `changes` counts what was made another.
+    """What a draw makes of seeds and of computed values.
 
+    `changes` counts what was made another, `values` what an input computed the last time that it was set up.
     The code that is moved calls it: nothing is kept here of another input.
     """
 
     def __init__(self, draw: Draw) -> None:
         self._own, self._together, self._texts = draw.seed, draw.spread("together"), draw.texts
-        self.changes = 0
+        self.changes = self.values = 0
+        self._computed = 0
         self.begin()
 
-    def begin(self, turn: int = 0) -> None:
-        """Draw the same again from here on: the input is made anew. In another turn seeds and values are others."""
+    def begin(self, turn: int = 0, but: float | None = None) -> None:
+        """Draw the same again from here on: the input is made anew. In another turn seeds and values are others.
+
+        but: a number from 0 to 1; one of the values that were computed the last time, so far along, is another one.
+        """
+        self.values = self._computed or self.values
+        self._but = None if but is None else int(but * self.values)
+        self._computed = 0
         self._seed = derived(self._own, "suite", turn)
         self._drawn = Random(derived(self._own, "values", turn))
         self._common = 1.0 + SPREAD * ((self._drawn.random() if turn else self._together) - 0.5)
@@ -160,7 +168,7 @@ class Moves:
         """Floating-point numbers, lists and arrays of them, moved together and each by a share of its own; texts."""
         if type(value) is float:
             self.changes += 1
-            return value * self._factor() * self._common if math.isfinite(value) else value
+            return value * self._factor() * self._common * self._apart() if math.isfinite(value) else value
         if type(value) is str:
             other = self._texts.moved(value)
             self.changes += other != value
@@ -178,8 +186,16 @@ class Moves:
         self.changes += 1
         drawn = numpy.random.RandomState(self._drawn.randrange(2**32))
         low, high = ((1.0 + side * SPREAD / 2) * self._common for side in (-1, 1))
-        factors = drawn.uniform(low, high, value.shape)
+        factors, apart = drawn.uniform(low, high, value.shape), self._apart()
+        if apart != 1.0 and factors.size > 0:  # type: ignore[operator]
+            at = drawn.randint(factors.size)
+            factors.flat[at] = numpy.multiply(factors.flat[at], apart)
         return numpy.multiply(value, factors.astype(value.dtype), order="K")
+
+    def _apart(self) -> float:
+        """What a value, or one of an array, is multiplied by: 1 but for the one that `begin` was told."""
+        self._computed += 1
+        return 1.0 + MOST_SHARE if self._computed - 1 == self._but else 1.0
 
     def _factor(self) -> float:
         return 1.0 + SPREAD * (self._drawn.random() - 0.5)
