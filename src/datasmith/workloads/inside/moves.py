@@ -23,6 +23,11 @@ LEAST_SHARE, MOST_SHARE = 2e-3, 3e-2
 """A floating-point number is moved by a share between these: by more than outputs may differ."""
 SPREAD = 1e-3
 """Values that set-up computes are moved by at most half of this share."""
+APART = 1.0 + 2 * SPREAD
+"""A value that alone is another one is so many times as large: no further away than those of two inputs are.
+
+Numbers in order mostly stay in order.
+"""
 SEED, VALUE = "\0seed", "\0value"
 """Stand in moved code where `Moves.seed` and `Moves.value` are to be called."""
 _SEEDING = frozenset(
@@ -195,7 +200,7 @@ class Moves:
     def _apart(self) -> float:
         """What a value, or one of an array, is multiplied by: 1 but for the one that `begin` was told."""
         self._computed += 1
-        return 1.0 + MOST_SHARE if self._computed - 1 == self._but else 1.0
+        return APART if self._computed - 1 == self._but else 1.0
 
     def _factor(self) -> float:
         return 1.0 + SPREAD * (self._drawn.random() - 0.5)
