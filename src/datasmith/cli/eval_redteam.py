@@ -8,7 +8,7 @@ import typer
 
 from datasmith.cli.document import document
 from datasmith.cli.eval_options import SeedOption
-from datasmith.cli.options import Engine, Json
+from datasmith.cli.options import MOST_ROUNDS, Engine, Json
 from datasmith.errors import ConfigError, MeasurementFailed
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def redteam(
     workload: Annotated[
         list[str] | None, typer.Option("--workload", help="Id or glob of the workloads to attack. Default: one.")
     ] = None,
-    max_rounds: Annotated[int, typer.Option(min=6, help="At most this many rounds per workload.")] = 6,
+    max_rounds: Annotated[int, typer.Option(min=6, max=MOST_ROUNDS, help="At most this many rounds per workload.")] = 6,
     seed: SeedOption = 0,
     past_policy: Annotated[
         bool, typer.Option("--past-policy", help="Also run what the policy refuses, to see what would hold it then.")

@@ -58,4 +58,7 @@ Engine = Annotated[
     ),
 ]
 Precise = Annotated[bool, typer.Option("--precise", help="Measure to ±1 % within 96 rounds, not ±2 % within 24.")]
-MaxRounds = Annotated[int | None, typer.Option("--max-rounds", min=6, help="At most this many rounds a workload.")]
+MOST_ROUNDS = 1000
+MaxRounds = Annotated[
+    int | None, typer.Option("--max-rounds", min=6, max=MOST_ROUNDS, help="At most this many rounds a workload.")
+]

@@ -80,11 +80,10 @@ class BubblewrapContainer:
             EngineUnavailable: bubblewrap itself did not get as far as to start the command.
             ContainerError: the container is stopped, or there are no such cores.
         """
-        if self._group is None:
-            raise ContainerError(f"the container of {self._image.name} is stopped")
+        whole = self._live()
         chosen = tuple(cpus) or self._sandbox.limits.cpus
         with (
-            self._group.command(chosen) as group,
+            whole.command(chosen) as group,
             _Status(self._running) as status,
             _readable(environment_words(env or {})) as environment,
             self._filter(chosen) as cores,
@@ -124,11 +123,10 @@ class BubblewrapContainer:
 
     def terminal(self, argv: Sequence[str]) -> int:
         """See Joinable."""
-        if self._group is None:
-            raise ContainerError(f"the container of {self._image.name} is stopped")
+        whole = self._live()
         chosen = self._sandbox.limits.cpus
         with (
-            self._group.command(chosen) as group,
+            whole.command(chosen) as group,
             _Status(self._running) as status,
             _readable(environment_words({"TERM": "xterm"})) as environment,
             self._filter(chosen) as cores,
@@ -150,20 +148,20 @@ class BubblewrapContainer:
 
     def read_file(self, path: str, *, max_bytes: int = 50_000_000) -> bytes:
         """See Container; a path through any link is no regular file here."""
+        self._live()
         return bubblewrap_files.read(self._sandbox.layout.shown, path, max_bytes)
 
     def write_file(self, path: str, data: bytes, *, mode: int = 0o644) -> None:
         """See Container."""
+        self._live()
         if self.frozen:
             raise ContainerError(f"cannot write {path}: the container is frozen")
         bubblewrap_files.write(self._sandbox.layout.writable, path, data, mode)
 
     def freeze(self) -> "BubblewrapContainer":
         """See Container; the same directories, from now on shown read-only."""
-        if self._group is None:
-            raise ContainerError(f"the container of {self._image.name} is stopped")
-        self._group.remove()
-        self._group = None
+        group, self._group = self._live(), None
+        group.remove()
         sandbox = replace(self._sandbox, layout=self._sandbox.layout.frozen())
         try:
             return BubblewrapContainer(self._image, sandbox, self._cgroups, self._slot)
@@ -173,12 +171,17 @@ class BubblewrapContainer:
 
     def stop(self) -> None:
         """See Container."""
-        if self._group is not None:
+        group, self._group = self._group, None  # Whoever is still at work is refused first, and killed then.
+        if group is not None:
             for status in tuple(self._running):
                 status.kill()
-            self._group.remove()
-            self._group = None
+            group.remove()
             self._slot.release()
+
+    def _live(self) -> Group:
+        if self._group is None:
+            raise ContainerError(f"the container of {self._image.name} is stopped")
+        return self._group
 
     def __enter__(self) -> Self:
         return self

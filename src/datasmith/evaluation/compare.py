@@ -77,11 +77,13 @@ class Comparison:
         """The result in words."""
         if self.interval is None:
             return "no shared task: nothing can be said"
+        too_few = f"of fewer than {FEWEST_GROUPS} tasks no interval is one of 95 %"
         if self.interval.holds(0.0):
-            return "cannot be told apart: the interval holds 0"
+            reason = "the interval holds 0" if len(self.tasks) >= FEWEST_GROUPS else too_few
+            return f"cannot be told apart: {reason}"
         ahead = self.first if self.interval.low > 0.0 else self.second
         if not tells_apart(self.interval, len(self.tasks)):
-            return f"{ahead} may be ahead: of fewer than {FEWEST_GROUPS} tasks no interval is one of 95 %"
+            return f"{ahead} may be ahead: {too_few}"
         return f"{ahead} is ahead"
 
 

@@ -357,11 +357,12 @@ def open_run(runs_dir: Path, reference: str) -> RunFolder:
         if root.is_file():
             run = root.parent if root.name == "run.json" else runs_dir / "my-run"
             raise ConfigError(f"RUN {reference}: is a file, and a run is a directory (example: {run})")
-    known = sorted(path.parent.name for path in runs_dir.glob("*/run.json"))
+    places = (Path(reference), Path(reference).parent, runs_dir) if Path(reference).name != reference else (runs_dir,)
+    known = next(filter(None, (sorted(path.parent for path in place.glob("*/run.json")) for place in places)), [])
     if not known:
         raise ConfigError(f"RUN {reference}: no run.json there, and no run in --runs-dir {runs_dir}: {FIRST_RUN}")
-    there = ", ".join(known)
-    raise ConfigError(f"RUN {reference}: no run.json there (known: {there}; example: {runs_dir / known[0]})")
+    there = ", ".join(path.name for path in known)
+    raise ConfigError(f"RUN {reference}: no run.json there (known: {there}; example: {known[0]})")
 
 
 def keys(task_ids: Sequence[str], labels: Sequence[str], n_attempts: int) -> tuple[TrialKey, ...]:

@@ -177,6 +177,8 @@ def finding(measurements: Sequence[Measurement], arm: str) -> Checked | None:
     figures = (
         f"{other.claimed_s:.3f} s are claimed of {other.seen_s:.3f} s (+-{error:.3f} s) that the calls took outside"
     )
+    if math.isinf(error):
+        figures = "too few of the launches that check it were undisturbed"
     found = _told(base, other, error)
     if found == "undecided":
         return Checked(found, figures, own=_told(base, other, math.sqrt(2.0) * base.error_s) != found)

@@ -161,6 +161,9 @@ def test_the_example_of_a_run_is_there(runs: Path, capsys: pytest.CaptureFixture
     """Of several it is the first."""
     code, _, err = said(capsys, "runs", "status", "none", "--runs-dir", str(runs))
     assert (code, err) == (2, f"error: RUN none: no run.json there (known: a, b; example: {runs / 'a'})\n")
+    for given in (runs, runs / "none"):  # A path is looked for where it leads.
+        code, _, err = said(capsys, "runs", "status", str(given))
+        assert (code, err) == (2, f"error: RUN {given}: no run.json there (known: a, b; example: {runs / 'a'})\n")
 
 
 def test_a_file_is_no_directory_of_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.bubblewrap_root import debian_root
-from datasmith.docker.cgroups import Cgroups
+from datasmith.docker.cgroups import Cgroups, Group
 from datasmith.docker.cli_build import template
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, Limits, Mount, Tier
 from datasmith.docker.layers import LayerStore
@@ -281,6 +281,35 @@ thread = threading.Thread(target=lambda: found.append(os.sched_getaffinity(threa
 thread.start(); thread.join()
 print(found, os.system("exit 3") >> 8)
 """
+
+
+@pytest.mark.parametrize("ends", ["stop", "freeze"])
+def test_whoever_is_still_at_work_is_refused_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
+    """A call that comes while what runs is being ended finds the container stopped."""
+    engine = embedded_engine(tmp_path / "cache")
+    base = engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log")
+    container = engine.start(base)
+    path, remove, refused = f"{WORKDIR}/a", Group.remove, []
+
+    def late(group: Group) -> None:
+        for act in (
+            lambda: container.write_file(path, b"late"),
+            lambda: container.read_file(path),
+            lambda: container.exec(["true"], timeout=LONG),
+        ):
+            with pytest.raises(ContainerError, match="is stopped") as found:
+                act()
+            refused.append(found)
+        monkeypatch.setattr(Group, "remove", remove)
+        remove(group)
+
+    container.write_file(path, b"early")
+    monkeypatch.setattr(Group, "remove", late)
+    left = getattr(container, ends)()
+    assert len(refused) == 3
+    if left is not None:
+        with left:
+            assert left.read_file(path) == b"early"
 
 
 def test_a_program_stays_on_its_core_without_control_groups(bare: Container) -> None:

@@ -79,6 +79,8 @@ def test_disturbed_audit_launches_do_not_count() -> None:
     base, other = audited(BASE, 1.0, 1.0), [replace(made, noisy=True) for made in audited(AGENT, 1.0, 1.0)]
     busy = [replace(made, noisy=at > 0) for at, made in enumerate(base)]
     assert [own(busy + other), own(base + other)] == [("undecided", False), ("honest", False)]
+    told = finding(busy + other, AGENT)
+    assert told is not None and told.figures == "too few of the launches that check it were undisturbed"
     assert found([], audited(EXPERT, 1.0, 1.0)) == "undecided"
 
 
