@@ -59,6 +59,7 @@ Engine = Annotated[
 ]
 Precise = Annotated[bool, typer.Option("--precise", help="Measure to ±1 % within 96 rounds, not ±2 % within 24.")]
 MOST_ROUNDS = 1000
+"""Many times what the precise plan takes: whoever asks for more has mistyped."""
 MaxRounds = Annotated[
     int | None, typer.Option("--max-rounds", min=6, max=MOST_ROUNDS, help="At most this many rounds a workload.")
 ]

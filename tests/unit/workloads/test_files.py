@@ -64,7 +64,7 @@ def test_new_places_are_searched_and_no_others(place: Path) -> None:
     (place / "new/below").mkdir(parents=True)
     (place / "new/below/b.bin").write_bytes(b"12")
     (place / "c.dat").write_text("345")
-    Path(place / "link").symlink_to(place / "before")
+    (place / "link").symlink_to(place / "before")
     Path("link.txt").symlink_to(place / "before/a.txt")
     assert seen.told() == ["written", 5, False]
 
