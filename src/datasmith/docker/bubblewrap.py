@@ -27,6 +27,7 @@ from datasmith.docker.environment import TOOLS
 from datasmith.docker.layers import Layer, LayerStore, Origin, digest_of, tier_key
 from datasmith.docker.oci_trees import hidden_files
 from datasmith.docker.origin import runs_only_ours
+from datasmith.docker.overlay import is_possible
 from datasmith.docker.seccomp import core_filter
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
@@ -125,6 +126,13 @@ class BubblewrapEngine:
         return tuple(sorted(self._interpreters, key=lambda version: int(version.split(".")[1])))
 
     @functools.cached_property
+    def _overlays(self) -> bool:
+        """Whether a build can be shown an environment that it does not copy."""
+        words = [shutil.which("bwrap") or "bwrap", *NAMESPACES, *_programs()]
+        with self._slots.taken() as slot:
+            return is_possible(slot.path, lambda place: [*words, "--bind", str(place), "/tmp", "--chdir", "/tmp"])
+
+    @functools.cached_property
     def _interpreters(self) -> Mapping[str, Interpreter]:
         return find_interpreters(self._uv_path, Path.home())
 
@@ -176,12 +184,16 @@ class BubblewrapEngine:
     def _build_pr(self, parent: Layer | None, tier: Tier, log: Path, limits: Limits) -> Layer:
         def fill(draft: Path, origins: dict[str, Origin]) -> Mapping[str, str]:
             python = _python_of(parent)
-            origins |= self._lay_out(draft, parent, with_env=True)
+            below = parent if self._overlays else None
+            over = self._layers.overlay(below, "env", draft / "env", draft / "apart")
+            origins |= self._lay_out(draft, parent, with_env=over is None)
             if REPO_TAR in tier.files:
                 unpack(_archive(tier.files[REPO_TAR], draft / REPO_TAR), draft / "workspace/repo")
                 (draft / REPO_TAR).unlink(missing_ok=True)
             writable = {ENV_PREFIX: draft / "env", "/workspace": draft / "workspace"}
-            self._run_scripts(tier, Layout(self._root(parent), writable, python), {}, log, limits)
+            layout = Layout(self._root(parent), writable, python, overlays=(over,) if over else ())
+            self._run_scripts(tier, layout, {}, log, limits)
+            origins |= {"env": Origin(over.settle(), None)} if over else {}
             return {"python": str(python)} if python else {}
 
         return self._layers.make(tier_key(tier, digest_of(parent), {}), tier, parent, fill, ("env", "workspace"))

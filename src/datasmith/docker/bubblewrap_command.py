@@ -9,6 +9,7 @@ from datasmith.docker.bubblewrap_python import prefix_of
 from datasmith.docker.bubblewrap_root import Root
 from datasmith.docker.engine import SANDBOX_USER, Limits, Mount
 from datasmith.docker.environment import CLEAN_ENVIRONMENT, HOME
+from datasmith.docker.overlay import Overlay, mounting
 
 NAMESPACES = (
     "--unshare-all",
@@ -40,12 +41,16 @@ its cpu time is counted; the kernel would kill it uncounted."""
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What a sandbox shows: a root, writable and fixed directories by target, and an interpreter's installation."""
+    """What a sandbox shows: a root, writable and fixed directories by target, and an interpreter's installation.
+
+    `overlays` are those of the writable directories that are no plain ones.
+    """
 
     root: Root
     writable: Mapping[str, Path]
     python: Path | None = None
     fixed: Mapping[str, Path] = field(default_factory=dict)
+    overlays: tuple[Overlay, ...] = ()
 
     @property
     def shown(self) -> Mapping[str, Path]:
@@ -112,6 +117,7 @@ class Sandbox:
         data_kib = self.limits.memory_mb * 1024 if self.data_limit else 0
         words = ["/bin/sh", "-c", _OUTER, "sh", str(file_blocks), str(data_kib), str(len(entries)), *entries]
         words += ["taskset", "-c", ",".join(map(str, pinned))] if pinned else []
+        words += mounting(self.layout.overlays)
         namespaces = [word for word in NAMESPACES if not (terminal and word == "--new-session")]
         words += [bwrap, *namespaces, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
         words += ["--seccomp", str(filter_fd)] if filter_fd is not None else []

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from datasmith.docker.cache_disk import unwritable
 from datasmith.docker.engine import ImageRef, Tier
+from datasmith.docker.overlay import Overlay
 from datasmith.docker.trees import Stamp, Tree, copy_tree, read_tree, remove_tree, share, stamps_of
 from datasmith.errors import BuildFailed
 
@@ -161,17 +162,20 @@ class LayerStore:
 
     def copy(self, layer: Layer, name: str, target: Path) -> "Origin | None":
         """A private copy of a tree of `layer`, or of the nearest layer below that has it; None where none has."""
-        holder: Layer | None = layer
-        while holder and not (holder.path / name).is_dir():
-            holder = self.below(holder)
-        if holder is None:
+        source = self.tree(layer, name)
+        if source is None:
             return None
-        copy_tree(holder.path / name, target)
-        return Origin(_read_files(holder.path / _FILES.format(name)), stamps_of(target))
+        copy_tree(source, target)
+        return Origin(_known_files(source), stamps_of(target))
+
+    def overlay(self, layer: Layer | None, name: str, target: Path, apart: Path) -> Overlay | None:
+        """The same without a copy: what is written to `target` lies in `apart`, another new directory beside it."""
+        source = self.tree(layer, name)
+        return Overlay.over(source, _known_files(source), target, apart) if source else None
 
     def files(self, layer: Layer, name: str) -> Mapping[bytes, bytes]:
         """The contents of the files of a tree that lies in this very layer, as sha256 by path."""
-        return _read_files(layer.path / _FILES.format(name))
+        return _known_files(layer.path / name)
 
     def sibling(self, tier: Tier, **facts: str) -> Layer | None:
         """The newest layer of the same kind and of the same repository with these facts; None where there is none."""
@@ -222,8 +226,9 @@ class LayerStore:
         draft = Path(tempfile.mkdtemp(prefix=f".draft-{key}-", dir=self._root))
         try:
             origins: dict[str, Origin] = {}
-            facts = dict(fill(draft, origins))
-            read = {name: _read_tree(draft / name, tier, origins.get(name)) for name in trees}
+            with _what_is_left(tier):
+                facts = dict(fill(draft, origins))
+                read = {name: _read_tree(draft / name, origins.get(name)) for name in trees}
             facts |= {f"tree:{name}": tree.digest for name, tree in read.items()}
             for name, tree in read.items():
                 linked = origins[name].files if name in origins and origins[name].stamps is None else ()
@@ -254,8 +259,7 @@ class LayerStore:
         for other, times in ((parent, True), (sibling, False)):
             original = self.tree(other, made.name)
             if original:
-                theirs = _read_files(original.with_name(_FILES.format(made.name)))
-                alike = tree.like(theirs).difference(linked)
+                alike = tree.like(_known_files(original)).difference(linked)
                 share(made, original, alike, sure=tree.untouched if other is parent else (), times=times)
 
     def _known(self, layer: Layer | None, name: str) -> str | None:
@@ -301,9 +305,19 @@ class Origin:
     stamps: Mapping[bytes, Stamp] | None
 
 
-def _read_tree(path: Path, tier: Tier, origin: Origin | None) -> Tree:
+def _read_tree(path: Path, origin: Origin | None) -> Tree:
+    return read_tree(path, known=origin.files, stamps=origin.stamps) if origin else read_tree(path)
+
+
+@contextmanager
+def _what_is_left(tier: Tier) -> Iterator[None]:
+    """What scripts leave that has no path is their failure.
+
+    Raises:
+        BuildFailed: something cannot be read for its path.
+    """
     try:
-        return read_tree(path, known=origin.files, stamps=origin.stamps) if origin else read_tree(path)
+        yield
     except OSError as error:
         if error.errno not in _UNREADABLE:
             raise
@@ -315,8 +329,9 @@ def _write_files(target: Path, files: Mapping[bytes, bytes]) -> None:
     target.write_bytes(gzip.compress(whole, compresslevel=1))
 
 
-def _read_files(source: Path) -> Mapping[bytes, bytes]:
-    """The list that `_write_files` wrote; empty where a layer of an older version has none."""
+def _known_files(tree: Path) -> Mapping[bytes, bytes]:
+    """The list that `_write_files` wrote beside a tree; empty where a layer of an older version has none."""
+    source = tree.with_name(_FILES.format(tree.name))
     if not source.is_file():
         return {}
     data, at, found = gzip.decompress(source.read_bytes()), 0, {}

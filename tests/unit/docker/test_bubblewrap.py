@@ -128,8 +128,13 @@ def test_the_environment_is_on_no_command_line(bare: Container) -> None:
     assert any(seen)
 
 
-def test_an_environment_that_was_not_changed_is_kept_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("overlays", [True, False])
+def test_an_environment_that_was_not_changed_is_kept_once(
+    overlays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A pr tier that leaves ENV_PREFIX alone has no copy of it; one that changes a file shares the others."""
+    if not overlays:
+        monkeypatch.setattr(BubblewrapEngine, "_overlays", False)
     engine = embedded_engine(tmp_path / "cache")
     env = env_image(engine, tmp_path)
     alone = pr_image(engine, env, b"echo 1 >$FC_WORKDIR/f", tmp_path)

@@ -1,0 +1,145 @@
+"""A directory that is written to and begins as another one, which nobody copies and nobody writes: overlayfs.
+
+Where the kernel lets a user mount one (Linux 5.11, on a file system with extended attributes) what a program changes
+lies apart, as it does on docker. Nothing in it is followed, run or trusted.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from datasmith import process
+from datasmith.docker.trees import remove_tree
+from datasmith.errors import ContainerError
+
+_LOWER, _UPPER, _WORK = "lower", "upper", "work"
+_MOUNT = (
+    'n=$1; shift; while [ "$n" -gt 0 ]; do cd -- "$1" || exit 97;'
+    f" mount -n -t overlay -o userxattr,index=off,lowerdir={_LOWER},upperdir={_UPPER},workdir={_WORK} overlay"
+    ' "$2" || exit 97; shift 2; n=$((n - 1)); done; cd /; exec "$@"'
+)
+"""Names in the options are relative ones of ours: in those of users a comma or a colon would mean something."""
+_OPAQUE = "user.overlay.opaque"
+_PROBE = "rm -r d/e && mkdir d/e && echo >d/e/f && rm g && mv h i && test ! -e d/e/old"
+"""What file systems fail at that can only do half of it: a directory in the place of one that is gone."""
+_PATIENCE_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """While a program runs, the empty directory `place` shows another one, and keeps what is written in `apart`.
+
+    `files` are the hashes of the regular files that it shows at first, by path.
+    """
+
+    place: Path
+    apart: Path
+    files: Mapping[bytes, bytes]
+
+    @classmethod
+    def over(cls, lower: Path, files: Mapping[bytes, bytes], place: Path, apart: Path) -> "Overlay":
+        """`place` and `apart`, which are made here, lie on one file system with `lower`, whose `files` are known."""
+        place.mkdir()
+        for name in (_UPPER, _WORK):
+            (apart / name).mkdir(parents=True)
+        (apart / _UPPER).chmod(stat.S_IMODE(lower.stat().st_mode))
+        (apart / _LOWER).symlink_to(lower.absolute())
+        return cls(place, apart, files)
+
+    def settle(self) -> Mapping[bytes, bytes]:
+        """Make `place` what the last program left: what it did not change is linked from below. `apart` goes.
+
+        Nothing may run in it any more. Returns those of `files` that are linked.
+
+        Raises:
+            OSError: something that was left has a path that is too long, or the disk is full.
+            ContainerError: what is below cannot be linked; names the place.
+        """
+        lower = (self.apart / _LOWER).resolve()
+        done = process.run(["cp", "-a", "-l", "--", f"{lower}/.", self.place], timeout=_PATIENCE_S)
+        if not done.ok:
+            raise ContainerError(f"cannot link {lower} to {self.place}: {done.error_text.strip()[-300:]}")
+        replaced = _Written(self.apart / _UPPER, self.place).moved()
+        remove_tree(self.apart)
+        return {path: content for path, content in self.files.items() if not _lies_in(path, replaced)}
+
+
+def mounting(overlays: Sequence[Overlay]) -> list[str]:
+    """Words before those of a program that is to see them; nobody else does, and they are gone with it."""
+    if not overlays:
+        return []
+    words = ["unshare", "--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", str(len(overlays))]
+    return words + [str(path.absolute()) for overlay in overlays for path in (overlay.apart, overlay.place)]
+
+
+def is_possible(directory: Path, started: Callable[[Path], Sequence[str]]) -> bool:
+    """Whether overlays can be made in an empty directory; `started` gives the words that start a program in another."""
+    lower = directory / "below"
+    (lower / "d/e").mkdir(parents=True)
+    for name in ("d/e/old", "g", "h"):
+        (lower / name).touch()
+    overlay = Overlay.over(lower, {}, directory / "shown", directory / "apart")
+    words = [*mounting([overlay]), *started(overlay.place), "/bin/sh", "-c", _PROBE]
+    return shutil.which(words[0]) is not None and process.run(words, timeout=20).ok
+
+
+class _Written:
+    """What lies in an upper directory, which is moved to where all of the lower one is."""
+
+    def __init__(self, upper: Path, place: Path) -> None:
+        self._upper, self._place = upper, place
+        self._replaced = set[Path]()
+
+    def moved(self) -> frozenset[Path]:
+        """Move all; the paths at and below which nothing is what it was."""
+        modes, pending = dict[Path, int](), [Path()]
+        while pending:
+            directory = pending.pop()
+            source, target = self._upper / directory, self._place / directory
+            modes[target] = _opened_up(source)
+            target.chmod(stat.S_IRWXU)
+            pending += [directory / path.name for path in list(source.iterdir()) if self._is_of_both(path)]
+        for target, mode in reversed(modes.items()):
+            target.chmod(mode)
+        return frozenset(self._replaced)
+
+    def _is_of_both(self, path: Path) -> bool:
+        """Whether this is a directory below, too; else it is moved, or goes where it says that something is gone."""
+        relative = path.relative_to(self._upper)
+        target, mode = self._place / relative, path.lstat().st_mode
+        is_directory, was_directory = stat.S_ISDIR(mode), target.is_dir() and not target.is_symlink()
+        if is_directory and was_directory and not _is_opaque(path):
+            return True
+        self._replaced.add(relative)
+        if was_directory:
+            remove_tree(target)
+        target.unlink(missing_ok=True)
+        if is_directory:
+            _opened_up(path)  # A directory that its owner may not write cannot be moved.
+            path.rename(target)
+            if _is_opaque(target):
+                os.removexattr(target, _OPAQUE)
+            target.chmod(stat.S_IMODE(mode))
+        elif not (stat.S_ISCHR(mode) and path.lstat().st_rdev == 0):
+            path.rename(target)
+        return False
+
+
+def _opened_up(directory: Path) -> int:
+    """Give its owner all modes; returns those that it had."""
+    mode = directory.lstat().st_mode
+    directory.chmod(stat.S_IRWXU)
+    return stat.S_IMODE(mode)
+
+
+def _is_opaque(directory: Path) -> bool:
+    return _OPAQUE in os.listxattr(directory)
+
+
+def _lies_in(path: bytes, places: frozenset[Path]) -> bool:
+    """Whether a path or a directory above it is one of these."""
+    relative = Path(os.fsdecode(path))
+    return not places.isdisjoint((relative, *relative.parents))
