@@ -174,15 +174,16 @@ class FreshCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """What base computes of fresh inputs, and what it spends beside its calls."""
+    """What base computes of fresh inputs, and of what follows them; and what it spends beside its calls."""
 
     values: JsonValue
     beside: Beside
     inputs: int
 
     def like(self, fresh: Fresh) -> Fresh:
-        """The same with as many inputs as base had time for: a faster arm would have time for more."""
-        return replace(fresh, inputs=self.inputs)
+        """The same with what base had time for: a faster arm would have time for more."""
+        told = self.values if isinstance(self.values, list) else []
+        return replace(fresh, inputs=self.inputs, later=len(told) > self.inputs)
 
 
 def _clocked_base(launched: Launched) -> _Base | None:

@@ -43,13 +43,15 @@ class Fresh:
 
     inputs: so many of them; 0: as many as a short time allows, which is what base is asked for. kind: "looked": one
     call on each, and what comes of it; "short": the first call on each of them beside a later one, and no look at
-    either; "clocked": one on each of many, between two marks.
+    either; "clocked": one on each of many, between two marks. later: whether what is looked at is also called
+    afterwards, which base does only where it takes less than a second.
     """
 
     twist: int
     what: Moved = "texts"
     inputs: int = 0
     kind: Kind = "looked"
+    later: bool = True
 
 
 @dataclass(frozen=True, slots=True)

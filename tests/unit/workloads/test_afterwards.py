@@ -64,6 +64,20 @@ def test_a_result_that_a_later_call_writes_over_is_told(
     assert _unlike(theirs, ours) is None
 
 
+def test_a_call_that_leaves_time_for_one_input_is_called_afterwards_too(
+    made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless it takes base long; an arm does what base did, however long it takes itself."""
+    monkeypatch.setattr(fresh, "TIMED_S", 0.0)
+    told = [time_fresh(made("time_literal"), 5, "everything", *count)[1] for count in ((), (1,))]
+    monkeypatch.setattr(fresh, "SLOW_S", 0.0)
+    arm: Any = time_fresh(made("time_literal"), 5, "everything", 1)[1]
+    assert told[0] == told[1] == arm
+    assert [label for label, _ in arm] == ["input 1", "alike 0", "input 1 after later calls"]
+    slow = time_fresh(made("time_literal"), 5, "everything")[1]
+    assert slow == time_fresh(made("time_literal"), 5, "everything", 1, later=False)[1] == arm[:1]
+
+
 @pytest.mark.parametrize(
     "given",
     [
@@ -116,10 +130,8 @@ def test_an_attribute_that_is_added_later_writes_nothing_over() -> None:
     assert told[2][0][1][0] == "text"
 
 
-def test_slow_calls_are_not_made_again(library: Library, made: Callable[..., TimeBenchmark]) -> None:
-    """Where base has time for one input, a launch takes no longer for it; signals reach the calls that nobody times."""
-    _, values = time_fresh(made("time_literal"), 5, "everything", 1)
-    assert len(values) == 1
+def test_signals_reach_the_calls_that_nobody_times(library: Library, made: Callable[..., TimeBenchmark]) -> None:
+    """What is kept from running before the clock does is kept no longer."""
     masks = []
     library.computed = lambda *_: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))  # type: ignore[assignment]
     time_fresh(made("time_literal"), 5, "everything", 2)

@@ -6,7 +6,7 @@ import random
 import statistics
 from collections.abc import Callable
 from dataclasses import replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -230,11 +230,12 @@ def test_what_base_may_spend_on_setting_up_hides_no_part_of_a_call() -> None:
 
 
 def test_all_arms_are_asked_for_as_many_inputs_as_base_had_time_for() -> None:
-    """One, in this simulation, and then as many as are clocked; base itself is not told how many."""
+    """One, in this simulation, which is not called afterwards, and then as many as are clocked; base is not told."""
     base, agent = SimulatedContainer(about(1e-3, 1)), SimulatedContainer(about(1e-4, 4))
     run(agent, base=base)
-    asked = [[request["fresh"]["inputs"] for request in arm.requests if request["fresh"]] for arm in (base, agent)]  # type: ignore[index]
-    assert asked == [[0, 0], [1, CLOCKED_INPUTS]]
+    asked: Any = [[request["fresh"] for request in arm.requests if request["fresh"]] for arm in (base, agent)]
+    assert [[fresh["inputs"] for fresh in arm] for arm in asked] == [[0, 0], [1, CLOCKED_INPUTS]]
+    assert [arm[0]["later"] for arm in asked] == [True, False]
 
 
 def test_luck_on_other_inputs_is_no_speed_up() -> None:

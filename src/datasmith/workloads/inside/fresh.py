@@ -37,6 +37,8 @@ WARM_S = 0.05
 TIMED_INPUTS = INPUTS - 1
 TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
+SLOW_S = 1.0
+"""What takes base longer, set up and called, is not called again afterwards."""
 CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""
 NEW_PLACES = "/tmp/fresh-"
@@ -262,15 +264,18 @@ class Times:
         self.again.append(max(again_s, 1e-9))
 
 
-def time_fresh(benchmark: Benchmark, twist: int, what: str, count: int = 0, *, pauses: Pauses) -> tuple[Times, Node]:
+def time_fresh(
+    benchmark: Benchmark, twist: int, what: str, count: int = 0, *, later: bool = True, pauses: Pauses
+) -> tuple[Times, Node]:
     """How long the benchmark takes on inputs that are new to the process, and what it computes of them.
 
-    `count`: on so many; 0: on as many as TIMED_S allows. `pauses`: come off each call.
+    `count`: on so many; 0: on as many as TIMED_S allows. `later`: and of `afterwards`, which with a count of 0 is left
+    out where that would take long. `pauses`: come off each call.
     """
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
     with undisturbed(Inputs(benchmark, what)) as inputs:
-        return _time_fresh(inputs, benchmark, twist, count, pauses)
+        return _time_fresh(inputs, benchmark, twist, count, later, pauses)
 
 
 @contextlib.contextmanager
@@ -300,7 +305,9 @@ def warm(inputs: Inputs, benchmark: Benchmark, twist: int) -> None:
             break
 
 
-def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int, pauses: Pauses) -> tuple[Times, Node]:
+def _time_fresh(
+    inputs: Inputs, benchmark: Benchmark, twist: int, count: int, later: bool, pauses: Pauses
+) -> tuple[Times, Node]:
     warm(inputs, benchmark, twist)
     times = Times()
     values: Node = []
@@ -319,7 +326,7 @@ def _time_fresh(inputs: Inputs, benchmark: Benchmark, twist: int, count: int, pa
             held.describe()
         if not count and perf_counter() - started > TIMED_S:
             break
-    if number > 1:  # Calls that take longer would take as long again.
+    if later and (count or perf_counter() - started < SLOW_S * number):
         values += afterwards(inputs, benchmark, twist, held)
     return times, values
 

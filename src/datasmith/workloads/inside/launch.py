@@ -124,7 +124,7 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
     if wanted["kind"] == "short":
         times = checks.time_short(*asked)
     else:
-        times, values = checks.time_fresh(*asked, pauses=checks.pauses)
+        times, values = checks.time_fresh(*asked, later=bool(wanted["later"]), pauses=checks.pauses)
     report.say({"samples": times.looked, "number": 1, "run_s": sum(times.looked), "setup_s": 0.0, "own": {}})
     return {"values": values, "calls": times.calls, "setups": times.setups, "again": times.again}
 
