@@ -4,17 +4,16 @@ import functools
 import logging
 import os
 import shutil
-import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from datasmith import process
 from datasmith.docker.archive import unpack
 from datasmith.docker.below import Hidden
-from datasmith.docker.bubblewrap_command import NAMESPACES, Layout, Sandbox
+from datasmith.docker.bubblewrap_command import Layout, Sandbox, bare
 from datasmith.docker.bubblewrap_container import BubblewrapContainer
 from datasmith.docker.bubblewrap_env import fill_env, made_by
-from datasmith.docker.bubblewrap_files import emptied
+from datasmith.docker.bubblewrap_files import emptied, pack
 from datasmith.docker.bubblewrap_python import Interpreter, find_interpreters
 from datasmith.docker.bubblewrap_root import Root, debian_root, host_identity, make_etc
 from datasmith.docker.bubblewrap_scripts import run_scripts, write_files
@@ -89,8 +88,7 @@ class BubblewrapEngine:
         bwrap = shutil.which("bwrap")
         if bwrap is None:
             raise EngineUnavailable("bubblewrap is not installed (apt-get install bubblewrap, or use --engine docker)")
-        words = [bwrap, *NAMESPACES, *_programs(), "--proc", "/proc", "--dev", "/dev", "true"]
-        tried = process.run(words, timeout=20)
+        tried = process.run([*bare(bwrap), "--proc", "/proc", "--dev", "/dev", "true"], timeout=20)
         if not tried.ok:
             raise EngineUnavailable(_HELP.format(said=tried.error_text.strip() or f"exit code {tried.rc}"))
 
@@ -127,10 +125,8 @@ class BubblewrapEngine:
 
     @functools.cached_property
     def _overlays(self) -> bool:
-        """Whether a build can be shown an environment that it does not copy."""
-        words = [shutil.which("bwrap") or "bwrap", *NAMESPACES, *_programs()]
         with self._slots.taken() as slot:
-            return is_possible(slot.path, lambda place: [*words, "--bind", str(place), "/tmp", "--chdir", "/tmp"])
+            return is_possible(slot.path, bare("bwrap"))
 
     @functools.cached_property
     def _interpreters(self) -> Mapping[str, Interpreter]:
@@ -184,8 +180,7 @@ class BubblewrapEngine:
     def _build_pr(self, parent: Layer | None, tier: Tier, log: Path, limits: Limits) -> Layer:
         def fill(draft: Path, origins: dict[str, Origin]) -> Mapping[str, str]:
             python = _python_of(parent)
-            below = parent if self._overlays else None
-            over = self._layers.overlay(below, "env", draft / "env", draft / "apart")
+            over = self._layers.overlay(parent, "env", draft / "env", draft / "apart") if self._overlays else None
             origins |= self._lay_out(draft, parent, with_env=over is None)
             if REPO_TAR in tier.files:
                 unpack(_archive(tier.files[REPO_TAR], draft / REPO_TAR), draft / "workspace/repo")
@@ -339,14 +334,7 @@ class BubblewrapEngine:
                 break
         else:
             raise ContainerError(f"{path} is not part of a layer (example: {WORKDIR})")
-        if not source.is_dir() or source.resolve() != source:
-            raise ContainerError(f"{image.name} has no directory {path}")
-        try:
-            with tarfile.open(target, "w") as archive:
-                archive.add(source, arcname=".")
-        except OSError as error:
-            target.unlink(missing_ok=True)
-            raise ContainerError(f"cannot export {path} to {target}: {error.strerror or error}") from error
+        pack(source, path, target)
 
     def push(self, image: ImageRef, reference: str) -> str:
         """See ContainerEngine."""
@@ -380,8 +368,3 @@ def _archive(data: bytes | Path, spare: Path) -> Path:
         return data
     spare.write_bytes(data)
     return spare
-
-
-def _programs() -> list[str]:
-    """Binds that are enough to start a program; of all of "/" others, as Docker, mount and unmount parts meanwhile."""
-    return [word for path in ("/usr", "/bin", "/lib", "/lib64") for word in ("--ro-bind-try", path, path)]

@@ -39,6 +39,15 @@ _INNER = 'cd -- "$1" || exit 126; shift; "$@"; code=$?; while kill -9 -1 2>/dev/
 its cpu time is counted; the kernel would kill it uncounted."""
 
 
+def bare(bwrap: str) -> list[str]:
+    """Words that start a program in a sandbox that shows what programs need, and nothing else.
+
+    Binds of all of "/" would show others, as Docker, mount and unmount parts meanwhile.
+    """
+    places = [word for path in ("/usr", "/bin", "/lib", "/lib64") for word in ("--ro-bind-try", path, path)]
+    return [bwrap, *NAMESPACES, *places]
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """What a sandbox shows: a root, writable and fixed directories by target, and an interpreter's installation.

@@ -2,6 +2,7 @@
 
 import os
 import stat
+import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -44,6 +45,22 @@ def emptied(root: Path, places: Sequence[str]) -> dict[str, Path]:
     for path in found.values():
         path.mkdir(parents=True)
     return found
+
+
+def pack(source: Path, path: str, target: Path) -> None:
+    """Write a directory, known as `path` in the sandbox, to the tar `target`, or no file at all.
+
+    Raises:
+        ContainerError: it is none, or a link leads to it; it cannot be read, or the tar not be written.
+    """
+    if not source.is_dir() or source.resolve() != source:
+        raise ContainerError(f"the image has no directory {path}")
+    try:
+        with tarfile.open(target, "w") as archive:
+            archive.add(source, arcname=".")
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise ContainerError(f"cannot export {path} to {target}: {error.strerror or error}") from error
 
 
 def _replace(at: int, name: str, data: bytes, mode: int, path: str) -> None:

@@ -7,7 +7,7 @@ lies apart, as it does on docker. Nothing in it is followed, run or trusted.
 import os
 import shutil
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,14 +75,15 @@ def mounting(overlays: Sequence[Overlay]) -> list[str]:
     return words + [str(path.absolute()) for overlay in overlays for path in (overlay.apart, overlay.place)]
 
 
-def is_possible(directory: Path, started: Callable[[Path], Sequence[str]]) -> bool:
-    """Whether overlays can be made in an empty directory; `started` gives the words that start a program in another."""
+def is_possible(directory: Path, bwrap: Sequence[str]) -> bool:
+    """Whether overlays can be made in an empty directory for sandboxes that begin with the words `bwrap`."""
     lower = directory / "below"
     (lower / "d/e").mkdir(parents=True)
     for name in ("d/e/old", "g", "h"):
         (lower / name).touch()
     overlay = Overlay.over(lower, {}, directory / "shown", directory / "apart")
-    words = [*mounting([overlay]), *started(overlay.place), "/bin/sh", "-c", _PROBE]
+    shown = ["--bind", str(overlay.place), "/tmp", "--chdir", "/tmp"]
+    words = [*mounting([overlay]), *bwrap, *shown, "/bin/sh", "-c", _PROBE]
     return shutil.which(words[0]) is not None and process.run(words, timeout=20).ok
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasmith import process
+from datasmith.docker.bubblewrap_command import bare
 from datasmith.docker.overlay import Overlay, is_possible, mounting
 from datasmith.docker.trees import copy_tree, read_tree, remove_tree, tree_digest
 
@@ -43,7 +44,7 @@ def run(script: str, directory: Path, words: list[str]) -> None:
 def possible(tmp_path_factory: pytest.TempPathFactory) -> None:
     """None of these says anything where the kernel has no overlays for users."""
     probe = tmp_path_factory.mktemp("probe")
-    if not is_possible(probe, lambda place: ["env", "--chdir", str(place)]):
+    if not is_possible(probe, bare("bwrap")):
         pytest.skip("no overlay can be mounted here")
 
 
@@ -103,4 +104,4 @@ def test_what_may_not_be_read_is_moved_all_the_same(tmp_path: Path) -> None:
 def test_where_nothing_can_start_overlays_are_not_used(words: list[str], tmp_path: Path) -> None:
     """The answer is no, whatever the reason."""
     (tmp_path / "probe").mkdir()
-    assert not is_possible(tmp_path / "probe", lambda _place: words)
+    assert not is_possible(tmp_path / "probe", words)
