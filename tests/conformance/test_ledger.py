@@ -345,3 +345,12 @@ def test_threads_share_a_store(store: Store, window: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         done = [name for names in pool.map(work, range(8)) for name in names]
     assert sorted(done) == [f"a/b:{n:03}" for n in range(200)]
+
+
+def test_windows_are_those_that_have_an_item(store: Store, window: str) -> None:
+    """In order, each once, of any stage and state; asking for one makes none."""
+    before = store.windows()
+    assert store.stage_items(window) == [] and window not in before
+    store.record(window, 1, [("a/b", "repository", "passed", "")], NOW)
+    store.enter(window, 3, [("a/b:1", PR), ("a/b:2", PR)], NOW)
+    assert store.windows() == sorted([*before, window])

@@ -13,7 +13,7 @@ from datasmith.cli.data_discover import discover
 from datasmith.cli.data_images import images
 from datasmith.cli.data_preflight import preflight
 from datasmith.cli.data_seal import seal_check
-from datasmith.cli.data_status import status
+from datasmith.cli.data_status import status, unknown
 from datasmith.cli.data_verify import verify
 from datasmith.cli.document import document
 from datasmith.cli.options import EXECUTORS, DataDir, End, Engine, Json, MaxRounds, Precise, ResultsDir, Start
@@ -21,6 +21,8 @@ from datasmith.errors import ConfigError
 from datasmith.printable import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from datasmith.publish.funnel import Funnel
     from datasmith.runners.loop import StageSummary
     from datasmith.runners.request import Request
@@ -254,25 +256,29 @@ def funnel(
     """Print where every pull request of a window ended, and why; exits with 1 where the counts do not add up."""
     from datasmith.github.base import Window
     from datasmith.publish.funnel import funnel as summed
+    from datasmith.runners.status import nearest
     from datasmith.storage import open_store
 
     window = Window.parse(start_date, end_date)
     with open_store(_settings(data_dir), create=False) as store:
         result = summed(window.key, store.stage_items(window.key))
+        near = nearest(store, window.key)
     if as_json:
         print(document({**asdict(result), "breaches": result.breaches}))
     else:
-        _print_funnel(result, items=items)
+        _print_funnel(result, items=items, near=near)
     if result.breaches:
         print(f"error: {'; '.join(result.breaches)}", file=sys.stderr)
         raise typer.Exit(1)
 
 
-def _print_funnel(funnel: "Funnel", *, items: bool = False) -> None:
+def _print_funnel(funnel: "Funnel", *, items: bool = False, near: "Sequence[str]" = ()) -> None:
     from datasmith.storage.base import STAGES
 
     print(f"funnel of {funnel.window}")
-    if not funnel.stages:
+    if near:
+        print(f"  {unknown(near)}")
+    elif not funnel.stages:
         print("  no pull request has been seen in this window yet (right dates? right --data-dir?)")
     for count in funnel.stages:
         waiting = f", {count.waiting} waiting" if count.waiting else ""

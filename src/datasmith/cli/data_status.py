@@ -8,6 +8,8 @@ from datasmith.cli.document import document
 from datasmith.cli.options import End, Json, ResultsDir, Start
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from datasmith.cli.sheet import Sheet
@@ -21,6 +23,7 @@ REASONS = 20
 def status(start_date: Start, end_date: End, data_dir: ResultsDir = None, as_json: Json = False) -> None:
     """Print how far a window is: stages, speed, oldest waiting item, failures by reason, workers; changes nothing."""
     from datasmith.github.base import Window
+    from datasmith.runners.status import nearest
     from datasmith.runners.status import status as read_status
     from datasmith.settings import load_settings
     from datasmith.storage import open_store
@@ -28,21 +31,22 @@ def status(start_date: Start, end_date: End, data_dir: ResultsDir = None, as_jso
     window = Window.parse(start_date, end_date)
     with open_store(load_settings(data_dir=data_dir), create=False) as store:
         found = read_status(store, window.key, datetime.now(UTC))
+        near = nearest(store, window.key)
     if as_json:
         print(document(asdict(found), default=lambda value: value.isoformat()))
     else:
-        print_status(found)
+        print_status(found, near=near)
 
 
-def print_status(found: "Status", console: "Console | None" = None) -> None:
-    """The tables; whatever comes from the ledger is printed as text, never as markup."""
+def print_status(found: "Status", console: "Console | None" = None, *, near: "Sequence[str]" = ()) -> None:
+    """The tables, or the windows that are known instead; what comes from the ledger is text, never markup."""
     from rich.text import Text
 
     from datasmith.cli.sheet import output
 
     out = output(console)
     if not any(stage.known for stage in found.stages):
-        out.print(Text(f"{found.window}: nothing is known of this window yet"))
+        out.print(Text(f"{found.window}: {unknown(near)}"), soft_wrap=True)
         return
     _stages(found).show(out)
     if found.failures:
@@ -51,6 +55,13 @@ def print_status(found: "Status", console: "Console | None" = None) -> None:
         _workers(found).show(out)
     else:
         out.print(Text("nobody is at work"))
+
+
+def unknown(near: "Sequence[str]") -> str:
+    """That nothing is known of a window, and of which nearest ones something is."""
+    if not near:
+        return "nothing is known of this window yet (right --data-dir?)"
+    return f"nothing is known of this window; nearest known: {', '.join(near)}"
 
 
 def _stages(found: "Status") -> "Sheet":

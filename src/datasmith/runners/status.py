@@ -1,5 +1,6 @@
 """Where a window stands now: counts, speed, what waits longest, what failed and who is at work; only reads."""
 
+from bisect import bisect
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,10 @@ from typing import Literal
 from datasmith.runners.loop import LEASE_S
 from datasmith.storage.base import STAGES, ItemKind, Row, Store, Value
 
+NEAREST = 4
+"""So many windows are named where nothing is known of the one that was asked for."""
+SHORTEST = timedelta(minutes=1)
+"""A speed in items a minute rests on a minute at least: ten items that took a moment are no thousands a minute."""
 SILENT_AFTER = timedelta(seconds=LEASE_S)
 """A worker notes its progress whenever it renews its leases; one that has not for so long was killed, or is stuck."""
 
@@ -22,7 +27,8 @@ WorkerState = Literal["running", "silent", "finished", "stopped"]
 class StageStatus:
     """Items of one kind at one stage, by state; stage 2 has both kinds.
 
-    `per_minute` counts what the stage works on: of the workers that run now, else of the last run, None where unknown.
+    `per_minute` counts what the stage works on: of the workers that run now, else of the last run; None where unknown,
+    and where nothing ran for long enough (SHORTEST).
     """
 
     stage: int
@@ -80,6 +86,15 @@ def status(store: Store, window: str, now: datetime) -> Status:
     )
 
 
+def nearest(store: Store, window: str) -> list[str]:
+    """The windows that the store knows, those by date around one that it does not; none where it knows that one."""
+    known = store.windows()
+    if window in known:
+        return []
+    first = min(bisect(known, window) - NEAREST // 2, len(known) - NEAREST)
+    return known[max(0, first) :][:NEAREST]
+
+
 def _stage(store: Store, window: str, stage: int, runs: Sequence[Row], now: datetime) -> list[StageStatus]:
     """A row for each kind of item that the stage has; the few repositories are counted one by one."""
     counts = Counter[str](store.count(window, stage))
@@ -132,18 +147,21 @@ def _row(
 def per_minute(runs: Sequence[Row], now: datetime) -> float | None:
     """Items a minute of the workers that run now, together; else of the run that ended last and did any.
 
-    `runs` are by time.
+    `runs` are by time. What ran for less than SHORTEST has no speed: None where that is all there is.
     """
     running = [row for row in runs if state_of(row, now) == "running"]
-    ended = [row for row in runs if _number(row["completed"])]
-    speeds = [_speed(row, now if running else _time(row["updated_at"])) for row in running or ended[-1:]]
-    known = [speed for speed in speeds if speed is not None]
+    if running:
+        known = [speed for row in running if (speed := _speed(row, now)) is not None]
+    else:
+        ended = [_speed(row, _time(row["updated_at"])) for row in runs if _number(row["completed"])]
+        known = [speed for speed in ended if speed is not None][-1:]
     return sum(known) if known else None
 
 
 def _speed(run: Row, until: datetime) -> float | None:
-    minutes = (until - _time(run["started_at"])).total_seconds() / 60
-    return _number(run["completed"]) / minutes if minutes > 0 else None
+    """Items a minute; None of a span that is shorter than SHORTEST."""
+    span = until - _time(run["started_at"])
+    return _number(run["completed"]) / (span / timedelta(minutes=1)) if span >= SHORTEST else None
 
 
 def state_of(run: Row, now: datetime) -> WorkerState:

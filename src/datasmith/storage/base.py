@@ -237,6 +237,9 @@ class Store(Protocol):
     def stage_items(self, window: str, stage: int | None = None) -> list[StageItem]:
         """Rows of the ledger, ordered by stage and item."""
 
+    def windows(self) -> list[str]:
+        """The windows that the ledger knows something of, in order."""
+
     def funnel(self, window: str) -> list[FunnelRow]:
         """Counts by stage, state and reason of the pull requests of a window."""
 

@@ -214,6 +214,11 @@ def oldest(connection: Connection, window: str, stage: int) -> tuple[str, dateti
     return (row.item, row.updated_at) if row else None
 
 
+def windows(connection: Connection) -> list[str]:
+    """Every window that has a row, by code point."""
+    return list(connection.execute(select(_C.window).distinct().order_by(_C.window)).scalars())
+
+
 def funnel(connection: Connection, window: str) -> list[FunnelRow]:
     """Counts of pull requests by stage, state and reason."""
     rows = connection.execute(_FUNNEL, {"b_window": window})

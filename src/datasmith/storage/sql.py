@@ -197,6 +197,10 @@ class SqlStore:
         """See Store."""
         return self._read(lambda connection: ledger.items(connection, window, stage))
 
+    def windows(self) -> list[str]:
+        """See Store."""
+        return self._read(ledger.windows)
+
     def funnel(self, window: str) -> list[FunnelRow]:
         """See Store."""
         return self._read(lambda connection: ledger.funnel(connection, window))

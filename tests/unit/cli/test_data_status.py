@@ -16,6 +16,7 @@ from datasmith.cli.data_status import age, print_status
 from datasmith.runners.status import StageStatus, Status, WorkerStatus
 from datasmith.settings import known_variables
 from datasmith.storage.base import STAGES
+from datasmith.storage.sql import SqlStore
 from datasmith.storage.window_lock import Holder, file_lock
 from tests.clones import Clone
 
@@ -47,9 +48,29 @@ def said(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, s
 
 def test_the_status_of_nothing_makes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     """One line, exit code 0, no file."""
-    assert said(capsys, "status", *DATES) == (0, f"{WINDOW}: nothing is known of this window yet\n", "")
+    assert said(capsys, "status", *DATES) == (
+        0,
+        f"{WINDOW}: nothing is known of this window yet (right --data-dir?)\n",
+        "",
+    )
     assert list(Path().iterdir()) == []
     assert said(capsys, "status", "--start-date", "x", "--end-date", "2026-03-01")[0] == 2
+
+
+def test_a_window_that_is_not_known_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Status and funnel name the nearest, as a date is soon mistyped; documents for programs stay as they are."""
+    with SqlStore.at(Path("work/fc.sqlite")) as store:
+        store.migrate()
+        for month in range(1, 8):
+            store.enter(f"2026-0{month}-01..2026-0{month + 1}-01", 1, [("a/b", "repository")], datetime.now(UTC))
+    asked = ("--start-date", "2026-02-01", "--end-date", "2026-03-02")
+    near = ", ".join(f"2026-0{month}-01..2026-0{month + 1}-01" for month in (1, 2, 3, 4))
+    line = f"nothing is known of this window; nearest known: {near}\n"
+    assert said(capsys, "status", *asked) == (0, f"2026-02-01..2026-03-02: {line}", "")
+    assert said(capsys, "funnel", *asked) == (0, f"funnel of 2026-02-01..2026-03-02\n  {line}", "")
+    empty = {"window": "2026-02-01..2026-03-02", "stages": [], "breaches": []}
+    assert json.loads(said(capsys, "funnel", *asked, "--json")[1]) == empty
+    assert "no pull request has been seen" in said(capsys, "funnel", *DATES)[1]
 
 
 def test_the_status_after_a_run(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from datasmith.runners.base import Outcome
-from datasmith.runners.status import SILENT_AFTER, WorkerState, per_minute, status
+from datasmith.runners.status import SHORTEST, SILENT_AFTER, WorkerState, nearest, per_minute, status
 from datasmith.storage.base import Row, Store
 from tests.conformance.stores import open_store
 from tests.unit.runners.numbers import NOW, WINDOW, Numbers, entered, squared, with_lease
@@ -50,6 +50,24 @@ def test_an_unknown_window_is_empty(store: Store) -> None:
         (number, 0, None, None) for number in (1, 2, 2, 3, 4, 5, 6)
     ]
     assert (found.failures, found.workers) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "near"),
+    [
+        ("2019-12-31", "1234"),
+        ("2020-02-02", "1234"),
+        ("2020-04-02", "3456"),
+        ("2026-01-01", "3456"),
+        ("2020-02-01", ""),
+    ],
+)
+def test_the_nearest_windows_are_those_around(store: Store, asked: str, near: str) -> None:
+    """Four by date, at either end of what is known, too; none where the window is known itself."""
+    ends = "..2020-12-01"
+    for month in range(1, 7):
+        store.enter(f"2020-0{month}-01{ends}", 1, [("a/b", "repository")], NOW)
+    assert nearest(store, f"{asked}{ends}") == [f"2020-0{month}-01{ends}" for month in near]
 
 
 def fill(store: Store) -> None:
@@ -103,6 +121,18 @@ def test_the_speed_is_that_of_who_runs_now_or_of_the_last_run() -> None:
     idle = progress("h-6", 3, "finished", 0, began_s=400, seen_s=399)
     assert per_minute([idle], NOW) is None and per_minute([ended, idle], NOW) == per_minute([ended], NOW)
     assert per_minute([], NOW) is None
+
+
+def test_a_moment_has_no_speed() -> None:
+    """Ten items of a tenth of a second are not 6,000 a minute; an earlier run that took a minute still counts."""
+    least = SHORTEST.total_seconds()
+    moment = progress("h-1", 3, "finished", 10, began_s=5.1, seen_s=5)
+    begun = progress("h-2", 3, "running", 10, began_s=least - 0.1, seen_s=1)
+    long = progress("h-3", 3, "running", 10, began_s=least, seen_s=1)
+    assert per_minute([moment], NOW) is None and per_minute([begun], NOW) is None
+    assert per_minute([begun, long], NOW) == per_minute([long], NOW) == pytest.approx(600 / least)
+    ended = progress("h-4", 3, "finished", 20, began_s=100 + least, seen_s=100)
+    assert per_minute([ended, moment], NOW) == pytest.approx(1200 / least)
 
 
 def test_an_item_that_moved_is_not_the_oldest(store: Store) -> None:
