@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from datasmith.errors import ConfigError, TrialError
@@ -174,9 +175,25 @@ def _pairs(first: Side, second: Side, labels: Sequence[tuple[str, ...]]) -> list
         pairs = [(a, b) for a, b in pairs if a != b]
     elif not (first[1] and second[1]):
         pairs = [(a, b) for a, b in pairs if a == b]
+    if not pairs and same_run:
+        raise ConfigError(_alone(first[0].root, first[1] or mine[0], mine))
     if not pairs:
         raise ConfigError(
             f"compare: name two agents, of {', '.join(mine)} and of {', '.join(others)} "
             f"(example: {first[0].root}:{mine[0]} {second[0].root}:{others[-1]})"
         )
     return pairs
+
+
+def _alone(root: Path, agent: str, labels: Sequence[str]) -> str:
+    """That an agent is compared with itself, and with whom it can be."""
+    others = [label for label in labels if label != agent]
+    if not others:
+        return (
+            f"compare: {root} has no agent but {agent}, and nobody differs from oneself: name another run, too "
+            f"(example: {root} {root.with_name('another-run')})"
+        )
+    return (
+        f"compare: {root}:{agent} is given twice, and nobody differs from oneself: name another agent of it, "
+        f"{' or '.join(others)} (example: {root}:{agent} {root}:{others[0]})"
+    )
