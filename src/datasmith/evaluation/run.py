@@ -28,6 +28,8 @@ from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
 from datasmith.executors.base import Executor
 from datasmith.executors.cores import core_locks
 from datasmith.executors.executors import open_executor
+from datasmith.misfits import LONGEST
+from datasmith.printable import cut
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Machine
 from datasmith.tasks.dataset import Dataset, Places, load_dataset
@@ -70,6 +72,7 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
         InvalidTask: a task's folder, or the expert's patch in it, cannot be read; nothing was started.
         EngineUnavailable: there is no engine to run in.
     """
+    _check_run_id(request.run_id)
     agents = load_agents(request.entries, request.source, request.directory, settings)
     check_cost(request.max_cost_usd, agents)
     _check_slots(request, settings)
@@ -95,7 +98,7 @@ def _evaluate(
         observer.note(note)
     engine = open_engine(settings)
     config = _config(request, dataset, tasks, engine)
-    folder = RunFolder(request.runs_dir / _run_id(request, config))
+    folder = RunFolder(request.runs_dir / (request.run_id or config.run_id()))
     with folder.alone():
         _start(folder, config, dataset, None if executor else this_machine(), request)
         request = _limited(request, folder, observer.note)
@@ -203,12 +206,13 @@ def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine
     )
 
 
-def _run_id(request: RunRequest, config: RunConfig) -> str:
-    if request.run_id is None:
-        return config.run_id()
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", request.run_id):
-        raise ConfigError(f"--run-id {request.run_id!r}: letters, digits, '.', '_' and '-' only (example: my-run.1)")
-    return request.run_id
+def _check_run_id(run_id: str | None) -> None:
+    """An empty one is the unset variable of a script, and no wish for the default; it names a folder everywhere."""
+    if run_id is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", run_id):
+        raise ConfigError(
+            f"--run-id {cut(run_id, LONGEST)!r}: must be 1 to 100 of the characters a-z, A-Z, 0-9, '.', '_' and '-', "
+            "and begin with a letter or digit (example: --run-id my-run.1)"
+        )
 
 
 def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine | None, request: RunRequest) -> None:

@@ -14,10 +14,12 @@ from datasmith.evaluation.config import AgentEntry, RunConfig
 from datasmith.evaluation.placing import own_core, side_by_side
 from datasmith.evaluation.records import RunRecord
 from datasmith.evaluation.request import RunRequest, request_of, too_few_rounds
-from datasmith.evaluation.run import RunObserver, _limited, _run_id, _start, run_evaluation
+from datasmith.evaluation.run import RunObserver, _limited, _start, run_evaluation
 from datasmith.evaluation.run_folder import RunFolder, write_record
 from datasmith.evaluation.trial import Stopped, StopToken
 from datasmith.executors.cores import CoreSet, usable_cores
+from datasmith.misfits import LONGEST
+from datasmith.printable import cut
 from datasmith.settings import Settings
 from datasmith.tasks.dataset import Dataset
 from datasmith.tasks.task import Task
@@ -28,14 +30,14 @@ TASKS = cast(list[Task], [f"task {number}" for number in range(8)])
 """The scheduler never looks into a task."""
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "-x"])
+@pytest.mark.parametrize("name", ["", "--", "-x", "a/b", "a b", "läufe", ".hidden", "x" * 101])
 def test_a_run_has_a_name_or_none_is_given(name: str) -> None:
-    """An empty one is the unset variable of a script, and no wish for the default."""
-    request = RunRequest("tasks", (), (), directory=Path(), runs_dir=Path("runs"), run_id=name)
-    with pytest.raises(ConfigError, match=r"--run-id .*\(example: my-run\.1\)"):
-        _run_id(request, config_of(["t"], ["nop"]))
-    named = config_of(["t"], ["nop"])
-    assert _run_id(replace(request, run_id=None), named) == named.run_id()
+    """What a name is made of is told before anything is read; an empty one is the unset variable of a script."""
+    request = RunRequest("no such tasks", (), (), directory=Path(), runs_dir=Path("runs"), run_id=name)
+    with pytest.raises(ConfigError) as caught:
+        run_evaluation(request, Settings(), cast(RunObserver, None))
+    assert str(caught.value).startswith(f"--run-id {cut(name, LONGEST)!r}: must be 1 to 100 of the characters a-z, ")
+    assert str(caught.value).endswith("begin with a letter or digit (example: --run-id my-run.1)")
 
 
 def test_at_most_so_many_tasks_at_once() -> None:
