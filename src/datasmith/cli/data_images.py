@@ -11,7 +11,8 @@ import typer
 from datasmith.cli.document import document
 from datasmith.cli.options import Json, help_without_command
 from datasmith.errors import ConfigError, PublishError
-from datasmith.printable import one_line
+from datasmith.misfits import LONGEST
+from datasmith.printable import cut, one_line
 
 if TYPE_CHECKING:
     from datasmith.publish.images import ImagePublisher
@@ -163,10 +164,13 @@ def prune(
 
 
 def _age(text: str) -> timedelta:
-    found = re.fullmatch(r"(\d{1,5})([dh])", text)
+    found = re.fullmatch(r"([0-9]{1,5})([dh])", text)
     age = timedelta(**{"days" if found[2] == "d" else "hours": int(found[1])}) if found else timedelta()
     if age < _LEAST_AGE:
-        raise ConfigError(f"--older-than {text!r}: must be days or hours, 1d at least (example: --older-than 30d)")
+        raise ConfigError(
+            f"--older-than {cut(text, LONGEST)!r}: must be days or hours, 1d at least and 99999d or 99999h at most "
+            "(example: --older-than 30d)"
+        )
     return age
 
 

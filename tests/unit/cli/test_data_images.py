@@ -14,6 +14,8 @@ from datasmith.cli.data import app
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Tier
 from datasmith.errors import ConfigError, InvalidTask, PublishError
+from datasmith.misfits import LONGEST
+from datasmith.printable import cut
 from datasmith.settings import known_variables
 from tests.loopback.registry import PASSWORD, USER, free_port, registry
 from tests.sandboxes import embedded_engine
@@ -125,9 +127,11 @@ def test_the_cache_is_tidied_up(capsys: pytest.CaptureFixture[str], engine: Bubb
     assert engine.inspect("base:1") is None
     assert asked(capsys, "prune", "--older-than", "1d")[:2] == (0, "")
     assert "1d at least" in " ".join(asked(capsys, "prune", "--help")[1].split())
-    for wrong in ("0d", "23h", "soon", "30"):
-        code, _, err = asked(capsys, "prune", "--older-than", wrong)
-        assert code == 2 and "1d at least (example: --older-than 30d)" in err
+    assert asked(capsys, "prune", "--older-than", "99999d")[:2] == (0, "")
+    for wrong in ("0d", "23h", "soon", "30", "99999999d", "٣d", "9" * 5000 + "d"):
+        code, out, err = asked(capsys, "prune", "--older-than", wrong)
+        why = "must be days or hours, 1d at least and 99999d or 99999h at most (example: --older-than 30d)"
+        assert (code, out, err) == (2, "", f"error: --older-than {cut(wrong, LONGEST)!r}: {why}\n")
 
 
 def test_a_cache_that_is_not_there_is_not_tidied_up(
