@@ -82,7 +82,7 @@ def _told(found: "ErrorDetails", known: Collection[str], named: Callable[[str], 
     elif kind in {"string_too_short", "too_short"} and not found["input"]:
         what = "must not be empty"
     elif kind == "json_invalid":
-        what = f"not JSON: {facts['error']}"
+        what = f"not JSON: {facts['error'] if found['input'].strip() else 'it is empty'}"
     else:
         what = _MUST.get(kind, "is not what belongs there").format_map(facts) + _given(found["input"])
     return f"{where}: {what}" if where else what

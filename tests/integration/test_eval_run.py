@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
+from datasmith.errors import TrialError
 from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements
 from datasmith.workloads import launch
@@ -181,6 +183,28 @@ def test_a_stopped_run_goes_on(place: Place, capsys: pytest.CaptureFixture[str])
     assert code == 0, err
     assert place.trial("stopped", "nop").outcome == "measured"
     assert place.trial("stopped", "nop").session != first
+    assert (folder.trial(key) / "trajectory.json").stat().st_mtime_ns == handed_in
+
+
+def test_a_damaged_run_goes_on_as_its_message_says(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """Resuming names the file; with what it says to delete gone, all is measured again, and no agent is asked again."""
+    code, _, err = place.run(capsys, "--run-id", "damaged", agents="nop.json")
+    assert code == 0, err
+    folder, key = RunFolder(place.root / "runs" / "damaged"), TrialKey("acme_calc_1", "nop", 1)
+    handed_in = (folder.trial(key) / "trajectory.json").stat().st_mtime_ns
+    session = folder.session(key.task_id, 1)
+    for name, text in (("session.json", ""), ("measurements.jsonl", "garbage\n")):
+        whole = (session / name).read_bytes()
+        (session / name).write_text(text)
+        code, _, err = place.eval(capsys, "runs", "resume", str(folder.root))
+        assert code == TrialError.exit_code and f"{session / name}: " in err.splitlines()[-1]
+        assert "delete its folder and each trial.json of the task, and fc-eval runs resume" in err
+        (session / name).write_bytes(whole)
+    shutil.rmtree(session)
+    (folder.trial(key) / "trial.json").unlink()
+    code, _, err = place.eval(capsys, "runs", "resume", str(folder.root))
+    assert code == 0, err
+    assert folder.read_session(key.task_id, 1) is not None and folder.is_complete(key)
     assert (folder.trial(key) / "trajectory.json").stat().st_mtime_ns == handed_in
 
 

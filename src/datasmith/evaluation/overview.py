@@ -59,6 +59,9 @@ def run_state(folder: RunFolder) -> RunState:
     if run is None:
         raise TrialError(f"{folder.root}: run.json is missing")
     config = run.config
+    folder.read_lock()  # where this or a session is damaged, nobody can go on with the run: that is told here
+    for task_id in config.task_ids:
+        folder.sessions(task_id)
     everything = keys(config.task_ids, config.labels, config.n_attempts)
     best: dict[str, float] = {}
     costs: list[float | None] = []

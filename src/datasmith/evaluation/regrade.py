@@ -21,7 +21,16 @@ from datasmith.evaluation.outcome import (
 )
 from datasmith.evaluation.records import SessionRecord, TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.rows import pairs_of
-from datasmith.evaluation.run_folder import TIMED, RunFolder, TrialKey, read_measurements, read_record, write_record
+from datasmith.evaluation.run_folder import (
+    GRADED_AGAIN,
+    MEASURED_AGAIN,
+    TIMED,
+    RunFolder,
+    TrialKey,
+    read_measurements,
+    read_record,
+    write_record,
+)
 from datasmith.metrics.score import score
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, agent_arm
@@ -39,7 +48,8 @@ def regrade_run(folder: RunFolder) -> tuple[str, ...]:
     Raises:
         TrialError: a file of the run is missing or cannot be read; nothing was written.
     """
-    folder.read_run()  # where it is damaged, that is said before anything else
+    folder.read_run()  # where it or run.lock is damaged, that is said before anything else
+    folder.read_lock()
     tasks: dict[str, list[TrialRecord]] = {}
     for record in folder.trials():
         tasks.setdefault(record.task_id, []).append(record)
@@ -146,7 +156,7 @@ class TaskFiles:
     def _compared(self, key: TrialKey, summaries: Summaries) -> Ending:
         outputs = self._folder.read_outputs(key)
         if outputs is None:
-            raise TrialError(f"{self._folder.trial(key)}: outputs.json is missing")
+            raise TrialError(f"{self._folder.trial(key)}: outputs.json is missing ({GRADED_AGAIN})")
         agent = summaries[agent_arm(key.label)]
         unseen = sorted({row.workload for row in agent.valid} - {row.workload for row in outputs.workloads})
         if unseen:
@@ -184,10 +194,10 @@ def _summaries(folder: RunFolder, session: SessionRecord, keys: Sequence[TrialKe
     launches: list[Measurement] = list(read_measurements(where / "measurements.jsonl"))
     for key in keys:
         if not (folder.trial(key) / "measurements.jsonl").is_file():
-            raise TrialError(f"{folder.trial(key)}: measurements.jsonl is missing")
+            raise TrialError(f"{folder.trial(key)}: measurements.jsonl is missing ({GRADED_AGAIN})")
         launches += read_measurements(folder.trial(key) / "measurements.jsonl")
     if BASE not in {launch.arm for launch in launches}:
-        raise TrialError(f"{where}: measurements.jsonl lacks {BASE}")
+        raise TrialError(f"{where}: measurements.jsonl lacks {BASE} ({MEASURED_AGAIN})")
     _refuse_gaps(folder, session, launches, {agent_arm(key.label) for key in keys})
     return summarise(launches, seed=session.seed, arms=(*SHARED_ARMS, *session.agents))
 
@@ -203,7 +213,7 @@ def _refuse_gaps(folder: RunFolder, session: SessionRecord, launches: Sequence[M
         where = folder.session(session.task_id, session.session)
         raise TrialError(
             f"{where}: {lost} of its {session.cost.launches} launches are gone from measurements.jsonl, there or beside"
-            " a trial of it"
+            f" a trial of it ({MEASURED_AGAIN})"
         )
 
 
@@ -226,5 +236,5 @@ def _untimed(folder: RunFolder, key: TrialKey) -> Ending | None:
         return ending
     tests = folder.read_tests(key)
     if tests is None:
-        raise TrialError(f"{folder.trial(key)}: tests.json is missing")
+        raise TrialError(f"{folder.trial(key)}: tests.json is missing ({GRADED_AGAIN})")
     return before_timing(tests)

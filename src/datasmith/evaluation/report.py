@@ -112,7 +112,12 @@ class Report:
 
 
 def build_report(folder: RunFolder, run: RunRecord, policy: FailurePolicy) -> Report:
-    """Read the run folder and put the report together."""
+    """Read the run folder and put the report together.
+
+    Raises:
+        TrialError: a file of the run is damaged, run.lock too: what a report says of tasks is said of those.
+    """
+    folder.read_lock()
     rows = trial_rows(folder, run.config, policy)
     sessions = tuple({(row.record.task_id, row.session.session): row.session for row in rows if row.session}.values())
     trials = [Scored(row.record.agent, row, rounds_of(folder, row, policy)) for row in rows]

@@ -9,7 +9,7 @@ from datasmith.evaluation.intervals import Attempt
 from datasmith.evaluation.outcome import EXCLUDED, named
 from datasmith.evaluation.records import SessionRecord, TrialRecord
 from datasmith.evaluation.rounds import arm_times, round_ratios
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, read_measurements
+from datasmith.evaluation.run_folder import GRADED_AGAIN, RunFolder, TrialKey, keys, read_measurements
 from datasmith.metrics.score import FailurePolicy, Interval, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, ValidPair, valid_pairs
 from datasmith.tasks.certificate import ArmSummary
@@ -97,7 +97,7 @@ def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attemp
     lost = [f"{name} in {each}" for name, each in needed if name not in times.get(each, {})]
     if lost:
         where = f"{folder.trial(key)} and session {session.session}"
-        raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {named(lost)}")
+        raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {named(lost)} ({GRADED_AGAIN})")
     return round_ratios(times, arms, _fresh(record, launches, own))
 
 

@@ -22,16 +22,26 @@ from datasmith.workloads.base import Measurement, agent_arm
 Record = TypeVar("Record", bound=BaseModel)
 ARMS = "_arms"
 """Beside the agents' folders: the measurements that all agents of a task share. No agent's name starts with `_`."""
+_LEASES = "leases"
 FIRST_RUN = "fc-eval run begins one (example: fc-eval run -d work/dataset/tasks -a nop)"
 """Where runs come from, for who has none."""
 TIMED = ("measurements.jsonl", "outputs.json")
 """Files that lie beside a trial only where a session has timed it."""
 _MEASUREMENT = TypeAdapter(Measurement)
+GRADED_AGAIN = "delete the trial.json beside it, and fc-eval runs resume RUN grades the trial again"
+"""What helps where a file is damaged that is of one trial."""
+MEASURED_AGAIN = "delete its folder and each trial.json of the task, and fc-eval runs resume RUN measures them again"
+"""... and where it is of a session."""
 _ADVICE = {
-    "trial.json": " (delete it, and fc-eval runs resume RUN makes it anew)",
-    "run.json": " (it says what was run: bring it back from a copy, or begin another run with --run-id NAME)",
+    "run.json": "it says what was run: bring it back from a copy, or begin another run with --run-id NAME",
+    "run.lock": "bring it back from a copy; else delete it: the run can be reported then, and not be gone on with",
+    "limit.json": "delete it, and say again what the run may cost: fc-eval runs resume RUN --max-cost USD",
+    "trial.json": "delete it, and fc-eval runs resume RUN makes it anew",
+    "trajectory.json": "delete it and the trial.json beside it, and fc-eval runs resume RUN asks the agent again",
+    **dict.fromkeys(("tests.json", *TIMED), GRADED_AGAIN),
+    "task.json": "delete it and a trial.json of its task, and fc-eval runs resume RUN writes both anew",
 }
-"""What helps where a file is damaged."""
+_OF_LEASE = "delete it where nobody is at work on the run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +151,7 @@ class RunFolder:
 
     def leases(self, task_id: str) -> Path:
         """Where it is written who works on a task."""
-        return self.root / "trials" / task_id / ARMS / "leases"
+        return self.root / "trials" / task_id / ARMS / _LEASES
 
     def read_run(self) -> RunRecord | None:
         """run.json, or None where the run has not started."""
@@ -271,7 +281,17 @@ def read_record(path: Path, kind: type[Record]) -> Record | None:
         with _disk(f"cannot read {path}"):
             return kind.model_validate_json(path.read_bytes()) if _is_there(path) else None
     except ValidationError as error:
-        raise TrialError(f"{path}: cannot be read: {misfit(error)}{_ADVICE.get(path.name, '')}") from error
+        raise TrialError(f"{path}: cannot be read: {misfit(error)}{_advice(path)}") from error
+
+
+def _advice(path: Path) -> str:
+    """What helps where a file is damaged, in brackets; empty where that is not known."""
+    said = _ADVICE.get(path.name, "")
+    if path.parent.name == _LEASES:
+        said = _OF_LEASE
+    elif path.parent.parent.name == ARMS:
+        said = MEASURED_AGAIN
+    return f" ({said})" if said else ""
 
 
 def _is_there(path: Path) -> bool:
@@ -341,7 +361,7 @@ def read_measurements(path: Path) -> tuple[Measurement, ...]:
         try:
             launches.append(_MEASUREMENT.validate_json(line))
         except ValidationError as error:
-            raise TrialError(f"{path}: line {number} is no measurement: {misfit(error)}") from error
+            raise TrialError(f"{path}: line {number} is no measurement: {misfit(error)}{_advice(path)}") from error
     return tuple(launches)
 
 
