@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import locale
 import os
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -16,25 +18,59 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
+_SPELLED = "datasmith.spelled"
+_SIGNS = {
+    "\N{MINUS SIGN}": "-",
+    "\N{EN DASH}": "-",
+    "\N{EM DASH}": "-",
+    "\N{MULTIPLICATION SIGN}": "x",
+    "\N{PLUS-MINUS SIGN}": "+-",
+    "\N{HORIZONTAL ELLIPSIS}": "...",
+    "\N{MIDDLE DOT}": ".",
+    "\N{MICRO SIGN}": "u",
+    "\N{RIGHTWARDS ARROW}": "->",
+    "\N{LEFT SINGLE QUOTATION MARK}": "'",
+    "\N{RIGHT SINGLE QUOTATION MARK}": "'",
+}
+"""The signs of our tables and lines, for terminals without them."""
+
+
 @contextmanager
 def standard_streams() -> Iterator[None]:
     """Standard output and standard error for the time of a command, which flushes the former at its end.
 
     Once a reader has left, what is written is dropped, so that the command goes on to its own end and exit code. Of
     standard output a disk that is full is a DatasmithError; what standard error cannot take is dropped for that, too,
-    as there is nowhere to tell of it. What the terminal's encoding lacks is spelled. Where a stream is closed from the
-    start, nobody reads what is written.
+    as there is nowhere to tell of it. What the terminal's encoding lacks is spelled: our own signs so that they can be
+    read, other characters as their numbers. Where a stream is closed from the start, nobody reads what is written.
     """
-    with redirect_stdout(_lasting(sys.stdout, _Output)), redirect_stderr(_lasting(sys.stderr, _Descriptor)):
+    codecs.register_error(_SPELLED, _spelled)
+    encoding = "ascii" if _is_plain() else None
+    out, err = _lasting(sys.stdout, _Output, encoding), _lasting(sys.stderr, _Descriptor, encoding)
+    with redirect_stdout(out), redirect_stderr(err):
         yield
 
 
-def _lasting(out: TextIO | None, kind: type[_Descriptor]) -> TextIO:
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    """What stands in the place of characters that an encoding lacks, and where it goes on behind them."""
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    shown = (_SIGNS.get(char) or char.encode("ascii", "backslashreplace").decode() for char in lacking)
+    return "".join(shown), error.end
+
+
+def _is_plain() -> bool:
+    """True where the locale is C, and Python takes UTF-8 all the same, which nobody has asked for."""
+    assumed = isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "surrogateescape"
+    return assumed and codecs.lookup(locale.getencoding()).name == "ascii"
+
+
+def _lasting(out: TextIO | None, kind: type[_Descriptor], encoding: str | None) -> TextIO:
     if out is None:
         return StringIO()
     if not isinstance(out, TextIOWrapper):
         return out
-    out.reconfigure(errors="backslashreplace")
+    out.reconfigure(encoding=encoding, errors=_SPELLED)
     raw = getattr(out.buffer, "raw", out.buffer)  # python -u has no buffer between
     if not isinstance(raw, FileIO):
         return out

@@ -1,6 +1,8 @@
 """What the commands write to: a reader that leaves changes nothing, a full disk is told as that."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -151,3 +153,36 @@ def test_a_command_whose_progress_nobody_reads_goes_on_to_its_end(tmp_path: Path
     assert ended_unheard(noisy, tmp_path, output) == (0, "the result\n")
     assert ended_unheard([*noisy, "--fails"], tmp_path, output) == (2, "")
     assert ended_unheard(command("fc-eval report nothing"), tmp_path, output) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "spelled"),
+    [
+        ({"PYTHONIOENCODING": "ascii"}, True),
+        ({"LC_ALL": "C"}, True),
+        ({"LC_ALL": "POSIX", "PYTHONUTF8": "0"}, True),
+        ({"LC_ALL": "C", "PYTHONIOENCODING": "utf-8"}, False),
+        ({"LC_ALL": "C.UTF-8"}, False),
+    ],
+)
+def test_a_terminal_without_our_signs_gets_them_spelled(here: Path, settings: dict[str, str], spelled: bool) -> None:
+    """Tables and lines are ASCII that can be read, with no question marks or numbers of characters; JSON is as ever."""
+    for path in here.glob("runs/mine/trials/*/command-breaks/1/trial.json"):
+        path.write_text(path.read_text().replace("2 of 3: a::", f"{'word ' * 40}a::"))
+    ours = {*known_variables(), "LANG", "LC_ALL", "LC_CTYPE", "PYTHONIOENCODING", "PYTHONUTF8"}
+    env = {name: value for name, value in os.environ.items() if name not in ours} | settings
+
+    def told(line: str) -> str:
+        done = subprocess.run(command(line), cwd=here, env=env, capture_output=True, check=True)
+        assert not done.stderr
+        return done.stdout.decode("ascii" if spelled else "utf-8")
+
+    shown = told("fc-eval report mine")
+    signs = ("\N{MULTIPLICATION SIGN}", "\N{PLUS-MINUS SIGN}", "\N{MINUS SIGN}", "\N{HORIZONTAL ELLIPSIS}")
+    for sign, letters in zip(signs, (r"\dx ", r"half-width \+-\d", r" -0\.\d", r"word\.\.\."), strict=True):
+        assert (bool(re.search(letters, shown)), sign in shown) == (spelled, not spelled), sign
+    wrong = command(f"fc-eval run -d tasks -a nop --run-id {'x' * 101}")
+    said = subprocess.run(wrong, cwd=here, env=env, capture_output=True, check=False).stderr.decode()
+    assert ("x...'" in said, "x\N{HORIZONTAL ELLIPSIS}'" in said) == (spelled, not spelled)
+    assert "?" not in shown and "\\" not in shown
+    assert json.loads(told("fc-eval report mine --json"))["run_id"] == "mine"
