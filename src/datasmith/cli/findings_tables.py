@@ -59,8 +59,6 @@ def _slices(title: str, what: str, slices: Iterable[Slice], names: Mapping[str, 
             ratio_with_interval(each.means.expert_speedup.value, each.intervals.expert_speedup),
             str(each.means.advantage.n),
         )
-    if not sheet.filled:
-        sheet.add("no task is in any of them", *[NOTHING] * 5)
     return sheet
 
 
@@ -147,8 +145,6 @@ def _task_differences(found: Comparison) -> Sheet:
     for task in shown:
         ends = with_interval(task.value, task.interval)
         sheet.add(task.task_id, signed(task.first), signed(task.second), ends, task.verdict)
-    if not shown:
-        sheet.add("none", NOTHING, NOTHING, NOTHING, "")
     return sheet
 
 
@@ -168,8 +164,7 @@ def print_published(found: Published, console: Console | None = None) -> None:
     )
     for code, (ours, published) in sorted(found.ranks.items(), key=lambda item: item[1]):
         ranks.add(f"{code} {name_of(code)}", str(ours), str(published))
-    if ranks.filled:
-        ranks.show(out)
+    ranks.show(out)
     agree = len(found.figures) - len(found.wrong)
     out.print(Text(f"{agree} of {len(found.figures)} figures agree to 1e-12"))
 

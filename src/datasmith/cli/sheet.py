@@ -47,17 +47,18 @@ class Sheet:
         self._keys = keys
         self._rows: list[tuple[str, ...]] = []
 
-    @property
-    def filled(self) -> bool:
-        """True where there is a row."""
-        return bool(self._rows)
-
     def add(self, *cells: str) -> None:
         """One more row; the cells are shown as text, never as markup."""
         self._rows.append(tuple(one_line(cell) for cell in cells))
 
     def show(self, out: Console) -> None:
-        """Print the table; where it is wider than the terminal, with intervals below their values, or its entries."""
+        """Print the table; where it is wider than the terminal, with intervals below their values, or its entries.
+
+        One without rows is a line that says so.
+        """
+        if not self._rows:
+            out.print(Text(f"{self._title}: none"), soft_wrap=not out.is_terminal)
+            return
         for table in (self._table(self._rows), self._table([self._below(row) for row in self._rows])):
             if Measurement.get(out, out.options.update(width=10_000), table).minimum <= out.width:
                 out.print(table)

@@ -54,6 +54,17 @@ def test_the_tables_show_text_as_text(place: Path, capsys: pytest.CaptureFixture
     assert "apt libgeos-dev" in shown and "[bold]odd[/bold]" in shown and "\x1b" not in shown and "0.50" in shown
 
 
+def test_a_table_without_rows_is_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Attempts that no recipe made, and a commit that was built at last: neither has a table of nothing but a head."""
+    with SqlStore.at(tmp_path / "fc.sqlite") as store:
+        store.migrate()
+        store.query(Query("build_attempts", "insert", rows=(row("a", "cache", True),)))
+    assert run_app(app, ["attempts", "--data-dir", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-2:] == ["recipes: none", "never built, by the last sign: none"]
+    assert [line[0] for line in lines[:2]] == ["a", "┏"] and "".join(lines).count("┏") == 1
+
+
 def test_nothing_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty store is no error."""
     assert run_app(app, ["attempts", "--data-dir", str(tmp_path)]) == 0

@@ -82,3 +82,18 @@ def test_a_terminal_of_any_width_shows_everything(folder: RunFolder, width: int)
     ends = interval(report.agents[1].intervals.speedup)
     for words in ("command-breaks", "1.188×", ends, "failed_tests", "acme_fast_2", "outside timed calls"):
         assert words in shown
+
+
+def test_a_run_in_which_nothing_has_ended_says_so(tmp_path: Path) -> None:
+    """Its trials are a line, and no head without rows; so they are on a terminal of any width."""
+    folder = SampleRun(tmp_path / "r", ["t"], ["good"]).folder
+    record = folder.read_run()
+    assert record is not None
+    for width in (40, 200):
+        target = io.StringIO()
+        print_report(
+            build_report(folder, record, "floor"), None, Console(file=target, width=width, force_terminal=True)
+        )
+        assert "trials (failed trials: floor; by task, agent and attempt n): none" in " ".join(
+            target.getvalue().split()
+        )
