@@ -8,10 +8,12 @@ from importlib.resources import files
 from jinja2 import BaseLoader, Environment, StrictUndefined
 
 from datasmith.counted import counted
+from datasmith.evaluation.board import Board
 from datasmith.evaluation.forest import Dot, Forest, Group, layouts
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.levels import LEVELS
+from datasmith.metrics.ranking import RULES
 from datasmith.metrics.score import Interval
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 
@@ -65,9 +67,18 @@ def render(report: Report, now: datetime) -> str:
         drawn={row.record.agent: series[row.record.agent] for row in _measured(report.trials)},
         levels=LEVELS,
         overview=overview(report, series),
+        ranks_said=ranks_said(report.board),
         tasks=task_views(report, series),
         now=now,
     )
+
+
+def ranks_said(board: Board) -> str:
+    """That the rules agree on the ranks, or where their range stands; empty where nobody has a rival."""
+    spans = [agent.span for agent in board.ranked if agent.span]
+    if any(best != worst for best, worst in spans):
+        return f"; below it the range of ranks under {len(RULES)} rules"
+    return f"; all {len(RULES)} rules agree on the ranks" if len(spans) > 1 else ""
 
 
 def series_of(report: Report) -> dict[str, int]:

@@ -108,6 +108,38 @@ def test_a_plot_stays_readable_on_a_telephone(tmp_path: Path) -> None:
     assert f"@media screen and (max-width:667px){shown}" in page and ".forest.narrow{display:none;" in page
 
 
+def test_a_table_that_goes_on_beyond_the_screen_shows_it(tmp_path: Path) -> None:
+    """By a shade at that edge, which what lies at the table's own edge covers; every wide table and plot has it."""
+    page = page_of(sample_run(tmp_path / "r"))
+    (rule,) = [line for line in page.splitlines() if line.startswith(".scroll{")]
+    assert rule.count("var(--paper)") == rule.count("var(--shade)") == 2
+    assert rule.endswith("background-attachment:local,local,scroll,scroll}") and page.count("--shade:#") == 2
+    assert page.count("<table>") == page.count('<div class="scroll"><table>')
+
+
+@pytest.mark.parametrize(
+    ("speeds", "said"),
+    [
+        ({"a": (1.5, 1.5, 1.5), "b": (1.1, 1.1, 1.1)}, "; all 5 rules agree on the ranks)"),
+        ({"a": (4.0, 1.0, 1.0), "b": (1.0, 1.5, 1.5)}, "; below it the range of ranks under 5 rules)"),
+        ({"a": (1.5, 1.5, 1.5)}, ")"),
+    ],
+)
+def test_a_range_of_ranks_is_told_where_there_is_one(
+    tmp_path: Path, speeds: dict[str, tuple[float, ...]], said: str
+) -> None:
+    """Where all rules give the same ranks no range stands below any; who is alone is ranked against nobody."""
+    tasks = ["t1", "t2", "t3"]
+    run = SampleRun(tmp_path / "r", tasks, list(speeds))
+    for number, task in enumerate(tasks):
+        session = run.session(task, {"m.time_a": 2.0})
+        for agent, of_tasks in speeds.items():
+            run.trial(session, f"command-{agent}", "measured", {"m.time_a": of_tasks[number]})
+    page = page_of(run)
+    assert f"Ranked Pairs over the tasks’ advantages{said}" in page
+    assert ("<small>1 to 2</small>" in page) is ("range" in said)
+
+
 def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
     """It says so; of what was not measured there is no figure."""
     page = page_of(SampleRun(tmp_path / "r", ["t"], ["good"]))
