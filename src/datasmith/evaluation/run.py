@@ -72,7 +72,8 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
         InvalidTask: a task's folder, or the expert's patch in it, cannot be read; nothing was started.
         EngineUnavailable: there is no engine to run in.
     """
-    _check_run_id(request.run_id)
+    if not request.kept_in:  # a folder that is there may have been renamed
+        _check_run_id(request.run_id)
     agents = load_agents(request.entries, request.source, request.directory, settings)
     check_cost(request.max_cost_usd, agents)
     _check_slots(request, settings)

@@ -172,7 +172,7 @@ def test_a_resumed_run_is_asked_for_all_that_it_was_configured_with(tmp_path: Pa
     [
         (
             {"dataset": "nowhere"},
-            r"run\.json: config\.dataset nowhere: not a .*resume \S*/r --dataset work/dataset/",
+            r"run\.json: config\.dataset nowhere: not a .*resume \S*/läufe --dataset work/dataset/",
         ),
         ({"engine": "chroot"}, r"run\.json: config\.engine: there is no engine 'chroot' \(example: bubblewrap\)"),
         ({"agents": ["nop", "nobody"]}, r"run\.json: config\.agents 1: agent 'nobody' is not known"),
@@ -182,7 +182,7 @@ def test_a_resumed_run_is_asked_for_all_that_it_was_configured_with(tmp_path: Pa
 def test_what_does_not_hold_of_a_kept_run_names_its_entry(
     tmp_path: Path, change: dict[str, object], says: str, monkeypatch: pytest.MonkeyPatch, dataset: Dataset
 ) -> None:
-    """Not a flag that nobody gave; and it says what to give."""
+    """Not a flag that nobody gave, though its folder was renamed; and it says what to give."""
     assert dataset.folders
     monkeypatch.chdir(tmp_path)
     facts = {"task_ids": ["a_b_1"], "agents": ["nop"], **change}
@@ -191,10 +191,10 @@ def test_what_does_not_hold_of_a_kept_run_names_its_entry(
         update={**facts, "agents": tuple(agents)}
     )
     run = RunRecord(run_id="r", config=config, tool_version="0", machine=MACHINE, created_at=NOW)
-    write_record(tmp_path / "r" / "run.json", run)
+    write_record(tmp_path / "läufe" / "run.json", run)
     settings = Settings(cache_dir=tmp_path, datasets_file=tmp_path / "none.json")
     with pytest.raises(ConfigError, match=says) as caught:
-        run_evaluation(request_of(RunFolder(tmp_path / "r")), settings, cast(RunObserver, None))
+        run_evaluation(request_of(RunFolder(tmp_path / "läufe")), settings, cast(RunObserver, None))
     assert not re.match("--|-a", str(caught.value))
 
 
