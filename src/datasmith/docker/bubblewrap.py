@@ -186,7 +186,7 @@ class BubblewrapEngine:
                 unpack(_archive(tier.files[REPO_TAR], draft / REPO_TAR), draft / "workspace/repo")
                 (draft / REPO_TAR).unlink(missing_ok=True)
             writable = {ENV_PREFIX: draft / "env", "/workspace": draft / "workspace"}
-            layout = Layout(self._root(parent), writable, python, overlays=(over,) if over else ())
+            layout = Layout(self._root(parent), writable, python, overlay=over)
             self._run_scripts(tier, layout, {}, log, limits)
             origins |= {"env": Origin(over.settle(), None)} if over else {}
             return {"python": str(python)} if python else {}

@@ -52,14 +52,14 @@ def bare(bwrap: str) -> list[str]:
 class Layout:
     """What a sandbox shows: a root, writable and fixed directories by target, and an interpreter's installation.
 
-    `overlays` are those of the writable directories that are no plain ones.
+    One of the writable directories may be the place of an `overlay`.
     """
 
     root: Root
     writable: Mapping[str, Path]
     python: Path | None = None
     fixed: Mapping[str, Path] = field(default_factory=dict)
-    overlays: tuple[Overlay, ...] = ()
+    overlay: Overlay | None = None
 
     @property
     def shown(self) -> Mapping[str, Path]:
@@ -126,7 +126,7 @@ class Sandbox:
         data_kib = self.limits.memory_mb * 1024 if self.data_limit else 0
         words = ["/bin/sh", "-c", _OUTER, "sh", str(file_blocks), str(data_kib), str(len(entries)), *entries]
         words += ["taskset", "-c", ",".join(map(str, pinned))] if pinned else []
-        words += mounting(self.layout.overlays)
+        words += mounting(self.layout.overlay) if self.layout.overlay else []
         namespaces = [word for word in NAMESPACES if not (terminal and word == "--new-session")]
         words += [bwrap, *namespaces, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
         words += ["--seccomp", str(filter_fd)] if filter_fd is not None else []

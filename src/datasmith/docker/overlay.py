@@ -17,9 +17,9 @@ from datasmith.errors import ContainerError
 
 _LOWER, _UPPER, _WORK = "lower", "upper", "work"
 _MOUNT = (
-    'n=$1; shift; while [ "$n" -gt 0 ]; do cd -- "$1" || exit 97;'
+    'cd -- "$1" &&'
     f" mount -n -t overlay -o userxattr,index=off,lowerdir={_LOWER},upperdir={_UPPER},workdir={_WORK} overlay"
-    ' "$2" || exit 97; shift 2; n=$((n - 1)); done; cd /; exec "$@"'
+    ' "$2" && cd / && shift 2 && exec "$@"'
 )
 """Names in the options are relative ones of ours: in those of users a comma or a colon would mean something."""
 _OPAQUE = "user.overlay.opaque"
@@ -67,12 +67,10 @@ class Overlay:
         return {path: content for path, content in self.files.items() if not _lies_in(path, replaced)}
 
 
-def mounting(overlays: Sequence[Overlay]) -> list[str]:
-    """Words before those of a program that is to see them; nobody else does, and they are gone with it."""
-    if not overlays:
-        return []
-    words = ["unshare", "--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh", str(len(overlays))]
-    return words + [str(path.absolute()) for overlay in overlays for path in (overlay.apart, overlay.place)]
+def mounting(overlay: Overlay) -> list[str]:
+    """Words before those of a program that is to see it; nobody else does, and it is gone with the program."""
+    words = ["unshare", "--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", _MOUNT, "sh"]
+    return [*words, str(overlay.apart.absolute()), str(overlay.place.absolute())]
 
 
 def is_possible(directory: Path, bwrap: Sequence[str]) -> bool:
@@ -83,7 +81,7 @@ def is_possible(directory: Path, bwrap: Sequence[str]) -> bool:
         (lower / name).touch()
     overlay = Overlay.over(lower, {}, directory / "shown", directory / "apart")
     shown = ["--bind", str(overlay.place), "/tmp", "--chdir", "/tmp"]
-    words = [*mounting([overlay]), *bwrap, *shown, "/bin/sh", "-c", _PROBE]
+    words = [*mounting(overlay), *bwrap, *shown, "/bin/sh", "-c", _PROBE]
     return shutil.which(words[0]) is not None and process.run(words, timeout=20).ok
 
 

@@ -61,7 +61,7 @@ def test_whatever_is_done_the_tree_is_that_of_a_copy(scripts: list[list[tuple[st
         for script in scripts:
             text = "\n".join(" ".join(words) for words in script)
             run(text, place / "copy", ["unshare", "--user", "--map-root-user"])
-            run(text, overlay.place, mounting([overlay]))
+            run(text, overlay.place, mounting(overlay))
         linked = overlay.settle()
         assert tree_digest(place / "shown") == tree_digest(place / "copy")
         assert tree_digest(lower) == known.digest
@@ -80,7 +80,7 @@ def test_what_nobody_touched_is_linked(tmp_path: Path) -> None:
     lower = below(tmp_path / "lower")
     known = read_tree(lower).files
     overlay = Overlay.over(lower, known, tmp_path / "shown", tmp_path / "apart")
-    run("echo more >>a/e\nrm f\nmkdir a/b/new", overlay.place, mounting([overlay]))
+    run("echo more >>a/e\nrm f\nmkdir a/b/new", overlay.place, mounting(overlay))
     assert not list((tmp_path / "shown").iterdir()), "nobody else sees it"
     linked = overlay.settle()
     assert known.keys() - linked.keys() == {b"a/e", b"f"}
@@ -93,7 +93,7 @@ def test_what_may_not_be_read_is_moved_all_the_same(tmp_path: Path) -> None:
     """Directories without a mode, new ones and old ones, stay so until the tree is read."""
     lower = below(tmp_path / "lower")
     overlay = Overlay.over(lower, {}, tmp_path / "shown", tmp_path / "apart")
-    run("mkdir -p n/m\necho 1 >n/m/f\nchmod 0 n/m n g", overlay.place, mounting([overlay]))
+    run("mkdir -p n/m\necho 1 >n/m/f\nchmod 0 n/m n g", overlay.place, mounting(overlay))
     overlay.settle()
     modes = {name: stat.S_IMODE((tmp_path / "shown" / name).stat().st_mode) for name in ("g", "n")}
     assert modes == {"g": 0, "n": 0}
