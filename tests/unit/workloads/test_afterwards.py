@@ -4,6 +4,7 @@ import functools
 import json
 import signal
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -110,14 +111,30 @@ def test_arrays_that_lie_in_others_are_held_and_no_more_than_some(
     table = numpy.zeros(40)
     held.take("a", table[3:10], ["array"])
     held.take("b", numpy.zeros(MOST_BYTES // 8 + 1), ["array"])
-    for _ in range(MOST_HELD):
+    for _ in range(MOST_HELD - 2):
         held.take("c", [1], ["seq"])
-    assert [label for label, _ in held._values] == ["a", "b", *"c" * (MOST_HELD - 2)]
+    assert [label for label, _ in held._values][:3] == ["a, value 1", "b, value 2", "c, value 3"]
     assert held._values[1][1] is None
     held.describe()
     table[5] = 1.0
     told: Any = held.compared()
     assert [node[0] for _, node in told[2]] == ["skip", "text", *["text"] * (MOST_HELD - 2)]
+
+
+def test_of_many_values_those_that_are_held_are_drawn() -> None:
+    """Any of them, in each launch others, and in one the same for base and an arm."""
+
+    def held_of(seed: int) -> list[int]:
+        held = Held(seed)
+        for number in range(1, 101):
+            held.take("a", [number], ["seq"])
+        assert [label for label, _ in held._values] == [f"a, value {value[0]}" for _, value in held._values]  # type: ignore[index]
+        return [value[0] for _, value in held._values]  # type: ignore[index]
+
+    assert held_of(5) == held_of(5) != held_of(6)
+    assert len(set(held_of(5))) == MOST_HELD
+    often = Counter(number for seed in range(400) for number in held_of(seed))
+    assert min(often[number] for number in range(1, 101)) > 30
 
 
 def test_an_attribute_that_is_added_later_writes_nothing_over() -> None:

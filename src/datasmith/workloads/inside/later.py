@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from random import Random
 
 from .attributes import brings
 from .describe import Describer, only_grown
 from .report import TYPE_CHECKING
+from .seeds import derived
 
 if TYPE_CHECKING:
     from .foreign import Node
@@ -23,10 +25,12 @@ WRITTEN_OVER = ["skip", "later calls write over it"]
 
 
 class Held:
-    """The first values of a call, described after it, and again after others."""
+    """Values of a call, described after it, and again after others: all, or some of many, which are drawn."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
+        self._drawn = Random(derived(seed, "held"))
+        self._seen = 0
         self._values: list[tuple[str, object]] = []
         self._before: list[Node] = []
 
@@ -36,8 +40,11 @@ class Held:
         In the place of one that nobody can write to, or that only lends its memory, or a resource, stands nothing: code
         of the suite may have to close it, and an arm may give such a one where base does not.
         """
-        if len(self._values) < MOST_HELD:
-            self._values.append((label, value if _may_be_held(value, told) else None))
+        self._seen += 1
+        at = len(self._values) if self._seen <= MOST_HELD else self._drawn.randrange(self._seen)
+        if at < MOST_HELD:
+            taken = f"{label}, value {self._seen}", value if _may_be_held(value, told) else None
+            self._values[at : at + 1] = [taken]
 
     def describe(self) -> None:
         """The call is over."""
@@ -49,7 +56,7 @@ class Held:
         told: list[object] = []
         for number, (label, _) in enumerate(self._values):
             same = only_grown(self._before[number], after[number])
-            told.append([f"{label}, value {number + 1}", KEPT if same else WRITTEN_OVER])
+            told.append([label, KEPT if same else WRITTEN_OVER])
         self._values = []
         return ["object", "call", told, False]
 
