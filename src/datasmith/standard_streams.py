@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import locale
 import os
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
@@ -45,9 +44,7 @@ def standard_streams() -> Iterator[None]:
     read, other characters as their numbers. Where a stream is closed from the start, nobody reads what is written.
     """
     codecs.register_error(_SPELLED, _spelled)
-    encoding = "ascii" if _is_plain() else None
-    out, err = _lasting(sys.stdout, _Output, encoding), _lasting(sys.stderr, _Descriptor, encoding)
-    with redirect_stdout(out), redirect_stderr(err):
+    with redirect_stdout(_lasting(sys.stdout, _Output)), redirect_stderr(_lasting(sys.stderr, _Descriptor)):
         yield
 
 
@@ -59,18 +56,12 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
     return "".join(shown), error.end
 
 
-def _is_plain() -> bool:
-    """True where the locale is C, and Python takes UTF-8 all the same, which nobody has asked for."""
-    assumed = isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "surrogateescape"
-    return assumed and codecs.lookup(locale.getencoding()).name == "ascii"
-
-
-def _lasting(out: TextIO | None, kind: type[_Descriptor], encoding: str | None) -> TextIO:
+def _lasting(out: TextIO | None, kind: type[_Descriptor]) -> TextIO:
     if out is None:
         return StringIO()
     if not isinstance(out, TextIOWrapper):
         return out
-    out.reconfigure(encoding=encoding, errors=_SPELLED)
+    out.reconfigure(errors=_SPELLED)
     raw = getattr(out.buffer, "raw", out.buffer)  # python -u has no buffer between
     if not isinstance(raw, FileIO):
         return out

@@ -32,8 +32,9 @@ LEFT = "touch /opt/env/left-behind /workspace/left-behind; echo x >/workspace/re
 LOOK = LOOK_AROUND + "ls -a /opt/env /workspace /workspace/repo/.git | grep -c left-behind | sed 's/^/left: /'\n"
 PRICES = {"gpt-dear": {"input": 1000, "output": 0}, "gpt-4o": {"input": 0, "output": 0}}
 """11 tokens in cost 0.011 dollars; and nothing for us, where mini-swe-agent's own table says 0.0001."""
-GRADED = {"measured", "invalid_measurement"}
-"""What becomes of a patch that passes its tests: on a machine that others load, nothing may be known of its speed.
+GRADED = {"measured", "invalid_measurement", "tampered_or_unreliable"}
+"""What becomes of a patch that passes its tests: on a machine that others load, nothing may be known of its speed,
+also in a second session.
 
 Only one agent's does: all others fail the task's tests, so that nothing of theirs is timed, which takes long."""
 LABELS = ("claude-claude-sonnet-4-5", "codex-gpt-good", "gemini-gemini-2.5-flash", "mini-swe-openai-gpt-good")

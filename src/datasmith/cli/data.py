@@ -261,8 +261,9 @@ def funnel(
 
     window = Window.parse(start_date, end_date)
     with open_store(_settings(data_dir), create=False) as store:
-        result = summed(window.key, store.stage_items(window.key))
-        near = nearest(store, window.key)
+        items_of = store.stage_items(window.key)
+        result = summed(window.key, items_of)
+        near = [] if items_of else nearest(store, window.key)
     if as_json:
         print(document({**asdict(result), "breaches": result.breaches}))
     else:

@@ -23,10 +23,9 @@ from datasmith.docker.debian import package_names
 from datasmith.docker.downloads import UV_CACHE, Downloads, downloads
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container, ImageRef, LimitReport, Limits, Mount, Tier
 from datasmith.docker.environment import TOOLS
-from datasmith.docker.layers import Layer, LayerStore, Origin, digest_of, tier_key
+from datasmith.docker.layers import Layer, LayerStore, Origin, digest_of, tier_key, what_is_left
 from datasmith.docker.oci_trees import hidden_files
 from datasmith.docker.origin import runs_only_ours
-from datasmith.docker.overlay import is_possible
 from datasmith.docker.seccomp import core_filter
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
@@ -124,11 +123,6 @@ class BubblewrapEngine:
         return tuple(sorted(self._interpreters, key=lambda version: int(version.split(".")[1])))
 
     @functools.cached_property
-    def _overlays(self) -> bool:
-        with self._slots.taken() as slot:
-            return is_possible(slot.path, bare("bwrap"))
-
-    @functools.cached_property
     def _interpreters(self) -> Mapping[str, Interpreter]:
         return find_interpreters(self._uv_path, Path.home())
 
@@ -180,7 +174,7 @@ class BubblewrapEngine:
     def _build_pr(self, parent: Layer | None, tier: Tier, log: Path, limits: Limits) -> Layer:
         def fill(draft: Path, origins: dict[str, Origin]) -> Mapping[str, str]:
             python = _python_of(parent)
-            over = self._layers.overlay(parent, "env", draft / "env", draft / "apart") if self._overlays else None
+            over = self._layers.overlay(parent, "env", draft, bare("bwrap"))
             origins |= self._lay_out(draft, parent, with_env=over is None)
             if REPO_TAR in tier.files:
                 unpack(_archive(tier.files[REPO_TAR], draft / REPO_TAR), draft / "workspace/repo")
@@ -188,7 +182,8 @@ class BubblewrapEngine:
             writable = {ENV_PREFIX: draft / "env", "/workspace": draft / "workspace"}
             layout = Layout(self._root(parent), writable, python, overlay=over)
             self._run_scripts(tier, layout, {}, log, limits)
-            origins |= {"env": Origin(over.settle(), None)} if over else {}
+            with what_is_left(tier):
+                origins |= {"env": Origin(over.settle(), None)} if over else {}
             return {"python": str(python)} if python else {}
 
         return self._layers.make(tier_key(tier, digest_of(parent), {}), tier, parent, fill, ("env", "workspace"))
@@ -334,7 +329,7 @@ class BubblewrapEngine:
                 break
         else:
             raise ContainerError(f"{path} is not part of a layer (example: {WORKDIR})")
-        pack(source, path, target)
+        pack(source, f"{path} of {image.name}", target)
 
     def push(self, image: ImageRef, reference: str) -> str:
         """See ContainerEngine."""

@@ -52,7 +52,7 @@ def bare(bwrap: str) -> list[str]:
 class Layout:
     """What a sandbox shows: a root, writable and fixed directories by target, and an interpreter's installation.
 
-    One of the writable directories may be the place of an `overlay`.
+    One of the writable directories may be the place of an `overlay`: from outside nothing is read or written there.
     """
 
     root: Root

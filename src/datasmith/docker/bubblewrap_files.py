@@ -48,13 +48,13 @@ def emptied(root: Path, places: Sequence[str]) -> dict[str, Path]:
 
 
 def pack(source: Path, path: str, target: Path) -> None:
-    """Write a directory, known as `path` in the sandbox, to the tar `target`, or no file at all.
+    """Write a directory, which messages call `path`, to the tar `target`, or no file at all.
 
     Raises:
         ContainerError: it is none, or a link leads to it; it cannot be read, or the tar not be written.
     """
     if not source.is_dir() or source.resolve() != source:
-        raise ContainerError(f"the image has no directory {path}")
+        raise ContainerError(f"there is no directory {path}")
     try:
         with tarfile.open(target, "w") as archive:
             archive.add(source, arcname=".")

@@ -5,6 +5,7 @@ import fcntl
 import gzip
 import hashlib
 import json
+import logging
 import os
 import struct
 import tempfile
@@ -16,10 +17,11 @@ from pathlib import Path
 
 from datasmith.docker.cache_disk import unwritable
 from datasmith.docker.engine import ImageRef, Tier
-from datasmith.docker.overlay import Overlay
+from datasmith.docker.overlay import Overlay, is_possible
 from datasmith.docker.trees import Stamp, Tree, copy_tree, read_tree, remove_tree, share, stamps_of
 from datasmith.errors import BuildFailed
 
+_log = logging.getLogger(__name__)
 _RECORD = "layer.json"
 _NAMES = ".names"
 _USED = "used"
@@ -62,6 +64,7 @@ class LayerStore:
     def __init__(self, root: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._root = root
         self._now = now
+        self._overlays: bool | None = None
 
     def get(self, key: str) -> Layer | None:
         """The finished layer with this key, or None."""
@@ -168,10 +171,17 @@ class LayerStore:
         copy_tree(source, target)
         return Origin(_known_files(source), stamps_of(target))
 
-    def overlay(self, layer: Layer | None, name: str, target: Path, apart: Path) -> Overlay | None:
-        """The same without a copy: what is written to `target` lies in `apart`, another new directory beside it."""
-        source = self.tree(layer, name)
-        return Overlay.over(source, _known_files(source), target, apart) if source else None
+    def overlay(self, layer: Layer | None, name: str, draft: Path, bwrap: Sequence[str]) -> Overlay | None:
+        """The same in a new directory `name` of a draft, without a copy; None where no overlay can be made, too.
+
+        bwrap: the first words of sandboxes, see `is_possible`.
+        """
+        if self._overlays is None:
+            self._overlays = is_possible(draft / "probe", bwrap)
+            if not self._overlays:
+                _log.warning(f"no overlay can be mounted in {self._root}: each build copies its environment first")
+        source = self.tree(layer, name) if self._overlays else None
+        return Overlay.over(source, _known_files(source), draft / name, draft / f"{name}.apart") if source else None
 
     def files(self, layer: Layer, name: str) -> Mapping[bytes, bytes]:
         """The contents of the files of a tree that lies in this very layer, as sha256 by path."""
@@ -226,8 +236,8 @@ class LayerStore:
         draft = Path(tempfile.mkdtemp(prefix=f".draft-{key}-", dir=self._root))
         try:
             origins: dict[str, Origin] = {}
-            with _what_is_left(tier):
-                facts = dict(fill(draft, origins))
+            facts = dict(fill(draft, origins))
+            with what_is_left(tier):
                 read = {name: _read_tree(draft / name, origins.get(name)) for name in trees}
             facts |= {f"tree:{name}": tree.digest for name, tree in read.items()}
             for name, tree in read.items():
@@ -310,7 +320,7 @@ def _read_tree(path: Path, origin: Origin | None) -> Tree:
 
 
 @contextmanager
-def _what_is_left(tier: Tier) -> Iterator[None]:
+def what_is_left(tier: Tier) -> Iterator[None]:
     """What scripts leave that has no path is their failure.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A directory that is written to and begins as another one, which nobody copies and nobody writes: overlayfs.
+"""A directory that begins as another one and is written to, without a copy and without a write to the other: overlayfs.
 
 Where the kernel lets a user mount one (Linux 5.11, on a file system with extended attributes) what a program changes
 lies apart, as it does on docker. Nothing in it is followed, run or trusted.
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datasmith import process
-from datasmith.docker.trees import remove_tree
-from datasmith.errors import ContainerError
+from datasmith.docker.trees import copy_tree, remove_tree
 
 _LOWER, _UPPER, _WORK = "lower", "upper", "work"
 _MOUNT = (
@@ -25,7 +24,6 @@ _MOUNT = (
 _OPAQUE = "user.overlay.opaque"
 _PROBE = "rm -r d/e && mkdir d/e && echo >d/e/f && rm g && mv h i && test ! -e d/e/old"
 """What file systems fail at that can only do half of it: a directory in the place of one that is gone."""
-_PATIENCE_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +53,11 @@ class Overlay:
         Nothing may run in it any more. Returns those of `files` that are linked.
 
         Raises:
+            ContainerError: what is below cannot be linked; see `copy_tree`.
             OSError: something that was left has a path that is too long, or the disk is full.
-            ContainerError: what is below cannot be linked; names the place.
         """
-        lower = (self.apart / _LOWER).resolve()
-        done = process.run(["cp", "-a", "-l", "--", f"{lower}/.", self.place], timeout=_PATIENCE_S)
-        if not done.ok:
-            raise ContainerError(f"cannot link {lower} to {self.place}: {done.error_text.strip()[-300:]}")
+        self.place.rmdir()
+        copy_tree((self.apart / _LOWER).resolve(), self.place, linked=True)
         replaced = _Written(self.apart / _UPPER, self.place).moved()
         remove_tree(self.apart)
         return {path: content for path, content in self.files.items() if not _lies_in(path, replaced)}
@@ -74,7 +70,10 @@ def mounting(overlay: Overlay) -> list[str]:
 
 
 def is_possible(directory: Path, bwrap: Sequence[str]) -> bool:
-    """Whether overlays can be made in an empty directory for sandboxes that begin with the words `bwrap`."""
+    """Whether overlays can be made in a directory for sandboxes that begin with the words `bwrap`.
+
+    It is made here for the question, and gone afterwards.
+    """
     lower = directory / "below"
     (lower / "d/e").mkdir(parents=True)
     for name in ("d/e/old", "g", "h"):
@@ -82,7 +81,10 @@ def is_possible(directory: Path, bwrap: Sequence[str]) -> bool:
     overlay = Overlay.over(lower, {}, directory / "shown", directory / "apart")
     shown = ["--bind", str(overlay.place), "/tmp", "--chdir", "/tmp"]
     words = [*mounting(overlay), *bwrap, *shown, "/bin/sh", "-c", _PROBE]
-    return shutil.which(words[0]) is not None and process.run(words, timeout=20).ok
+    try:
+        return shutil.which(words[0]) is not None and process.run(words, timeout=20).ok
+    finally:
+        remove_tree(directory)
 
 
 class _Written:

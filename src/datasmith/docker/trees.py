@@ -169,8 +169,10 @@ def _are_twins(name: bytes, mine: int, theirs: int, *, times: bool) -> bool:
     return same and stat.S_ISREG(one.st_mode) and (not times or one.st_mtime_ns == other.st_mtime_ns)
 
 
-def copy_tree(source: Path, target: Path) -> None:
+def copy_tree(source: Path, target: Path, *, linked: bool = False) -> None:
     """A private copy of a directory, by reference where the file system can; no file of it is shared for writing.
+
+    `linked`: its files are those of the source, which is only for directories that nobody writes any more.
 
     Raises:
         ContainerError: it cannot be done; names the place. The cause is an OSError where the disk is full, or where it
@@ -178,7 +180,8 @@ def copy_tree(source: Path, target: Path) -> None:
     """
     # In the words of os.strerror, whatever language is set.
     plain = process.clean_environment({"LC_ALL": "C"})
-    done = process.run(["cp", "-a", "--reflink=auto", "--", source, target], timeout=_COPY_PATIENCE_S, env=plain)
+    how = "--link" if linked else "--reflink=auto"
+    done = process.run(["cp", "-a", how, "--", source, target], timeout=_COPY_PATIENCE_S, env=plain)
     if not done.ok:
         outage = _outage(done, target)
         if outage:

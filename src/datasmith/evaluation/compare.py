@@ -191,7 +191,7 @@ def _alone(root: Path, agent: str, labels: Sequence[str]) -> str:
     if not others:
         return (
             f"compare: {root} has no agent but {agent}, and nobody differs from oneself: name another run, too "
-            f"(example: {root} {root.with_name('another-run')})"
+            f"(example: {root} {root.parent / 'another-run'})"
         )
     return (
         f"compare: {root}:{agent} is given twice, and nobody differs from oneself: name another agent of it, "

@@ -9,7 +9,7 @@ from datasmith.evaluation.intervals import Attempt
 from datasmith.evaluation.outcome import EXCLUDED, named
 from datasmith.evaluation.records import SessionRecord, TrialRecord
 from datasmith.evaluation.rounds import arm_times, round_ratios
-from datasmith.evaluation.run_folder import GRADED_AGAIN, RunFolder, TrialKey, keys, read_measurements
+from datasmith.evaluation.run_folder import GRADED_AGAIN, MEASURED_AGAIN, RunFolder, TrialKey, keys, read_measurements
 from datasmith.metrics.score import FailurePolicy, Interval, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, ValidPair, valid_pairs
 from datasmith.tasks.certificate import ArmSummary
@@ -94,10 +94,12 @@ def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attemp
     launches += read_measurements(folder.trial(key) / "measurements.jsonl") if own else ()
     times = arm_times(launches)
     needed = [(name, each) for name, arm in arms.items() for each in (BASE, EXPERT, arm) if each]
-    lost = [f"{name} in {each}" for name, each in needed if name not in times.get(each, {})]
+    lost = [(name, each) for name, each in needed if name not in times.get(each, {})]
     if lost:
         where = f"{folder.trial(key)} and session {session.session}"
-        raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {named(lost)} ({GRADED_AGAIN})")
+        what = named([f"{name} in {each}" for name, each in lost])
+        helps = GRADED_AGAIN if {BASE, EXPERT}.isdisjoint(each for _, each in lost) else MEASURED_AGAIN
+        raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {what} ({helps})")
     return round_ratios(times, arms, _fresh(record, launches, own))
 
 

@@ -198,7 +198,9 @@ class RunFolder:
             return None
         session = self.read_session(trial.task_id, trial.session)
         if session is None:
-            raise TrialError(f"{self.session(trial.task_id, trial.session)}: session.json is missing")
+            raise TrialError(
+                f"{self.session(trial.task_id, trial.session)}: session.json is missing ({MEASURED_AGAIN})"
+            )
         return session
 
     def read_trial(self, key: TrialKey) -> TrialRecord | None:

@@ -1,10 +1,9 @@
 """Where a window stands now: counts, speed, what waits longest, what failed and who is at work; only reads."""
 
-from bisect import bisect
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Literal
 
 from datasmith.runners.loop import LEASE_S
@@ -87,12 +86,12 @@ def status(store: Store, window: str, now: datetime) -> Status:
 
 
 def nearest(store: Store, window: str) -> list[str]:
-    """The windows that the store knows, those by date around one that it does not; none where it knows that one."""
-    known = store.windows()
-    if window in known:
-        return []
-    first = min(bisect(known, window) - NEAREST // 2, len(known) - NEAREST)
-    return known[max(0, first) :][:NEAREST]
+    """Of the windows that the store knows those that begin nearest to one that it does not, in order."""
+
+    def days_off(known: str) -> int:
+        return abs((date.fromisoformat(known[:10]) - date.fromisoformat(window[:10])).days)
+
+    return sorted(sorted(store.windows(), key=days_off)[:NEAREST])
 
 
 def _stage(store: Store, window: str, stage: int, runs: Sequence[Row], now: datetime) -> list[StageStatus]:

@@ -103,14 +103,19 @@ def test_a_run_compared_with_itself_sets_each_agent_against_each_other(
     )
 
 
-def test_the_only_agent_of_a_run_is_compared_with_nobody(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_only_agent_of_a_run_is_compared_with_nobody(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However it is given twice; the line says that another run is needed."""
     run_of(tmp_path / "one", {"gpt-5": 1.2}, [1])
     run = str(tmp_path / "one")
+    monkeypatch.chdir(run)
     for words in ((run, run), (f"{run}:command-gpt-5", run), (f"{run}:command-gpt-5", f"{run}:command-gpt-5")):
         code, out, err = said(capsys, "compare", *words)
         assert (code, out, err.count("\n")) == (ConfigError.exit_code, "", 1)
         assert f"{run} has no agent but command-gpt-5" in err and f"(example: {run} {tmp_path}/another-run)" in err
+    code, _, err = said(capsys, "compare", ".", ".")
+    assert code == ConfigError.exit_code and "(example: . another-run)" in err
 
 
 def test_what_the_runs_do_not_share_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

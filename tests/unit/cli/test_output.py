@@ -159,7 +159,7 @@ def test_a_command_whose_progress_nobody_reads_goes_on_to_its_end(tmp_path: Path
     ("settings", "spelled"),
     [
         ({"PYTHONIOENCODING": "ascii"}, True),
-        ({"LC_ALL": "C"}, True),
+        ({"LC_ALL": "C"}, False),
         ({"LC_ALL": "POSIX", "PYTHONUTF8": "0"}, True),
         ({"LC_ALL": "C", "PYTHONIOENCODING": "utf-8"}, False),
         ({"LC_ALL": "C.UTF-8"}, False),

@@ -134,7 +134,7 @@ def test_an_environment_that_was_not_changed_is_kept_once(
 ) -> None:
     """A pr tier that leaves ENV_PREFIX alone has no copy of it; one that changes a file shares the others."""
     if not overlays:
-        monkeypatch.setattr(BubblewrapEngine, "_overlays", False)
+        monkeypatch.setattr("datasmith.docker.layers.is_possible", lambda *_: False)
     engine = embedded_engine(tmp_path / "cache")
     env = env_image(engine, tmp_path)
     alone = pr_image(engine, env, b"echo 1 >$FC_WORKDIR/f", tmp_path)

@@ -5,13 +5,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from datasmith import process
 from datasmith.docker.bubblewrap_command import bare
 from datasmith.docker.overlay import Overlay, is_possible, mounting
 from datasmith.docker.trees import copy_tree, read_tree, remove_tree, tree_digest
+from datasmith.errors import StoreUnavailable
+from datasmith.runners.disk import needing_room
+from tests.mounts import small_disk
 
 PATHS = st.sampled_from(["a", "a/b", "a/b/c", "a/b/d", "a/e", "f", "g", "g/h", "g/h/i", "s", "s/b", "d"])
 COMMANDS = st.one_of(
@@ -40,15 +43,23 @@ def run(script: str, directory: Path, words: list[str]) -> None:
     assert done.ok, done.error_text
 
 
+PLAIN = "mkdir l u w m && mount -t overlay -o userxattr,lowerdir=l,upperdir=u,workdir=w x m && mkdir m/d && rmdir m/d"
+"""What the kernel has to let a user do here."""
+
+
 @pytest.fixture(autouse=True)
 def possible(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """None of these says anything where the kernel has no overlays for users."""
-    probe = tmp_path_factory.mktemp("probe")
-    if not is_possible(probe, bare("bwrap")):
+    """None of these says anything where the kernel has no overlays for users; where it has, builds use them."""
+    place = tmp_path_factory.mktemp("plain")
+    if not process.run(["unshare", "-Urm", "sh", "-c", PLAIN], cwd=place, timeout=60).ok:
         pytest.skip("no overlay can be mounted here")
+    probe = tmp_path_factory.mktemp("probes") / "probe"
+    assert is_possible(probe, bare("bwrap")) and not probe.exists()
 
 
 @settings(max_examples=60)
+@example([[("rm -rf", "a"), ("mkdir -p", "a")]])
+@example([[("rm -rf", "g/h"), ("echo new >>", "g/h")], [("rm -rf", "g/h"), ("mkdir -p", "g/h")]])
 @given(st.lists(st.lists(COMMANDS, min_size=1, max_size=6), min_size=1, max_size=2))
 def test_whatever_is_done_the_tree_is_that_of_a_copy(scripts: list[list[tuple[str, ...]]]) -> None:
     """By one program after another; what is below stays, and what is said to be linked is that very file."""
@@ -89,6 +100,27 @@ def test_what_nobody_touched_is_linked(tmp_path: Path) -> None:
     assert (tmp_path / "shown/a/b/new").is_dir() and not (tmp_path / "shown/f").exists()
 
 
+def test_a_disk_that_fills_up_while_linking_is_an_outage(tmp_path: Path) -> None:
+    """It says nothing about the commit: the cause is the system's error, as of a copy."""
+    with small_disk(tmp_path / "disk", megabytes=1) as disk:
+        for number in range(300):
+            (disk / f"lower/{number}").mkdir(parents=True)
+        overlay = Overlay.over(disk / "lower", {}, disk / "shown", disk / "apart")
+        assert process.run(["mount", "-o", "remount,nr_inodes=400", disk]).ok, "room for less than another 300"
+        with pytest.raises(StoreUnavailable, match="No space left"), needing_room(tmp_path):
+            overlay.settle()
+
+
+def test_the_directory_itself_is_as_it_was(tmp_path: Path) -> None:
+    """Its modes, too, which a digest of what lies in it does not hold."""
+    lower = below(tmp_path / "lower")
+    lower.chmod(0o750)
+    overlay = Overlay.over(lower, {}, tmp_path / "shown", tmp_path / "apart")
+    run("echo 1 >new", overlay.place, mounting(overlay))
+    overlay.settle()
+    assert stat.S_IMODE((tmp_path / "shown").stat().st_mode) == 0o750
+
+
 def test_what_may_not_be_read_is_moved_all_the_same(tmp_path: Path) -> None:
     """Directories without a mode, new ones and old ones, stay so until the tree is read."""
     lower = below(tmp_path / "lower")
@@ -103,5 +135,4 @@ def test_what_may_not_be_read_is_moved_all_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", [["false"], ["no-such-program"]])
 def test_where_nothing_can_start_overlays_are_not_used(words: list[str], tmp_path: Path) -> None:
     """The answer is no, whatever the reason."""
-    (tmp_path / "probe").mkdir()
     assert not is_possible(tmp_path / "probe", words)

@@ -37,6 +37,7 @@ class SimulatedContainer:
     marks: int = 2
     clocked: Callable[[], object] = lambda: 1.0
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
+    later: bool = False
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
     frozen: bool = True
@@ -91,6 +92,7 @@ class SimulatedContainer:
         call_s = seconds - self.puts_off_s - self.prepares_s
         said["samples"] = [seconds + self.tells_s - self.prepares_s]
         told: dict[str, object] = {"values": [["input 1", ["float", repr(self.computes())]]], "calls": [call_s]}
+        told["values"] = [*told["values"], ["alike 0", ["none"]]] if self.later and asked["later"] else told["values"]  # type: ignore[misc]
         told["setups"] = [self.sets_up_s + self.prepares_s]
         told["again"] = [self.tells_s + (self.puts_off_s if self.does_it_again else 0.0)]
         if asked["kind"] == "short":

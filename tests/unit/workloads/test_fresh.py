@@ -229,13 +229,14 @@ def test_what_base_may_spend_on_setting_up_hides_no_part_of_a_call() -> None:
     assert row.ratio == pytest.approx(1, rel=0.1)
 
 
-def test_all_arms_are_asked_for_as_many_inputs_as_base_had_time_for() -> None:
-    """One, in this simulation, which is not called afterwards, and then as many as are clocked; base is not told."""
-    base, agent = SimulatedContainer(about(1e-3, 1)), SimulatedContainer(about(1e-4, 4))
-    run(agent, base=base)
-    asked: Any = [[request["fresh"] for request in arm.requests if request["fresh"]] for arm in (base, agent)]
-    assert [[fresh["inputs"] for fresh in arm] for arm in asked] == [[0, 0], [1, CLOCKED_INPUTS]]
-    assert [arm[0]["later"] for arm in asked] == [True, False]
+@pytest.mark.parametrize("later", [False, True])
+def test_all_arms_are_asked_for_what_base_had_time_for(later: bool) -> None:
+    """One input, in this simulation, and calls afterwards or none, then as many as are clocked; base is not told."""
+    base, agent, expert = (SimulatedContainer(about(seconds, 1), later=later) for seconds in (1e-3, 1e-4, 5e-4))
+    run(agent, base=base, expert=expert)
+    asked: Any = [[one["fresh"] for one in arm.requests if one["fresh"]] for arm in (base, agent, expert)]
+    assert [[fresh["inputs"] for fresh in arm] for arm in asked[:2]] == [[0, 0], [1, CLOCKED_INPUTS]]
+    assert [arm[0]["later"] for arm in asked] == [True, later, later]
 
 
 def test_luck_on_other_inputs_is_no_speed_up() -> None:

@@ -38,7 +38,7 @@ TIMED_INPUTS = INPUTS - 1
 TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
 SLOW_S = 1.0
-"""What takes base longer, set up and called, is not called again afterwards."""
+"""What takes base longer, set up, called and looked at, is not called again afterwards: that would be five times."""
 CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""
 NEW_PLACES = "/tmp/fresh-"
@@ -326,7 +326,7 @@ def _time_fresh(
             held.describe()
         if not count and perf_counter() - started > TIMED_S:
             break
-    if later and (count or perf_counter() - started < SLOW_S * number):
+    if later and (count or times.setups[0] + times.looked[0] < SLOW_S):
         values += afterwards(inputs, benchmark, twist, held)
     return times, values
 

@@ -4,7 +4,8 @@ It is asked on standard input, which is read before any code of the arm is there
 key (that the reply is signed with), suite, name, index (or null), cache (directory or null); number, repeat, warmup as
 asv_runner's attributes (number 0: calibrate); call (false: everything but the timed call, so that the host sees what
 set-up costs); capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and
-what to move: then other inputs than the suite's are timed instead, and the second line says what came of them; kind:
+what to move: then other inputs than the suite's are timed instead, and the second line says what came of them; inputs:
+so many, 0: as many as there is time for; later: whether there are calls afterwards that nobody times; kind:
 "looked"; "short": only the calls, which nobody looks at; "clocked": many of them between two lines that are marks, by
 which the host sees how long that takes; what came of some of them is said afterwards).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
