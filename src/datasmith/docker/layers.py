@@ -179,7 +179,7 @@ class LayerStore:
         if self._overlays is None:
             self._overlays = is_possible(draft / "probe", bwrap)
             if not self._overlays:
-                _log.warning(f"no overlay can be mounted in {self._root}: each build copies its environment first")
+                _log.info(f"no overlay can be mounted in {self._root}: each build copies its environment first")
         source = self.tree(layer, name) if self._overlays else None
         return Overlay.over(source, _known_files(source), draft / name, draft / f"{name}.apart") if source else None
 

@@ -15,7 +15,7 @@ from datasmith.docker.bubblewrap_root import make_etc
 from datasmith.docker.engine import Tier
 from datasmith.docker.layers import LayerStore, Origin, tier_key
 from datasmith.docker.trees import tree_digest
-from datasmith.errors import ContainerError
+from datasmith.errors import BuildFailed, ContainerError
 from tests.mounts import small_disk
 
 TIER = Tier("pr", "some/name:1", ("a.sh",), {"a.sh": b"echo"}, {"A": "1"})
@@ -66,6 +66,18 @@ def test_an_interrupted_layer_leaves_nothing(tmp_path: Path) -> None:
         store.make("key", TIER, None, interrupted, ("env",))
     assert visible(tmp_path) == set() and store.get("key") is None
     assert store.make("key", TIER, None, fill, ("env",)).key == "key"
+
+
+def test_a_path_that_is_too_long_before_a_script_ran_is_no_verdict(tmp_path: Path) -> None:
+    """This file system has no names of so many characters: the cause says so, and the build did not fail."""
+
+    def unpacked(draft: Path, _origins: dict[str, Origin]) -> Mapping[str, str]:
+        (draft / ("x" * 256)).touch()
+        return {}
+
+    with pytest.raises(ContainerError) as caught:
+        LayerStore(tmp_path).make("key", TIER, None, unpacked, ("env",))
+    assert not isinstance(caught.value, BuildFailed) and isinstance(caught.value.__cause__, OSError)
 
 
 def test_two_processes_make_one_layer(tmp_path: Path) -> None:
