@@ -94,7 +94,7 @@ class _Written:
         self._upper, self._place = upper, place
         self._replaced = set[Path]()
 
-    def moved(self) -> frozenset[Path]:
+    def moved(self) -> frozenset[bytes]:
         """Move all; the paths at and below which nothing is what it was."""
         modes, pending = dict[Path, int](), [Path()]
         while pending:
@@ -105,7 +105,7 @@ class _Written:
             pending += [directory / path.name for path in list(source.iterdir()) if self._is_of_both(path)]
         for target, mode in reversed(modes.items()):
             target.chmod(mode)
-        return frozenset(self._replaced)
+        return frozenset(map(os.fsencode, self._replaced))
 
     def _is_of_both(self, path: Path) -> bool:
         """Whether this is a directory below, too; else it is moved, or goes where it says that something is gone."""
@@ -140,7 +140,8 @@ def _is_opaque(directory: Path) -> bool:
     return _OPAQUE in os.listxattr(directory)
 
 
-def _lies_in(path: bytes, places: frozenset[Path]) -> bool:
+def _lies_in(path: bytes, places: frozenset[bytes]) -> bool:
     """Whether a path or a directory above it is one of these."""
-    relative = Path(os.fsdecode(path))
-    return not places.isdisjoint((relative, *relative.parents))
+    while path and path not in places:
+        path = path.rpartition(b"/")[0]
+    return bool(path)
