@@ -32,9 +32,10 @@ LEFT = "touch /opt/env/left-behind /workspace/left-behind; echo x >/workspace/re
 LOOK = LOOK_AROUND + "ls -a /opt/env /workspace /workspace/repo/.git | grep -c left-behind | sed 's/^/left: /'\n"
 PRICES = {"gpt-dear": {"input": 1000, "output": 0}, "gpt-4o": {"input": 0, "output": 0}}
 """11 tokens in cost 0.011 dollars; and nothing for us, where mini-swe-agent's own table says 0.0001."""
-GRADED = {"measured", "invalid_measurement", "tampered_or_unreliable"}
-"""What becomes of a patch that passes its tests: on a machine that others load, nothing may be known of its speed,
-also in a second session.
+GRADED = {"measured", "invalid_measurement"}
+UNDECIDED = "the arm's clock cannot be checked for its own noise"
+"""What becomes of a patch that passes its tests: on a machine that others load, nothing may be known of its speed.
+Where it is not in a second session either, the outcome is another one, for this reason alone.
 
 Only one agent's does: all others fail the task's tests, so that nothing of theirs is timed, which takes long."""
 LABELS = ("claude-claude-sonnet-4-5", "codex-gpt-good", "gemini-gemini-2.5-flash", "mini-swe-openai-gpt-good")
@@ -135,7 +136,8 @@ def test_an_edit_arrives_as_a_patch_with_its_tokens(ran: Ran, label: str) -> Non
     """The tree that the model's tools left is graded; what was said on the way lies in the trajectory, counted."""
     record, facts, patch = ran.trial(label)
     first = label == LABELS[0]
-    assert record.outcome in (GRADED if first else {"failed_tests"}), record.reason
+    undecided = {"tampered_or_unreliable"} if UNDECIDED in (record.reason or "") else set[str]()
+    assert record.outcome in (GRADED | undecided if first else {"failed_tests"}), record.reason
     assert (facts.failure, facts.timed_out, facts.stopped_by, facts.outage) == (None, False, None, None)
     assert f"+    return {'sum(range(n))' if first else '0'}" in patch and patch.count("diff --git") == 1
     kinds = [step.kind for step in facts.steps]

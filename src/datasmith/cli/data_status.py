@@ -31,7 +31,7 @@ def status(start_date: Start, end_date: End, data_dir: ResultsDir = None, as_jso
     window = Window.parse(start_date, end_date)
     with open_store(load_settings(data_dir=data_dir), create=False) as store:
         found = read_status(store, window.key, datetime.now(UTC))
-        near = [] if any(stage.known for stage in found.stages) else nearest(store, window.key)
+        near = [] if found.is_known else nearest(store, window.key)
     if as_json:
         print(document(asdict(found), default=lambda value: value.isoformat()))
     else:
@@ -45,7 +45,7 @@ def print_status(found: "Status", console: "Console | None" = None, *, near: "Se
     from datasmith.cli.sheet import output
 
     out = output(console)
-    if not any(stage.known for stage in found.stages):
+    if not found.is_known:
         out.print(Text(f"{found.window}: {unknown(near)}"), soft_wrap=True)
         return
     _stages(found).show(out)

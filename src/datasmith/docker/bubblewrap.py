@@ -191,7 +191,7 @@ class BubblewrapEngine:
     def _lay_out(self, target: Path, layer: Layer | None, *, with_env: bool) -> Mapping[str, Origin]:
         """Private copies of what a sandbox may write, and where they are from."""
         wanted = ("workspace", "env") if with_env else ("workspace",)
-        copied = {name: self._layers.copy(layer, name, target / name) if layer else None for name in wanted}
+        copied = {name: self._layers.copy(layer, name, target / name) for name in wanted}
         if copied["workspace"] is None:
             (target / "workspace/repo").mkdir(parents=True)
             (target / "workspace/cache").mkdir()

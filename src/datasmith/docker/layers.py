@@ -163,7 +163,7 @@ class LayerStore:
             layer = self.below(layer)
         return None
 
-    def copy(self, layer: Layer, name: str, target: Path) -> "Origin | None":
+    def copy(self, layer: Layer | None, name: str, target: Path) -> "Origin | None":
         """A private copy of a tree of `layer`, or of the nearest layer below that has it; None where none has."""
         source = self.tree(layer, name)
         if source is None:

@@ -110,8 +110,8 @@ class _Written:
     def _is_of_both(self, path: Path) -> bool:
         """Whether this is a directory below, too; else it is moved, or goes where it says that something is gone."""
         relative = path.relative_to(self._upper)
-        target, mode = self._place / relative, path.lstat().st_mode
-        is_directory, was_directory = stat.S_ISDIR(mode), target.is_dir() and not target.is_symlink()
+        target, status = self._place / relative, path.lstat()
+        is_directory, was_directory = stat.S_ISDIR(status.st_mode), target.is_dir() and not target.is_symlink()
         if is_directory and was_directory and not _is_opaque(path):
             return True
         self._replaced.add(relative)
@@ -123,8 +123,8 @@ class _Written:
             path.rename(target)
             if _is_opaque(target):
                 os.removexattr(target, _OPAQUE)
-            target.chmod(stat.S_IMODE(mode))
-        elif not (stat.S_ISCHR(mode) and path.lstat().st_rdev == 0):
+            target.chmod(stat.S_IMODE(status.st_mode))
+        elif not (stat.S_ISCHR(status.st_mode) and status.st_rdev == 0):
             path.rename(target)
         return False
 

@@ -71,6 +71,11 @@ class Status:
     failures: tuple[tuple[int, str, int], ...]
     workers: tuple[WorkerStatus, ...]
 
+    @property
+    def is_known(self) -> bool:
+        """True where the ledger has an item of the window."""
+        return any(stage.known for stage in self.stages)
+
 
 def status(store: Store, window: str, now: datetime) -> Status:
     """Read the state of a window."""
