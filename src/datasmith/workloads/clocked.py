@@ -25,7 +25,14 @@ from datasmith.workloads.launch import Launched
 CLOCKED_ROUND = -2000
 """Round of the first of these launches; the next inputs have the next lower number."""
 MOST_CLOCKED = 8
-"""Launches of an arm and of base; one is enough where nothing seems hidden."""
+"""Launches of an arm and of base."""
+ENOUGH = 5
+"""Of so many the median is believed that says that nothing is hidden; of fewer only where their scatter allows it.
+
+A core of two speeds may be slow for base and fast for the arm. That hides seconds once, and seldom three times in five.
+"""
+FEWEST = 3
+"""So few accuse nobody, however alike they are."""
 TEARDOWNS = 3.0
 """So many times as long as base may an arm tear down; what takes longer counts as if nobody claimed it."""
 LEEWAY = 0.25
@@ -60,7 +67,7 @@ def between_marks(launched: Launched, base_teardown_s: float | None) -> Measurem
 def finding(measurements: Iterable[Measurement], arm: str) -> Checked | None:
     """What these launches of one workload say of an arm; None: there are none of it.
 
-    hidden: the seconds that it leaves unclaimed are certainly more than base's; undecided: they are, and not certainly.
+    hidden: the seconds that it leaves unclaimed are certainly more than base's; undecided: they may be.
     """
     launches = [launch for launch in measurements if launch.round <= CLOCKED_ROUND]
     if not any(launch.arm == arm for launch in launches):
@@ -75,9 +82,10 @@ def finding(measurements: Iterable[Measurement], arm: str) -> Checked | None:
     seen_s = claimed_s + max(0.0, off_s)
     most_s = TOLERANCE_S + TOLERANCE * seen_s + LEEWAY * max(0.0, median(usual))
     figures = f"{claimed_s:.3f} s are claimed of {seen_s:.3f} s that its calls on other inputs took outside"
-    if off_s <= most_s:
+    error_s = median_error(hidden)
+    if off_s + (0.0 if len(pairs) >= ENOUGH else error_s) <= most_s:
         return Checked("honest", figures)
-    if off_s - median_error(hidden) > most_s:
+    if len(pairs) >= FEWEST and off_s - error_s > most_s:
         return Checked("hidden", figures)
     return Checked("undecided", figures, own=off_s - math.sqrt(2.0) * median_error(usual) > most_s)
 

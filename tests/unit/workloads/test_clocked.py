@@ -22,12 +22,12 @@ def clocked_launches(measured: Measured, arm: str) -> int:
     return sum(launch.arm == arm and launch.round <= CLOCKED_ROUND for launch in measured.measurements)
 
 
-def test_an_honest_clock_is_asked_once() -> None:
-    """One launch of base and one of the arm; the expert's clock is not in doubt."""
+def test_an_honest_clock_is_asked_twice() -> None:
+    """Two launches of base and two of the arm, as one may have been lucky; the expert's clock is not in doubt."""
     measured = run(SimulatedContainer(about(1e-4, 4)))
     (row,) = measured.summaries[AGENT].workloads
     assert row.ratio == pytest.approx(10, rel=0.05)
-    assert [clocked_launches(measured, arm) for arm in (BASE, AGENT, "expert")] == [1, 1, 0]
+    assert [clocked_launches(measured, arm) for arm in (BASE, AGENT, "expert")] == [2, 2, 0]
 
 
 def test_seconds_that_nobody_claims_are_seen() -> None:
@@ -59,7 +59,7 @@ def test_tearing_down_is_nobodys_claim() -> None:
 def test_what_was_stored_is_asked_too() -> None:
     """It counts as what it is on other inputs, by a clock of its own: nobody is accused where that is right."""
     measured = run(stored())
-    assert clocked_launches(measured, AGENT) == 1
+    assert clocked_launches(measured, AGENT) == 2
     assert measured.summaries[AGENT].workloads[0].ratio == pytest.approx(1, rel=0.05)
 
 
@@ -136,12 +136,18 @@ def verdict(pairs: Pairs) -> str | None:
     return found.finding if found else None
 
 
-def test_one_launch_accuses_nobody() -> None:
+def test_a_launch_or_two_accuse_nobody() -> None:
     """It may have been the machine; several that agree were not."""
-    assert verdict(Pairs.of([0.2])) == "undecided"
-    assert verdict(Pairs.of([0.2, 0.2])) == "hidden"
-    assert verdict(Pairs.of([0.2, -0.1, 0.001, 0.002])) == "honest"
+    assert [verdict(Pairs.of([0.2] * launches)) for launches in (1, 2, 3)] == ["undecided", "undecided", "hidden"]
+    assert verdict(Pairs.of([0.2, -0.1, 0.001, 0.002, 0.001])) == "honest"
     assert verdict(Pairs.of([0.5, 0.0, 0.02])) == "undecided"
+
+
+def test_one_launch_acquits_nobody() -> None:
+    """Base may have met a slow core, and the arm a fast one; two that agree, or most of five, did not."""
+    assert [verdict(Pairs.of([0.002] * launches)) for launches in (1, 2)] == ["undecided", "honest"]
+    assert [verdict(Pairs.of([0.002, 0.2, *more])) for more in ([], [0.004], [0.004, 0.2])] == ["undecided"] * 3
+    assert verdict(Pairs.of([0.002, 0.2, 0.004, 0.2, 0.001])) == "honest"
 
 
 def test_whose_noise_it_is_says_base() -> None:
@@ -201,6 +207,21 @@ def test_honest_arms_are_seldom_suspected_on_a_shared_machine() -> None:
     late = drawn.uniform(-0.01, 0.01, (1000, MOST_CLOCKED))
     assert sum(verdict(Pairs.of(list(map(float, row)))) == "hidden" for row in late) == 0
     assert sum(verdict(Pairs.of(list(map(float, row)))) == "honest" for row in late) > 995
+
+
+def asked_for(hidden_s: list[float]) -> str | None:
+    """The finding after as many launches as are made until there is one."""
+    found = (verdict(Pairs.of(hidden_s[: count + 1])) for count in range(MOST_CLOCKED))
+    return next((one for one in found if one != "undecided"), "undecided")
+
+
+def test_on_a_core_of_two_speeds_nobody_is_acquitted_who_hides_half_of_a_call() -> None:
+    """The first launch alone lets one of sixty through there; who hides nothing is believed."""
+    drawn = np.random.default_rng(3)
+    hidden, nothing = drawn.normal(0.09, 0.035, (1000, MOST_CLOCKED)), drawn.normal(0.0, 0.01, (1000, MOST_CLOCKED))
+    assert sum(verdict(Pairs.of([float(row[0])])) == "undecided" for row in hidden) == 1000
+    assert sum(asked_for(list(map(float, row))) == "honest" for row in hidden) == 0
+    assert sum(asked_for(list(map(float, row))) == "honest" for row in nothing) > 990
 
 
 @given(st.lists(st.binary(max_size=5), max_size=8), st.lists(st.integers(1, 7), max_size=20))

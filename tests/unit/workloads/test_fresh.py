@@ -235,7 +235,7 @@ def test_all_arms_are_asked_for_what_base_had_time_for(later: bool) -> None:
     base, agent, expert = (SimulatedContainer(about(seconds, 1), later=later) for seconds in (1e-3, 1e-4, 5e-4))
     run(agent, base=base, expert=expert)
     asked: Any = [[one["fresh"] for one in arm.requests if one["fresh"]] for arm in (base, agent, expert)]
-    assert [[fresh["inputs"] for fresh in arm] for arm in asked[:2]] == [[0, 0], [1, CLOCKED_INPUTS]]
+    assert [[fresh["inputs"] for fresh in arm] for arm in asked[:2]] == [[0, 0, 0], [1, *[CLOCKED_INPUTS] * 2]]
     assert [arm[0]["later"] for arm in asked] == [True, later, later]
 
 
