@@ -9,12 +9,12 @@ that is done before the call and in a look at its result.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import median, stdev
 
 import numpy as np
 
 from datasmith.stats.paired import interval
-from datasmith.workloads.audit import median_error
+from datasmith.workloads.audit import MEDIAN_ERROR, median_error
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 from datasmith.workloads.clocked import CLOCKED_ROUND, pairs_between_marks
 
@@ -27,7 +27,12 @@ FRESH_ROUNDS = range(CLOCKED_ROUND + 1, FRESH_ROUND + 1)
 SHORTEST_S = 2e-7
 """What takes base less is not judged: reading the clock takes a good part of that."""
 FRESH_LAUNCHES = 6
-"""Launches of an arm whose first one does not show its speed-up; as many as a ratio needs, and one."""
+"""Launches of an arm whose first ones do not show its speed-up; as many as a ratio needs, and one."""
+MOST_FRESH = 16
+"""Of so many the median decides alone, where a claim is small beside the scatter of the machine."""
+REFUTED_ERRORS = 2.0
+"""Before that what is missing of a claim has to be beyond so many errors of two launches of base, as it is looked for
+after each launch."""
 KEPT = 0.5
 """A claim is believed that keeps this share of its ln ratio on fresh inputs."""
 KEPT_LONG = 0.75
@@ -134,10 +139,37 @@ def takes_as_long(measurements: Sequence[Measurement]) -> bool:
     return bool(fresh) and usual_s > 0.0 and 1.0 / AS_LONG <= median(fresh) / usual_s <= AS_LONG
 
 
-def looks_stored(measurements: Sequence[Measurement], arm: str, claimed: float, *, short: bool) -> bool:
-    """True where the launches of a kind keep too little of a claimed ln ratio so far: worth a few launches more."""
-    left, asked = _left(measurements, arm, short=short), _asked(measurements, claimed, short=short)
-    return asked > 0 and bool(left.ratios) and median(left.ratios) < left.kept * asked
+def is_open(measurements: Sequence[Measurement], arm: str, claimed: float, *, short: bool) -> bool:
+    """True where the launches of a kind do not tell yet whether enough of a claimed ln ratio is kept.
+
+    They do where that is more, or after FRESH_LAUNCHES less, than they may be off by: on a core of two speeds base is
+    slow now and then where the arm is fast, and a single launch shows a speed-up that is not there.
+    """
+    left, merged = (_left(measurements, name, short=short) for name in (arm, EXPERT))
+    asked, made = _asked(measurements, claimed, short=short), len(left.ratios)
+    if asked <= 0 or not 0 < made < MOST_FRESH:
+        return False
+    beyond = median(left.ratios) - left.kept * asked
+    if beyond > 0:
+        return beyond < _luck(measurements, made)
+    return made < FRESH_LAUNCHES or beyond + _error(measurements, left, merged) >= 0
+
+
+def _error(measurements: Iterable[Measurement], left: _Left, merged: _Left) -> float:
+    """How far what is left of a claim may be off, before it is refuted.
+
+    The scatter of merged code says it, where it is less: a submission can make its own as it likes. Of few launches it
+    may be small by chance, and base's in the rounds says what is the least.
+    """
+    return max(min(left.error, merged.error), REFUTED_ERRORS * _luck(measurements, len(left.ratios)))
+
+
+def _luck(measurements: Iterable[Measurement], launches: int) -> float:
+    """How far the median ln ratio of so many pairs of launches of the same code is off, as base's in the rounds are."""
+    rounds = [one for one in measurements if one.arm == BASE and one.round >= 0 and one.samples and not one.noisy]
+    paces = [math.log(median(launch.samples)) for launch in rounds]
+    scatter = math.sqrt(2.0) * stdev(paces) if len(paces) > 1 else math.inf
+    return MEDIAN_ERROR * scatter / math.sqrt(launches)
 
 
 def _asked(measurements: Sequence[Measurement], claimed: float, *, short: bool) -> float:
@@ -165,12 +197,16 @@ def _is_stored(
     claimed, expert_claimed = (_asked(measurements, claim, short=short) for claim in (claimed, expert_claimed))
     if claimed <= 0 or len(left.ratios) < FRESH_LAUNCHES - 1:
         return False
-    lost = expert_claimed - median(merged.ratios) - merged.error if merged.ratios and expert_claimed > 0 else 0.0
+    lost = 0.0
+    if merged.ratios and expert_claimed > 0:
+        error = max(merged.error, _luck(measurements, len(merged.ratios)))
+        lost = expert_claimed - median(merged.ratios) - error
     share = max(0.0, lost) / (expert_claimed if expert_claimed >= TELLING_CLAIM else claimed)
     if not left.is_long and not short:
         share = math.inf if share > 1.0 - KEPT else 0.0
-    # How sure that is says the scatter of merged code, where it is less: a submission can make its own as it likes.
-    return median(left.ratios) + min(left.error, merged.error) < (left.kept - share) * claimed
+    if len(left.ratios) >= MOST_FRESH:
+        return median(left.ratios) < (KEPT - share) * claimed
+    return median(left.ratios) + _error(measurements, left, merged) < (left.kept - share) * claimed
 
 
 def looks_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
@@ -205,8 +241,9 @@ def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, floa
     allowed_s = min(ALLOWANCE_S, call_s / 4) + (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s)
     if min(len(calls), len(pairs)) < 2:
         return asked_s - allowed_s - median(saved), math.inf
-    # As in `_is_stored`: scatter of its own making excuses nobody.
-    saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
+    # As in `_error`: scatter of its own making excuses nobody, and a little of it may be chance.
+    least_s = median(usual) * _luck(measurements, len(pairs))
+    saved_error_s = max(min(median_error(saved), math.sqrt(2.0) * median_error(usual)), least_s)
     call_error_s = median_error(calls) * asked_s / call_s
     shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
     error_s = UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s)

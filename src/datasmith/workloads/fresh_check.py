@@ -13,12 +13,13 @@ from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, between_mar
 from datasmith.workloads.fresh import (
     FRESH_LAUNCHES,
     FRESH_ROUND,
+    MOST_FRESH,
     SHORT_ROUND,
     Beside,
     FreshTimes,
     are_short,
+    is_open,
     is_unsaved,
-    looks_stored,
     looks_unsaved,
     takes_as_long,
 )
@@ -77,13 +78,30 @@ class FreshCheck:
         left = [arm for arm in claimed if arm not in unlike]
         brief = [arm for arm in left if are_short(self._seen(), claimed[arm])]
         unlike |= self._more(brief, what, "short", launches=1)
-        for short in (False, True):
-            seen = self._seen()
-            standing = [arm for arm in left if arm not in unlike]
-            doubted = standing if disturbed and not short else ()
-            suspects = [arm for arm in standing if arm in doubted or looks_stored(seen, arm, claimed[arm], short=short)]
-            unlike |= self._more(suspects, what, "short" if short else "looked", launches=FRESH_LAUNCHES - 1)
-        return {**unlike, **self._clocked([arm for arm in left if arm not in unlike], what)}
+        doubted = FRESH_LAUNCHES - 1 if disturbed else 0
+        steps: Sequence[Callable[[Mapping[str, float]], Mapping[str, Difference]]] = (
+            lambda standing: self._until_told(standing, what, "looked", least=doubted),
+            lambda standing: self._until_told(standing, what, "short"),
+            lambda standing: self._clocked(standing, what),
+            lambda standing: self._until_told(standing, what, "looked"),
+        )
+        for step in steps:
+            unlike |= step({arm: claimed[arm] for arm in left if arm not in unlike})
+        return unlike
+
+    def _until_told(
+        self, claimed: Mapping[str, float], what: Moved, kind: Kind, *, least: int = 0
+    ) -> Mapping[str, Difference]:
+        """Launch arms until it is told whether these claims of theirs are kept, and each so many times at least."""
+        unlike: dict[str, Difference] = {}
+        for number in range(MOST_FRESH):
+            seen, standing = self._seen(), [arm for arm in claimed if arm not in unlike]
+            short = kind == "short"
+            left = [arm for arm in standing if number < least or is_open(seen, arm, claimed[arm], short=short)]
+            if not left:
+                break
+            unlike |= self._more(left, what, kind, launches=1)
+        return unlike
 
     def _clocked(self, standing: Collection[str], what: Moved) -> Mapping[str, Difference]:
         """Ask our own clock of each arm that computes what base does; one that gives nothing to ask of is refuted.

@@ -38,6 +38,7 @@ class SimulatedContainer:
     clocked: Callable[[], object] = lambda: 1.0
     fresh: Callable[[Request], ExecResult | float | None] = lambda _request: None
     later: bool = False
+    slower: Callable[[], float] = lambda: 1.0
     requests: list[Request] = field(default_factory=list)
     image: ImageRef = IMAGE
     frozen: bool = True
@@ -55,11 +56,31 @@ class SimulatedContainer:
         """See Container."""
         request: Request = json.loads(stdin)
         self.requests.append(request)
-        said = self._said(request)
+        said = self._at(self.slower())._said(request)
         output = signed(said.stdout, str(request["key"]))
         sizes = list(accumulate(map(len, output.splitlines(keepends=True))))
         arrivals = tuple((sizes[line], seconds) for line, seconds in said.arrivals)
         return replace(said, stdout=output, arrivals=arrivals)
+
+    def _at(self, slower: float) -> "SimulatedContainer":
+        """On a core that is so many times as slow."""
+
+        def fresh(request: Request) -> ExecResult | float | None:
+            given = self.fresh(request)
+            return given * slower if isinstance(given, float) else given
+
+        spent = (
+            "tells_s",
+            "puts_off_s",
+            "sets_up_s",
+            "prepares_s",
+            "cold_s",
+            "hidden_s",
+            "unstopped_s",
+            "tears_down_s",
+        )
+        seconds = {name: getattr(self, name) * slower for name in spent}
+        return replace(self, seconds=lambda request: self.seconds(request) * slower, fresh=fresh, **seconds)
 
     def _said(self, request: Request) -> ExecResult:
         special = self.reply(request)

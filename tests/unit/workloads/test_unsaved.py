@@ -44,10 +44,17 @@ def test_a_setting_up_that_is_longer_than_the_call_proves_nothing() -> None:
     assert clocked_launches(measured, AGENT) == 2
 
 
+ROUNDS = 15
+
+
 def launches(seed: int, scatter: float, arm_s: float, unstopped_s: float = 0.0, pairs: int = 8) -> list[Measurement]:
-    """Pairs of single calls and of calls between marks on a core that others share; base's calls take 1 ms."""
+    """Base's in the rounds, then pairs of single calls and of calls between marks, on a core that others share.
+
+    Base's calls take 1 ms.
+    """
     source = np.random.default_rng(seed)
-    made = []
+    rounds = enumerate(np.exp(source.normal(0, scatter, ROUNDS)))
+    made = [Measurement("m.time_x", BASE, number, (1e-3 * slower,), 1, 0.1, 0.1, 0) for number, slower in rounds]
     for number in range(pairs):
         times = {BASE: (1e-3, 1e-3), AGENT: (arm_s, arm_s + unstopped_s), EXPERT: (5e-4, 5e-4)}
         for arm, (single, marked) in times.items():
@@ -61,7 +68,7 @@ def launches(seed: int, scatter: float, arm_s: float, unstopped_s: float = 0.0, 
 def is_found(made: list[Measurement]) -> bool:
     """What a check decides that goes on while something seems to be missing, three arms' two launches each time."""
     for number in range(1, MOST_CLOCKED + 1):
-        so_far = made[: 6 * number]
+        so_far = made[: ROUNDS + 6 * number]
         if is_unsaved(so_far, AGENT) or not looks_unsaved(so_far, AGENT):
             return is_unsaved(so_far, AGENT)
     return False
