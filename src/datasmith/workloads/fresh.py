@@ -241,9 +241,8 @@ def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, floa
     allowed_s = min(ALLOWANCE_S, call_s / 4) + (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s)
     if min(len(calls), len(pairs)) < 2:
         return asked_s - allowed_s - median(saved), math.inf
-    # As in `_error`: scatter of its own making excuses nobody, and a little of it may be chance.
-    least_s = median(usual) * _luck(measurements, len(pairs))
-    saved_error_s = max(min(median_error(saved), math.sqrt(2.0) * median_error(usual)), least_s)
+    # As in `_error`: scatter of its own making excuses nobody.
+    saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
     call_error_s = median_error(calls) * asked_s / call_s
     shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
     error_s = UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s)
