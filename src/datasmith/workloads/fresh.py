@@ -29,7 +29,7 @@ SHORTEST_S = 2e-7
 FRESH_LAUNCHES = 6
 """Launches of an arm whose first ones do not show its speed-up; as many as a ratio needs, and one."""
 MOST_FRESH = 16
-"""Of so many the median decides alone, where a claim is small beside the scatter of the machine."""
+"""Of so many the median decides alone, where it is not off by more than what is claimed: the nearer of that and none."""
 REFUTED_ERRORS = 2.0
 """Before that what is missing of a claim has to be beyond so many errors of two launches of base, as it is looked for
 after each launch."""
@@ -204,7 +204,7 @@ def _is_stored(
     share = max(0.0, lost) / (expert_claimed if expert_claimed >= TELLING_CLAIM else claimed)
     if not left.is_long and not short:
         share = math.inf if share > 1.0 - KEPT else 0.0
-    if len(left.ratios) >= MOST_FRESH:
+    if len(left.ratios) >= MOST_FRESH and min(left.error, merged.error) <= claimed:
         return median(left.ratios) < (KEPT - share) * claimed
     return median(left.ratios) + _error(measurements, left, merged) < (left.kept - share) * claimed
 
