@@ -29,7 +29,7 @@ SHORTEST_S = 2e-7
 FRESH_LAUNCHES = 6
 """Launches of an arm whose first ones do not show its speed-up; as many as a ratio needs, and one."""
 MOST_FRESH = 16
-"""Of so many the median decides alone, where it is not off by more than what is claimed: the nearer of that and none."""
+"""Of so many the median decides alone, the claim or none being nearer to it, where it is not off by more than that."""
 REFUTED_ERRORS = 2.0
 """Before that what is missing of a claim has to be beyond so many errors of two launches of base, as it is looked for
 after each launch."""
