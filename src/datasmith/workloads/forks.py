@@ -19,11 +19,16 @@ Entry = Mapping[str, object]
 
 
 def entry(
-    workload: Workload, *, slower: float = 1.0, prepare: bool = False, longest_s: float | None = None
+    workload: Workload,
+    *,
+    slower: float = 1.0,
+    prepare: bool = False,
+    longest_s: float | None = None,
+    longest_import_s: float | None = None,
 ) -> dict[str, object]:
     """What is asked of one workload, or (`prepare`) of its setup_cache; it may take `slower` times its time limit.
 
-    `longest_s`: ... but no longer than this once its module is imported.
+    `longest_s`: ... but no longer than this once its module is imported, for which `longest_import_s` is the limit.
     """
     key = workload.setup_cache_key
     return {
@@ -32,6 +37,7 @@ def entry(
         "cache": None if key is None else cache_path(key),
         "limit_s": slower * workload.timeout_s + START_ALLOWANCE_S,
         "longest_s": longest_s,
+        "longest_import_s": longest_import_s,
         "prepare": prepare,
     }
 

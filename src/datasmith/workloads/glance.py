@@ -15,6 +15,8 @@ AT_ONCE = 50
 has seen enough ends it."""
 LONGEST_S = 5.0
 """What takes longer to set up and call is not waited for: some suites have hundreds that would take minutes each."""
+LONGEST_IMPORT_S = 20.0
+"""A workload whose module takes longer to import is left out: each of its launches has to, and there are hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ def glances(
 ) -> list[Glance]:
     """Look at each workload twice in each prepared arm, base first and last. `say`: how many are done, of how many.
 
-    An arm that did not do a workload in time is not asked for it again. Those that come last are not looked at, and not
-    among what is returned, where that is `enough` after some.
+    An arm that did not do a workload in time, or its import, is not asked for it again. Those that come last are not
+    looked at, and not among what is returned, where that is `enough` after some.
 
     Raises:
         EngineUnavailable: the engine is gone.
@@ -71,7 +73,7 @@ def glances(
         of_base, of_other = _Looks(), _Looks()
         for looks, arm in ((of_base, base), (of_other, other), (of_other, other), (of_base, base)):
             left = [workload for workload in some if workload.id not in looks.late]
-            entries = [entry(workload, longest_s=LONGEST_S) for workload in left]
+            entries = [entry(one, longest_s=LONGEST_S, longest_import_s=LONGEST_IMPORT_S) for one in left]
             looks.take(left, in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu) if left else ())
         for one in (workload.id for workload in some):
             reason = of_base.reasons.get(one) or of_other.reasons.get(one)
@@ -96,6 +98,8 @@ class _Looks:
             if reply.get("late") is True:
                 self.late.add(workload)
                 seconds = LONGEST_S
+            if reply.get("dear") is True:
+                self.late.add(workload)
             fastest = _fastest(seconds, self.fastest.get(workload))
             if fastest is not None:
                 self.fastest[workload] = fastest

@@ -35,15 +35,20 @@ Run = Callable[..., Sequence[Mapping[str, object]]]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Runs workloads (`module.function`) of a suite with these modules; each may take `limit_s` or `longest_s`."""
+    """Runs workloads (`module.function`) of a suite with these modules, within these limits."""
 
     def ran(
-        modules: Mapping[str, str], *names: str, limit_s: float = 20.0, longest_s: float | None = None
+        modules: Mapping[str, str],
+        *names: str,
+        limit_s: float = 20.0,
+        longest_s: float | None = None,
+        longest_import_s: float | None = None,
     ) -> Sequence[Mapping[str, object]]:
         (tmp_path / "suite").mkdir()
         for module, text in modules.items():
             (tmp_path / "suite" / f"{module}.py").write_text(text)
         same = {"index": None, "cache": None, "limit_s": limit_s, "longest_s": longest_s}
+        same |= {"longest_import_s": longest_import_s}
         entries = [{"name": name, **same} for name in names]
         words = [str(Path(inside.__file__).parents[1]), str(tmp_path), json.dumps(entries)]
         printed = tmp_path / "printed"
@@ -63,6 +68,14 @@ def test_nothing_of_one_workload_is_there_for_the_next(run: Run) -> None:
         "def one():\n    open('own', 'w').close()\n    seen.append(1)\n    return seen\n"
     )
     assert list(run({"a": text}, "a.one", "a.one")) == [{"value": [1], "here": ["made", "own"]}] * 2
+
+
+def test_a_module_that_takes_long_to_import_is_left_out(run: Run) -> None:
+    """With its reason; nothing of it is run, and another module's workloads are."""
+    slow = "import time\ntime.sleep(0.6)\ndef one(): return 1\n"
+    dear, quick = run({"a": slow, "b": "def one(): return 1\n"}, "a.one", "b.one", longest_import_s=0.5)
+    assert (dear["failed"], dear["dear"]) == ("its module took 1 s to import, as it does in each launch", True)
+    assert quick["value"] == 1
 
 
 def test_each_workload_ends_in_its_own_way(run: Run) -> None:

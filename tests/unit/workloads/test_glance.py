@@ -9,7 +9,7 @@ import pytest
 
 from datasmith.docker.engine import Container, ExecResult
 from datasmith.workloads.base import BASE, EXPERT, Workload
-from datasmith.workloads.glance import AT_ONCE, LONGEST_S, Glance, glances
+from datasmith.workloads.glance import AT_ONCE, LONGEST_IMPORT_S, LONGEST_S, Glance, glances
 
 Said = Mapping[str, object]
 
@@ -87,12 +87,21 @@ def test_nobody_waits_twice_for_the_same_arm(base: Said, other: Said, asked: lis
     assert seen.reason == LATE["failed"]
 
 
+def test_what_is_dear_to_import_is_no_effect() -> None:
+    """Nobody imports it twice in the same arm, and where the other one is quicker at that it is not ranked by it."""
+    dear = {"failed": "its module took 40 s to import, as it does in each launch", "dear": True}
+    for base, other, asked in ((dear, dear, 2), (dear, {"seconds": 1.0}, 3)):
+        (seen,), said = look([base], [other])
+        assert (seen.seen, seen.reason, len(said)) == (False, dear["failed"], asked)
+
+
 def test_each_has_as_long_as_is_waited_for_at_most() -> None:
     """A suite may allow itself minutes for a call; what is asked of the sandbox says that there are none."""
     arm = Arm(BASE, [{"seconds": 1.0}], [])
     both = cast(Container, arm)
     glances(both, both, [Workload("m.time_x", "time", timeout_s=300.0)], "benchmarks", cpu=1, say=lambda *_: None)
-    assert [(entry["longest_s"], entry["limit_s"]) for entry in arm.entries] == [(LONGEST_S, 310.0)]
+    (asked,) = arm.entries
+    assert (asked["longest_s"], asked["longest_import_s"], asked["limit_s"]) == (LONGEST_S, LONGEST_IMPORT_S, 310.0)
 
 
 def test_many_workloads_are_looked_at_in_several_processes() -> None:

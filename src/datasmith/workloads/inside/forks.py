@@ -2,9 +2,9 @@
 
 Each module is imported once, in a process of its own, so that nothing of one workload, such as a cache that it fills,
 is there for the next. A module that starts threads of Python's is imported anew for each of its workloads: a fork would
-be without them. An entry has name, index (or null), cache (directory or null), limit_s, and longest_s (or null): what
-its fork may take if that is less, as the import of its module, which may take long, is over by then. What is left of an
-entry is what the work returned, or failed: a reason.
+be without them. An entry has name, index (or null), cache (directory or null), limit_s, longest_s (or null): what its
+fork may take if that is less, as the import of its module, which may take long, is over by then; and longest_import_s
+(or null): what that may take. What is left of an entry is what the work returned, or failed: a reason.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import sys
 from functools import partial
+from time import perf_counter
 
 from .apart import apart
 from .report import TYPE_CHECKING
@@ -78,7 +79,11 @@ def _all_of(
 ) -> dict[str, object]:
     """Import the module that these entries share, and run each of them in a fork."""
     enter_directory(None)
+    begun = perf_counter()
     state = enter(module)
+    import_s = perf_counter() - begun
+    if import_s > min(float(str(entry["longest_import_s"] or "inf")) for entry, _ in chosen):
+        return {"failed": f"its module took {import_s:.0f} s to import, as it does in each launch", "dear": True}
     if len(sys._current_frames()) > 1:  # they would not be there after a fork, and a pool of them waits for ever
         return {"threads": True}
     for entry, path in chosen:
