@@ -72,12 +72,15 @@ def glances(
         some = workloads[first : first + AT_ONCE]
         of_base, of_other = _Looks(), _Looks()
         for looks, arm in ((of_base, base), (of_other, other), (of_other, other), (of_base, base)):
-            left = [workload for workload in some if workload.id not in looks.late]
+            left = [workload for workload in some if workload.id not in looks.late | of_base.dear | of_other.dear]
             entries = [entry(one, longest_s=LONGEST_S, longest_import_s=LONGEST_IMPORT_S) for one in left]
             looks.take(left, in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu) if left else ())
         for one in (workload.id for workload in some):
             reason = of_base.reasons.get(one) or of_other.reasons.get(one)
-            found.append(Glance(one, of_base.fastest.get(one), of_other.fastest.get(one), reason))
+            if one in of_base.dear | of_other.dear:
+                found.append(Glance(one, None, None, reason))
+            else:
+                found.append(Glance(one, of_base.fastest.get(one), of_other.fastest.get(one), reason))
     return found
 
 
@@ -88,6 +91,8 @@ class _Looks:
     fastest: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     late: set[str] = field(default_factory=set)
+    dear: set[str] = field(default_factory=set)
+    """... whose module takes too long to import."""
 
     def take(self, workloads: Sequence[Workload], replies: Sequence[Mapping[str, Any]]) -> None:
         """Note what it said of each."""
@@ -99,7 +104,7 @@ class _Looks:
                 self.late.add(workload)
                 seconds = LONGEST_S
             if reply.get("dear") is True:
-                self.late.add(workload)
+                self.dear.add(workload)
             fastest = _fastest(seconds, self.fastest.get(workload))
             if fastest is not None:
                 self.fastest[workload] = fastest
