@@ -23,7 +23,7 @@ LONGEST_IMPORT_S = 20.0
 class Glance:
     """The fastest seconds per call that were seen of one workload in each arm; None where it failed each time.
 
-    A call that was not waited for stands as `LONGEST_S`, the least that it took. `reason`: of a failure, of
+    And in both where its module takes one of them too long to import. A call that was not waited for stands as `LONGEST_S`, the least that it took. `reason`: of a failure, of
     base's if it has one. `times`: how often it was looked at.
     """
 
