@@ -29,10 +29,12 @@ SHORTEST_S = 2e-7
 FRESH_LAUNCHES = 6
 """Launches of an arm whose first ones do not show its speed-up; as many as a ratio needs, and one."""
 MOST_FRESH = 16
-"""Of so many the median decides alone, the claim or none being nearer to it, where it is not off by more than that."""
+"""Of so many the median decides: the nearer of a claim and none counts, where it is not off by more than the claim."""
 REFUTED_ERRORS = 2.0
-"""Before that what is missing of a claim has to be beyond so many errors of two launches of base, as it is looked for
-after each launch."""
+"""Of fewer, what is missing has to be beyond so many errors of two launches of base, as it is looked for after each.
+
+Not so for short calls, whose first ones scatter in another way: of these FRESH_LAUNCHES have to do.
+"""
 KEPT = 0.5
 """A claim is believed that keeps this share of its ln ratio on fresh inputs."""
 KEPT_LONG = 0.75
@@ -147,25 +149,32 @@ def is_open(measurements: Sequence[Measurement], arm: str, claimed: float, *, sh
     """
     left, merged = (_left(measurements, name, short=short) for name in (arm, EXPERT))
     asked, made = _asked(measurements, claimed, short=short), len(left.ratios)
-    if asked <= 0 or not 0 < made < MOST_FRESH:
+    if asked <= 0 or not 0 < made < (FRESH_LAUNCHES if short else MOST_FRESH):
         return False
     beyond = median(left.ratios) - left.kept * asked
     if beyond > 0:
-        return beyond < _luck(measurements, made)
-    return made < FRESH_LAUNCHES or beyond + _error(measurements, left, merged) >= 0
+        return beyond < _luck(measurements, made, short=short)
+    return made < FRESH_LAUNCHES or beyond + _error(measurements, left, merged, short=short) >= 0
 
 
-def _error(measurements: Iterable[Measurement], left: _Left, merged: _Left) -> float:
+def _error(measurements: Iterable[Measurement], left: _Left, merged: _Left, *, short: bool) -> float:
     """How far what is left of a claim may be off, before it is refuted.
 
     The scatter of merged code says it, where it is less: a submission can make its own as it likes. Of few launches it
     may be small by chance, and base's in the rounds says what is the least.
     """
-    return max(min(left.error, merged.error), REFUTED_ERRORS * _luck(measurements, len(left.ratios)))
+    made = len(left.ratios)
+    errors = 1.0 if made >= MOST_FRESH else REFUTED_ERRORS
+    return max(min(left.error, merged.error), errors * _luck(measurements, made, short=short))
 
 
-def _luck(measurements: Iterable[Measurement], launches: int) -> float:
-    """How far the median ln ratio of so many pairs of launches of the same code is off, as base's in the rounds are."""
+def _luck(measurements: Iterable[Measurement], launches: int, *, short: bool) -> float:
+    """How far the median ln ratio of so many pairs of launches of the same code is off, as base's in the rounds are.
+
+    Nothing, as far as is known, of short calls.
+    """
+    if short:
+        return 0.0
     rounds = [one for one in measurements if one.arm == BASE and one.round >= 0 and one.samples and not one.noisy]
     paces = [math.log(median(launch.samples)) for launch in rounds]
     scatter = math.sqrt(2.0) * stdev(paces) if len(paces) > 1 else math.inf
@@ -197,16 +206,18 @@ def _is_stored(
     claimed, expert_claimed = (_asked(measurements, claim, short=short) for claim in (claimed, expert_claimed))
     if claimed <= 0 or len(left.ratios) < FRESH_LAUNCHES - 1:
         return False
+    is_last = not short and len(left.ratios) >= MOST_FRESH
     lost = 0.0
     if merged.ratios and expert_claimed > 0:
-        error = max(merged.error, _luck(measurements, len(merged.ratios)))
-        lost = expert_claimed - median(merged.ratios) - error
+        error = max(merged.error, _luck(measurements, len(merged.ratios), short=short))
+        lost = expert_claimed - median(merged.ratios) - (0.0 if is_last else error)
     share = max(0.0, lost) / (expert_claimed if expert_claimed >= TELLING_CLAIM else claimed)
     if not left.is_long and not short:
         share = math.inf if share > 1.0 - KEPT else 0.0
-    if len(left.ratios) >= MOST_FRESH and min(left.error, merged.error) <= claimed:
-        return median(left.ratios) < (KEPT - share) * claimed
-    return median(left.ratios) + _error(measurements, left, merged) < (left.kept - share) * claimed
+    nearer_none = median(left.ratios) < (KEPT - share) * claimed
+    if is_last and nearer_none and min(left.error, merged.error) <= claimed:
+        return True
+    return median(left.ratios) + _error(measurements, left, merged, short=short) < (left.kept - share) * claimed
 
 
 def looks_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:

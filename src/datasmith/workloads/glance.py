@@ -23,8 +23,9 @@ LONGEST_IMPORT_S = 20.0
 class Glance:
     """The fastest seconds per call that were seen of one workload in each arm; None where it failed each time.
 
-    And in both where its module takes one of them too long to import. A call that was not waited for stands as `LONGEST_S`, the least that it took. `reason`: of a failure, of
-    base's if it has one. `times`: how often it was looked at.
+    And in both where its module takes one of them too long to import. A call that was not waited for stands as
+    `LONGEST_S`, the least that it took. `reason`: of a failure, of base's if it has one. `times`: how often it was
+    looked at.
     """
 
     workload: str
@@ -65,6 +66,7 @@ def glances(
         EngineUnavailable: the engine is gone.
     """
     found: list[Glance] = []
+    dear: dict[str, str] = {}
     for first in range(0, len(workloads), AT_ONCE):
         if found and enough():
             break
@@ -72,16 +74,22 @@ def glances(
         some = workloads[first : first + AT_ONCE]
         of_base, of_other = _Looks(), _Looks()
         for looks, arm in ((of_base, base), (of_other, other), (of_other, other), (of_base, base)):
-            left = [workload for workload in some if workload.id not in looks.late | of_base.dear | of_other.dear]
+            left = [one for one in some if one.id not in looks.late and _why_dear(one, dear) is None]
             entries = [entry(one, longest_s=LONGEST_S, longest_import_s=LONGEST_IMPORT_S) for one in left]
-            looks.take(left, in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu) if left else ())
-        for one in (workload.id for workload in some):
-            reason = of_base.reasons.get(one) or of_other.reasons.get(one)
-            if one in of_base.dear | of_other.dear:
-                found.append(Glance(one, None, None, reason))
-            else:
-                found.append(Glance(one, of_base.fastest.get(one), of_other.fastest.get(one), reason))
+            replies = in_forks(arm, "glance", entries, benchmark_dir, cpu=cpu) if left else ()
+            dear |= {str(reply["dear"]): printable(str(reply.get("failed"))) for reply in replies if "dear" in reply}
+            looks.take(left, replies)
+        for workload in some:
+            one, why = workload.id, _why_dear(workload, dear)
+            reason = why or of_base.reasons.get(one) or of_other.reasons.get(one)
+            seconds = (None, None) if why else (of_base.fastest.get(one), of_other.fastest.get(one))
+            found.append(Glance(one, *seconds, reason))
     return found
+
+
+def _why_dear(workload: Workload, dear: Mapping[str, str]) -> str | None:
+    """What is said of its module, where that takes too long to import; `dear` are those modules."""
+    return next((why for module, why in dear.items() if workload.benchmark.startswith(f"{module}.")), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,20 +99,16 @@ class _Looks:
     fastest: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     late: set[str] = field(default_factory=set)
-    dear: set[str] = field(default_factory=set)
-    """... whose module takes too long to import."""
 
     def take(self, workloads: Sequence[Workload], replies: Sequence[Mapping[str, Any]]) -> None:
         """Note what it said of each."""
         for workload, reply in zip((each.id for each in workloads), replies, strict=True):
             seconds = _read(reply.get("seconds"))
             if "failed" in reply:
-                self.reasons[workload] = printable(str(reply["failed"]))
+                self.reasons[workload] = printable(str(reply.get("failed")))
             if reply.get("late") is True:
                 self.late.add(workload)
                 seconds = LONGEST_S
-            if reply.get("dear") is True:
-                self.dear.add(workload)
             fastest = _fastest(seconds, self.fastest.get(workload))
             if fastest is not None:
                 self.fastest[workload] = fastest

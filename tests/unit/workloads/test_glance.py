@@ -89,10 +89,12 @@ def test_nobody_waits_twice_for_the_same_arm(base: Said, other: Said, asked: lis
 
 def test_what_is_dear_to_import_is_no_effect() -> None:
     """Nobody imports it twice, and where one arm is quicker at that it is not ranked by it."""
-    dear = {"failed": "its module took 40 s to import, as it does in each launch", "dear": True}
+    dear = {"failed": "its module took 40 s to import, as it does in each launch", "dear": "m"}
     for base, other, asked in ((dear, dear, 1), (dear, {"seconds": 1.0}, 1), ({"seconds": 1.0}, dear, 2)):
         (seen,), said = look([base], [other])
         assert (seen.seen, seen.reason, len(said)) == (False, dear["failed"], asked)
+    seen_of_many, said = look([dear], [dear], workloads=2 * AT_ONCE)
+    assert len(said) == 1 and {one.reason for one in seen_of_many} == {dear["failed"]}
 
 
 def test_each_has_as_long_as_is_waited_for_at_most() -> None:

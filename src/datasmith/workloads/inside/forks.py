@@ -4,7 +4,8 @@ Each module is imported once, in a process of its own, so that nothing of one wo
 is there for the next. A module that starts threads of Python's is imported anew for each of its workloads: a fork would
 be without them. An entry has name, index (or null), cache (directory or null), limit_s, longest_s (or null): what its
 fork may take if that is less, as the import of its module, which may take long, is over by then; and longest_import_s
-(or null): what that may take. What is left of an entry is what the work returned, or failed: a reason.
+(or null): what that may take. What is left of an entry is what the work returned, or failed: a reason; and dear, the
+module as benchmarks' names begin, where that took too long.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def _all_of(
     state = enter(module)
     import_s = perf_counter() - begun
     if import_s > min(float(str(entry["longest_import_s"] or "inf")) for entry, _ in chosen):
-        return {"failed": f"its module took {import_s:.0f} s to import, as it does in each launch", "dear": True}
+        dear = str(module).partition(".")[2]
+        return {"failed": f"its module took {import_s:.0f} s to import, as it does in each launch", "dear": dear}
     if len(sys._current_frames()) > 1:  # they would not be there after a fork, and a pool of them waits for ever
         return {"threads": True}
     for entry, path in chosen:
