@@ -209,8 +209,8 @@ def _is_stored(
     is_last = not short and len(left.ratios) >= MOST_FRESH
     lost = 0.0
     if merged.ratios and expert_claimed > 0:
-        error = max(merged.error, _luck(measurements, len(merged.ratios), short=short))
-        lost = expert_claimed - median(merged.ratios) - (0.0 if is_last else error)
+        error = 0.0 if is_last else max(merged.error, _luck(measurements, len(merged.ratios), short=short))
+        lost = expert_claimed - median(merged.ratios) - error
     share = max(0.0, lost) / (expert_claimed if expert_claimed >= TELLING_CLAIM else claimed)
     if not left.is_long and not short:
         share = math.inf if share > 1.0 - KEPT else 0.0

@@ -75,18 +75,16 @@ class FreshCheck:
             if differs and self._is_stable(base, fresh):
                 unlike[arm] = differs
         disturbed = not are_short(self._seen()) and not takes_as_long(self._seen())
-        left = [arm for arm in claimed if arm not in unlike]
-        brief = [arm for arm in left if are_short(self._seen(), claimed[arm])]
-        unlike |= self._more(brief, what, "short", launches=1)
-        doubted = FRESH_LAUNCHES - 1 if disturbed else 0
-        steps: Sequence[Callable[[Mapping[str, float]], Mapping[str, Difference]]] = (
-            lambda standing: self._until_told(standing, what, "looked", least=doubted),
-            lambda standing: self._until_told(standing, what, "short"),
-            lambda standing: self._clocked(standing, what),
-            lambda standing: self._until_told(standing, what, "looked"),
-        )
-        for step in steps:
-            unlike |= step({arm: claimed[arm] for arm in left if arm not in unlike})
+
+        def standing() -> Mapping[str, float]:
+            return {arm: claim for arm, claim in claimed.items() if arm not in unlike}
+
+        brief = [arm for arm, claim in standing().items() if are_short(self._seen(), claim)]
+        unlike |= self._more(brief, what, "short")
+        unlike |= self._until_told(standing(), what, "looked", least=FRESH_LAUNCHES - 1 if disturbed else 0)
+        unlike |= self._until_told(standing(), what, "short")
+        unlike |= self._clocked(standing(), what)
+        unlike |= self._until_told(standing(), what, "looked")
         return unlike
 
     def _until_told(
@@ -94,13 +92,13 @@ class FreshCheck:
     ) -> Mapping[str, Difference]:
         """Launch arms until it is told whether these claims of theirs are kept, and each so many times at least."""
         unlike: dict[str, Difference] = {}
+        short = kind == "short"
         for number in range(MOST_FRESH):
             seen, standing = self._seen(), [arm for arm in claimed if arm not in unlike]
-            short = kind == "short"
             left = [arm for arm in standing if number < least or is_open(seen, arm, claimed[arm], short=short)]
             if not left:
                 break
-            unlike |= self._more(left, what, kind, launches=1)
+            unlike |= self._more(left, what, kind)
         return unlike
 
     def _clocked(self, standing: Collection[str], what: Moved) -> Mapping[str, Difference]:
@@ -131,7 +129,7 @@ class FreshCheck:
                     unlike[arm] = differs
             left = [arm for arm in left if arm not in unlike]
             unsaved = [arm for arm in left if self._looks_unsaved(arm)]
-            unlike |= self._more(unsaved, what, "looked", launches=1)
+            unlike |= self._more(unsaved, what, "looked")
             left = [arm for arm in left if arm not in unlike and (arm in unsaved or self._is_open(arm))]
         silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
         return {**unlike, **{arm: Difference("other inputs", "times", said[arm]) for arm in silent}}
@@ -150,19 +148,20 @@ class FreshCheck:
     def _looks_unsaved(self, arm: str) -> bool:
         return looks_unsaved(self._seen(), arm) and not is_unsaved(self._seen(), arm)
 
-    def _more(self, suspects: Collection[str], what: Moved, kind: Kind, *, launches: int) -> Mapping[str, Difference]:
-        """Launch suspects again; an arm that fails, or differs, where base and the expert agree, is refuted."""
+    def _more(self, suspects: Collection[str], what: Moved, kind: Kind) -> Mapping[str, Difference]:
+        """Launch suspects once more; an arm that fails, or differs, where base and the expert agree, is refuted."""
+        if not suspects:
+            return {}
+        fresh = self._fresh(what, kind)
+        base, expert = self._pair(fresh)
+        if base is None:
+            return {}
+        agreed = expert is not None and difference(base.values, expert.values) is None
         unlike: dict[str, Difference] = {}
-        for _ in range(launches if suspects else 0):
-            fresh = self._fresh(what, kind)
-            base, expert = self._pair(fresh)
-            if base is None:
-                continue
-            agreed = expert is not None and difference(base.values, expert.values) is None
-            for arm in suspects:
-                differs = self._unlike(arm, base, fresh)
-                if differs and agreed and arm not in unlike and self._is_stable(base, fresh):
-                    unlike[arm] = differs
+        for arm in suspects:
+            differs = self._unlike(arm, base, fresh)
+            if differs and agreed and self._is_stable(base, fresh):
+                unlike[arm] = differs
         return unlike
 
     def _fresh(self, what: Moved, kind: Kind = "looked") -> Fresh:

@@ -105,7 +105,7 @@ class _Looks:
         for workload, reply in zip((each.id for each in workloads), replies, strict=True):
             seconds = _read(reply.get("seconds"))
             if "failed" in reply:
-                self.reasons[workload] = printable(str(reply.get("failed")))
+                self.reasons[workload] = printable(str(reply["failed"]))
             if reply.get("late") is True:
                 self.late.add(workload)
                 seconds = LONGEST_S
