@@ -161,9 +161,9 @@ class BubblewrapContainer:
     def freeze(self) -> "BubblewrapContainer":
         """See Container; the same directories, from now on shown read-only."""
         group, self._group = self._live(), None
-        group.remove()
         sandbox = replace(self._sandbox, layout=self._sandbox.layout.frozen())
         try:
+            group.remove()
             return BubblewrapContainer(self._image, sandbox, self._cgroups, self._slot)
         except BaseException:
             self._slot.release()
@@ -172,10 +172,13 @@ class BubblewrapContainer:
     def stop(self) -> None:
         """See Container."""
         group, self._group = self._group, None  # Whoever is still at work is refused first, and killed then.
-        if group is not None:
+        if group is None:
+            return
+        try:
             for status in tuple(self._running):
                 status.kill()
             group.remove()
+        finally:
             self._slot.release()
 
     def _live(self) -> Group:

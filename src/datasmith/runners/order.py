@@ -76,6 +76,8 @@ class Verified:
     """Workloads of the suite that were left out, because the expert's patch cannot touch them."""
     screened_out: int = 0
     """... and because a screening saw less in them than in those that are left."""
+    unseen: int = 0
+    """Of these: nothing was seen, as base fails them, they take too long, or the screening's time was over."""
 
     @property
     def passing(self) -> tuple[str, ...]:

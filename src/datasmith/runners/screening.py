@@ -102,7 +102,9 @@ def screened(verified: Verified, seen: Sequence[Glance], most: int) -> Verified:
         )
     chosen = _first(seen, most)
     kept = tuple(workload for workload in verified.workloads if workload.id in chosen)
-    return replace(verified, workloads=kept, screened_out=len(verified.workloads) - len(kept))
+    among = len(verified.workloads)
+    unseen = among - sum(glance.seen for glance in seen)
+    return replace(verified, workloads=kept, screened_out=among - len(kept), unseen=unseen)
 
 
 def _first(seen: Iterable[Glance], most: int) -> list[str]:

@@ -338,7 +338,8 @@ class Synthesis:
 def _after_screening(reason: str, verified: Verified) -> Refusal:
     """A refusal that says so where it rests on what a screening left."""
     left, others = len(verified.workloads), verified.screened_out
-    return Refusal(f"{SCREENED} ({left} of {left + others} workloads): {reason}" if others else reason)
+    unseen = f"; of {verified.unseen} nothing was seen" if verified.unseen else ""
+    return Refusal(f"{SCREENED} ({left} of {left + others} workloads{unseen}): {reason}" if others else reason)
 
 
 def _does_not_build(failed: Attempt | None) -> Refusal:

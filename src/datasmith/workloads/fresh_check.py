@@ -30,7 +30,7 @@ from datasmith.workloads.watch import Capture
 MOST_TWIST = 2**63
 """Nobody can try out so many numbers to find the one that the next inputs follow from."""
 MOST_FAILURES = 2
-"""Base that cannot be called between marks is not asked more often."""
+"""Base that could never be called between marks is not asked more often."""
 FIRST_ROUNDS: Mapping[Kind, int] = MappingProxyType(
     {"looked": FRESH_ROUND, "short": SHORT_ROUND, "clocked": CLOCKED_ROUND}
 )
@@ -114,7 +114,7 @@ class FreshCheck:
         unlike: dict[str, Difference] = {}
         failures = 0
         for _ in range(MOST_CLOCKED):
-            if not left or failures == MOST_FAILURES:
+            if not left or (failures == MOST_FAILURES and not said):
                 break
             fresh = self._fresh(what, "clocked")
             base = _clocked_base(self._launch(BASE, fresh, None))

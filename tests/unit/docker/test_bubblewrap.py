@@ -211,6 +211,25 @@ def test_nothing_is_left_after_a_container(tmp_path: Path) -> None:
     assert not any(group.exists() for group in groups)
 
 
+@pytest.mark.parametrize("how", ["stop", "freeze"])
+def test_a_control_group_that_stays_keeps_no_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Where it cannot be removed, that is told; the container's own directories are gone all the same."""
+    engine = embedded_engine(tmp_path / "cache")
+    container = engine.start(engine.build(None, Tier("base", "b", (), {}), log=tmp_path / "log"))
+    remove = Group.remove
+
+    def busy(group: Group) -> None:
+        remove(group)
+        raise OSError("busy")
+
+    monkeypatch.setattr(Group, "remove", busy)
+    with pytest.raises(OSError, match="busy"):
+        getattr(container, how)()
+    assert list((tmp_path / "cache/containers").iterdir()) == []
+
+
 def test_a_missing_mount_is_named(tmp_path: Path) -> None:
     """A source that is not there is an error at the start, and leaves nothing."""
     engine = embedded_engine(tmp_path / "cache")

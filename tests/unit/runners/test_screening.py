@@ -51,7 +51,7 @@ def test_what_only_the_patch_fails_comes_first_and_what_base_fails_is_left_out()
     assert names(left(seen, 2)) == ["faster", "broken"]
     assert names(left(seen, 3)) == ["same", "faster", "broken"]
     assert names(left(seen, 5)) == ["same", "faster", "broken"]
-    assert left(seen, 5).screened_out == len(nothing)
+    assert (left(seen, 5).screened_out, left(seen, 1).unseen) == (len(nothing), len(nothing))
 
 
 def test_a_screening_that_saw_nothing_leaves_nothing() -> None:

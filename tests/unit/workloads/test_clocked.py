@@ -194,6 +194,24 @@ def test_base_that_cannot_be_called_between_marks_is_asked_twice() -> None:
     assert [row.state for row in measured.outputs[AGENT]] == ["equal"]
 
 
+def test_base_that_was_called_there_once_is_asked_again() -> None:
+    """It fails now and then: the arms do not stand without an answer for that."""
+    asked: list[str] = []
+
+    def failing(request: Request) -> ExecResult | None:
+        fresh = request["fresh"]
+        if isinstance(fresh, dict) and fresh["kind"] == "clocked":
+            asked.append("clocked")
+            if len(asked) in {2, 3}:
+                return ExecResult(1, b"", b"no memory", 0.1, 0.1, timed_out=False)
+        return None
+
+    measured = run(SimulatedContainer(about(1e-4, 4)), base=SimulatedContainer(about(1e-3, 1), reply=failing))
+    assert len(asked) > 3
+    found = finding(measured.measurements, AGENT)
+    assert found is not None and found.finding == "honest"
+
+
 def test_what_was_disturbed_says_nothing() -> None:
     """No pair that counts, though launches were made: nobody knows; and where none were made nobody asks."""
     assert verdict(Pairs.of([0.2, 0.2], noisy=True)) == "undecided"

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -76,6 +77,15 @@ def test_a_module_that_takes_long_to_import_is_left_out(run: Run) -> None:
     dear, quick = run({"a": slow, "b": "def one(): return 1\n"}, "a.one", "b.one", longest_import_s=0.5)
     assert (dear["failed"], dear["dear"]) == ("its module took 1 s to import, as it does in each launch", "a")
     assert quick["value"] == 1
+
+
+def test_a_module_that_never_ends_its_import_is_not_waited_for_by_each_workload(run: Run) -> None:
+    """Only as long as one workload may take, and each of them once it would be imported."""
+    hangs = "import time\ntime.sleep(60)\ndef one(): return 1\n"
+    begun = time.monotonic()
+    said = run({"a": hangs}, *["a.one"] * 20, limit_s=1.0, longest_s=0.01)
+    assert [(found["failed"], found["late"]) for found in said] == [("not done after 1.2 s", True)] * 20
+    assert time.monotonic() - begun < 20
 
 
 def test_each_workload_ends_in_its_own_way(run: Run) -> None:

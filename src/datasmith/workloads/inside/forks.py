@@ -42,9 +42,9 @@ def each_in_a_fork(
     paths = [os.path.abspath(f"{number}.json") for number in range(len(entries))]
     for at, (module, numbers) in enumerate(by_module.items()):
         chosen = [(entries[number], paths[number]) for number in numbers]
-        limits = [_limit(entry) for entry, _ in chosen]
+        longest_s = max(_limit(entry) for entry, _ in chosen)
         whole = os.path.abspath(f"module-{at}.json")
-        apart(partial(_all_of, module, chosen, enter, work), whole, sum(limits) + max(limits))
+        apart(partial(_all_of, module, chosen, enter, work), whole, longest_s + sum(_fork_limit(entry) for entry, _ in chosen))
         if "threads" in read(whole):
             for entry, path in chosen:
                 apart(partial(_alone, module, entry, enter, work), path, _limit(entry))
@@ -89,8 +89,7 @@ def _all_of(
     if len(sys._current_frames()) > 1:  # they would not be there after a fork, and a pool of them waits for ever
         return {"threads": True}
     for entry, path in chosen:
-        longest = entry["longest_s"]
-        apart(partial(work, state, entry), path, min(_limit(entry), float(str(longest or "inf"))))
+        apart(partial(work, state, entry), path, _fork_limit(entry))
     return {"failed": "it was not reached"}
 
 
@@ -108,6 +107,11 @@ def _alone(
 def _limit(entry: dict[str, object]) -> float:
     """Seconds that an entry may take."""
     return float(str(entry["limit_s"]))
+
+
+def _fork_limit(entry: dict[str, object]) -> float:
+    """... and its fork, once its module is imported."""
+    return min(_limit(entry), float(str(entry["longest_s"] or "inf")))
 
 
 def read(path: str) -> dict[str, object]:
