@@ -42,9 +42,10 @@ def each_in_a_fork(
     paths = [os.path.abspath(f"{number}.json") for number in range(len(entries))]
     for at, (module, numbers) in enumerate(by_module.items()):
         chosen = [(entries[number], paths[number]) for number in numbers]
-        longest_s = max(_limit(entry) for entry, _ in chosen)
+        import_s = max(_limit(entry) for entry, _ in chosen)
+        limit_s = import_s + sum(_fork_limit(entry) for entry, _ in chosen)
         whole = os.path.abspath(f"module-{at}.json")
-        apart(partial(_all_of, module, chosen, enter, work), whole, longest_s + sum(_fork_limit(entry) for entry, _ in chosen))
+        apart(partial(_all_of, module, chosen, enter, work), whole, limit_s)
         if "threads" in read(whole):
             for entry, path in chosen:
                 apart(partial(_alone, module, entry, enter, work), path, _limit(entry))
