@@ -7,7 +7,7 @@ import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -80,37 +80,20 @@ class BubblewrapContainer:
             EngineUnavailable: bubblewrap itself did not get as far as to start the command.
             ContainerError: the container is stopped, or there are no such cores.
         """
-        whole = self._live()
-        chosen = tuple(cpus) or self._sandbox.limits.cpus
-        with (
-            whole.command(chosen) as group,
-            _Status(self._running) as status,
-            _readable(environment_words(env or {})) as environment,
-            self._filter(chosen) as cores,
-        ):
-            words = self._sandbox.words(
-                _bwrap(),
-                argv,
-                cwd=cwd,
-                entry_files=group.entry_files(),
-                pinned=() if self._pins else chosen,
-                status_fd=status.writer,
-                environment_fd=environment,
-                filter_fd=cores,
-            )
+        with self._command(argv, env or {}, cwd, tuple(cpus)) as command:
             done = process.run(
-                words,
+                command.words,
                 timeout=timeout,
                 stdin=stdin,
                 log=log,
                 env={"PATH": os.defpath},
-                pass_fds=_given(status.writer, environment, cores),
+                pass_fds=command.descriptors,
             )
-            status.wait_for_death()
-            if not group.empty():
+            command.status.wait_for_death()
+            if not command.group.empty():
                 raise EngineUnavailable(f"a process of {self._image.name} cannot be killed")
-            cpu = group.cpu_seconds()
-        if not status.started and not done.timed_out and done.rc > 0:
+            cpu = command.group.cpu_seconds()
+        if not command.status.started and not done.timed_out and done.rc > 0:
             raise EngineUnavailable(f"bubblewrap did not start: {done.error_text.strip()[-300:]}")
         rc = done.rc if done.rc >= 0 else 128 - done.rc
         used = done.cpu_s if cpu is None else cpu
@@ -123,28 +106,42 @@ class BubblewrapContainer:
 
     def terminal(self, argv: Sequence[str]) -> int:
         """See Joinable."""
+        with self._command(argv, {"TERM": "xterm"}, WORKDIR, terminal=True) as command:
+            rc = process.attach(command.words, env={"PATH": os.defpath}, pass_fds=command.descriptors)
+            command.status.wait_for_death()
+        return rc
+
+    @contextmanager
+    def _command(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
+        cpus: tuple[int, ...] = (),
+        *,
+        terminal: bool = False,
+    ) -> Iterator["_Command"]:
+        """What starts a command in a control group of its own, which lives as long as this context."""
         whole = self._live()
-        chosen = self._sandbox.limits.cpus
+        chosen = cpus or self._sandbox.limits.cpus
         with (
             whole.command(chosen) as group,
             _Status(self._running) as status,
-            _readable(environment_words({"TERM": "xterm"})) as environment,
+            _readable(environment_words(env)) as environment,
             self._filter(chosen) as cores,
         ):
             words = self._sandbox.words(
                 _bwrap(),
                 argv,
-                cwd=WORKDIR,
+                cwd=cwd,
                 entry_files=group.entry_files(),
                 pinned=() if self._pins else chosen,
                 status_fd=status.writer,
                 environment_fd=environment,
                 filter_fd=cores,
-                terminal=True,
+                terminal=terminal,
             )
-            rc = process.attach(words, env={"PATH": os.defpath}, pass_fds=_given(status.writer, environment, cores))
-            status.wait_for_death()
-        return rc
+            yield _Command(words, _given(status.writer, environment, cores), group, status)
 
     def read_file(self, path: str, *, max_bytes: int = 50_000_000) -> bytes:
         """See Container; a path through any link is no regular file here."""
@@ -200,6 +197,16 @@ def _bwrap() -> str:
     if found is None:
         raise EngineUnavailable("bubblewrap is gone (apt-get install bubblewrap, or use --engine docker)")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What a command is started with, and what tells of it."""
+
+    words: Sequence[str]
+    descriptors: tuple[int, ...]
+    group: Group
+    status: "_Status"
 
 
 class _Status:
