@@ -5,6 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 place=${1:-demo}
 started=$(date +%s)
+trap 'echo "make demo goes on where this one ended" >&2; exit 130' INT
 PATH="$PWD/.venv/bin:$PATH"
 
 echo "== 1. A repository with sixteen merged pull requests"

@@ -12,6 +12,7 @@ from socket import gethostname
 from types import TracebackType
 from typing import Protocol, Self
 
+from datasmith.agents.coding.writers import find_cli
 from datasmith.agents.synthesis_tools import SynthesisTools
 from datasmith.agents.synthesize import Synthesizer
 from datasmith.counted import counted
@@ -20,7 +21,7 @@ from datasmith.docker.engines import limits_of, open_engine
 from datasmith.errors import ForgeError, NothingToDo
 from datasmith.executors.base import Executor
 from datasmith.executors.cores import core_locks, usable_cores
-from datasmith.executors.executors import open_executor
+from datasmith.executors.executors import HERE, open_executor
 from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Forge
 from datasmith.github.forges import count_merged, local_names, open_clones, open_forge
@@ -74,10 +75,10 @@ def plan(settings: Settings, request: Request) -> list[Step]:
     """What each asked stage would do now; reads the ledger and clones that are here, and changes nothing.
 
     Raises:
-        ConfigError: a clone that was given cannot be used, or none holds the wished suite.
+        ConfigError: a clone that was given cannot be used, none holds the wished suite, or the agent cannot be used.
     """
     names = local_names(request.sources)
-    check_suite(request)
+    check_asked(settings, request)
     with open_store(settings, create=False) as store:
         return [_step(store, settings, request, stage, names) for stage in request.stages]
 
@@ -88,13 +89,15 @@ def _merged(settings: Settings, request: Request) -> tuple[str, ...]:
     return () if merged is None else (f"{counted(merged, 'pull request')} merged in the window",)
 
 
-def check_suite(request: Request) -> None:
-    """Look for the wished suite's commit where clones were given; what will be fetched cannot be asked yet.
+def check_asked(settings: Settings, request: Request) -> None:
+    """Look for the wished suite's commit where clones were given, and for the agent of a stage that runs here.
 
     Raises:
-        ConfigError: none of the clones holds it.
+        ConfigError: none of the clones holds it, or the agent cannot be used.
     """
     request.suite.check(request.sources.clones if request.sources.forge == "git" else ())
+    if 5 in request.stages and request.executor in HERE:
+        find_cli(request.agent or settings.agent, settings)
 
 
 def _step(store: Store, settings: Settings, request: Request, stage: int, names: Sequence[str] | None) -> Step:
@@ -173,7 +176,7 @@ class Pipeline:
             ConfigError, ForgeError, StoreError: what cannot be opened, no place for an asked stage, or no clone that
                 was given holds the wished suite.
         """
-        check_suite(request)
+        check_asked(settings, request)
         forge = open_forge(request.sources, settings)
         executor = open_executor(request.executor, settings)
         for stage in NEEDS.keys() & set(request.stages):

@@ -22,6 +22,7 @@ from datasmith.settings import Settings
 from datasmith.tasks.folder import read_task
 from datasmith.tasks.terminal_bench import FormulaCodeAdapter
 from tests.integration.eval_task import FAST, WRONG, calc_image, calc_task
+from tests.redteam.samplelib_task import samplelib
 from tests.sandboxes import embedded_engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.timeout(1200)]
@@ -162,6 +163,16 @@ def test_harbor_runs_our_folders(place: Place, tmp_path: Path) -> None:
     rewards = {trial.agent: trial.rewards or {} for trial in trials}
     assert rewards["nop"] == {"reward": 1.0, "speedup": 1.0, "tests_passed": 1.0}
     assert rewards["oracle"]["reward"] > 2 and rewards["oracle"]["tests_passed"] == 1.0
+
+
+def test_harbor_builds_machine_code_again(place: Place, tmp_path: Path) -> None:
+    """The oracle's patch is one of a C source: it is worth nothing before it is built."""
+    _, _, folder = samplelib(tmp_path, place.engine).task(15)
+    expected = folder / "tests/expected.json"
+    expected.write_text(json.dumps({**json.loads(expected.read_text()), "rounds": 3}))
+    (trial,) = harbor_job(place, folder.parent, tmp_path, "oracle")
+    assert trial.rewards is not None and trial.rewards["tests_passed"] == 1.0, trial
+    assert trial.rewards["reward"] > 1.2, trial
 
 
 REWARDS: dict[str, object] = {

@@ -15,7 +15,7 @@ from typer.exceptions import TyperException
 
 from datasmith import process
 from datasmith.cli.document import document
-from datasmith.cli.entry import INTERRUPTED
+from datasmith.cli.entry import INTERRUPTED, STOPPED
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.stopping import ctrl_c_raises, stop_code, terminable
 from datasmith.cli.usage import explained
@@ -23,6 +23,8 @@ from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
 from datasmith.printable import cut, one_line
 from datasmith.standard_streams import standard_streams
 
+_BEGIN_ANEW = {"certify", "confirm", "interact", "redteam"}
+"""Commands of which nothing is kept that would be gone on with."""
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
@@ -63,6 +65,18 @@ def _run(app: typer.Typer, words: Sequence[str]) -> int:
     held = _Document() if "--json" in words else None
     try:
         ctrl_c_raises()
+        return _ended(app, words, held)
+    except KeyboardInterrupt:  # also one that comes while another end is told of
+        return _tell(_stopped(app.info.name, words), held)
+
+
+def _ended(app: typer.Typer, words: list[str], held: _Document | None) -> int:
+    """The exit code of a command that came to its own end, after what it has to tell of it.
+
+    Raises:
+        KeyboardInterrupt: it did not.
+    """
+    try:
         with contextlib.redirect_stdout(held or sys.stdout):
             code = int(app(words, standalone_mode=False, prog_name=app.info.name or None) or 0)
         if code == INTERRUPTED:  # typer makes this code of Ctrl-C
@@ -73,8 +87,8 @@ def _run(app: typer.Typer, words: Sequence[str]) -> int:
         return _tell(_failure(type(error).__name__, str(error), error.exit_code), held)
     except TyperException as error:
         return _tell(_failure(ConfigError.__name__, *explained(error, app, words)), held)
-    except (KeyboardInterrupt, typer.Abort):
-        return _tell(_stopped(app.info.name), held)
+    except typer.Abort as error:
+        raise KeyboardInterrupt from error
     except Exception as error:
         return _tell(_surprise(error), held)
     return code
@@ -85,11 +99,13 @@ def _failure(kind: str, message: str, exit_code: int) -> Failure:
     return Failure(kind, one_line(our_redactor()(message)), exit_code)
 
 
-def _stopped(command: str | None) -> Failure:
+def _stopped(command: str | None, words: Sequence[str]) -> Failure:
     """In our own words: what looks for secrets may be a library that is half loaded now."""
     process.kill_descendants()
+    if not _BEGIN_ANEW.isdisjoint(words[:2]):
+        return Failure(STOPPED, "stopped; the same command begins anew", stop_code())
     how = "with --resume, the same command" if command == "fc-data" else "the same command"
-    return Failure("Interrupted", f"stopped; {how} goes on where this one ended", stop_code())
+    return Failure(STOPPED, f"stopped; {how} goes on where this one ended", stop_code())
 
 
 def _surprise(error: Exception) -> Failure:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells expect it."""
+STOPPED = "Interrupted"
+"""What both are called in the table of exit codes."""
 TERMINATED = 143
 """Exit code after SIGTERM (kill, timeout, a cluster's scheduler), as shells expect it."""
 
@@ -48,5 +50,9 @@ def _leave_at_once() -> None:
 
 def leave(number: int, _frame: "FrameType | None") -> None:
     """End the process, by the signal with this number."""
-    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"error: stopped before anything was begun\n")
+    told = "stopped before anything was begun"
+    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"error: {told}\n".encode())
+    if "--json" in sys.argv:
+        failed = f'"kind": "{STOPPED}", "message": "{told}", "exit_code": {128 + number}'
+        os.write(sys.__stdout__.fileno() if sys.__stdout__ else 1, f'{{"error": {{{failed}}}}}\n'.encode())
     os._exit(128 + number)

@@ -13,7 +13,7 @@ from datasmith.errors import ConfigError
 if TYPE_CHECKING:
     from datasmith.docker.engine import Container
 
-_Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a task, in any spelling.")]
+_Id = Annotated[str, typer.Argument(metavar="ID", help="Id of a task, also as owner/repo#1 or owner__repo-1.")]
 _Command = Annotated[str, typer.Option("--command", help="Run this shell command instead of an interactive shell.")]
 _Patch = Annotated[Path | None, typer.Option("--patch", help="A git diff to apply first.")]
 _Timeout = Annotated[float, typer.Option(min=1.0, callback=finite, help="Seconds that --command may take.")]

@@ -56,7 +56,10 @@ def list_tasks(
 @tasks.command("show")
 def show_task(
     task: Annotated[
-        str, typer.Argument(metavar="ID", help="A task folder; with --dataset an id or glob of tasks, in any spelling.")
+        str,
+        typer.Argument(
+            metavar="ID", help="A task folder; with --dataset an id or glob of tasks, also as owner/repo#1."
+        ),
     ],
     *,
     dataset: DatasetOption = "",

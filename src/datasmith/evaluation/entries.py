@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from datasmith.counted import counted
 from datasmith.errors import ConfigError, said_by
 from datasmith.evaluation.config import NO_MODEL, REPEAT, AgentEntry, parse_entries, repeated, validated_entry
 
@@ -32,7 +33,9 @@ def paired_entries(agents: Sequence[str], models: Sequence[str]) -> tuple[AgentE
         ConfigError: the numbers differ, or an agent is not known or given twice; names it.
     """
     if models and len(models) != len(agents):
-        raise ConfigError(f"-m: {len(models)} models for {len(agents)} agents: give each -a its -m {PAIR}")
+        raise ConfigError(
+            f"-m: {counted(len(models), 'model')} for {counted(len(agents), 'agent')}: give each -a its -m {PAIR}"
+        )
     entries = tuple(
         validated_entry({"agent_import_path" if ":" in agent else "agent": agent, "model": model}, f"-a {agent}", PAIR)
         for agent, model in zip(agents, models or [NO_MODEL] * len(agents), strict=True)

@@ -228,8 +228,12 @@ def _ended(record: TrialRecord, ending: Ending, session: int | None, summaries: 
 def _untimed(folder: RunFolder, key: TrialKey) -> Ending | None:
     """How a trial ended before its tree was timed; None where it was to be."""
     facts, task = folder.read_facts(key), read_record(folder.task_facts(key.task_id), TaskFacts)
-    if facts is None or task is None:
-        raise TrialError(f"{folder.trial(key)}: trajectory.json or the task's task.json is missing")
+    if facts is None:
+        how = "delete the trial.json beside it, and fc-eval runs resume RUN asks the agent again"
+        raise TrialError(f"{folder.trial(key)}: trajectory.json is missing ({how})")
+    if task is None:
+        how = "delete a trial.json of its task, and fc-eval runs resume RUN writes both anew"
+        raise TrialError(f"{folder.task_facts(key.task_id)}: is missing ({how})")
     patch = folder.read_patch(key)
     ending = before_tests(facts, patch, guard_verdict(patch, task))
     if ending:

@@ -15,9 +15,9 @@ from datasmith.executors.holders import lock_holder
 from datasmith.settings import Settings
 
 WAITS = "waits for a free core to measure on"
-HOW = "(FC_BENCH_CORES says which cores; Ctrl-C ends the wait)"
+HOW = "(which cores may be used says FC_BENCH_CORES, as in FC_BENCH_CORES=2,3; Ctrl-C ends the wait)"
 AGAIN_S = 30.0
-"""Who waits for a core says so again after so long: a log may have passed over the first time."""
+"""Who waits for a core says so again after so long, as a log may have passed over the first time; then seldomer."""
 
 
 def usable_cores() -> tuple[int, ...]:
@@ -98,17 +98,17 @@ class CoreLocks:
 
     @asynccontextmanager
     async def held(self, say: Callable[[str], None], *, again_s: float = AGAIN_S) -> AsyncIterator[CoreSet]:
-        """The same without blocking others; `say` is told again every `again_s` seconds of waiting.
+        """The same without blocking others; `say` is told again after `again_s` seconds, and whenever that doubles.
 
         Raises:
             ConfigError: the directory cannot be written.
         """
-        every = max(1, round(again_s / self._poll_s))
-        waited = 0
+        waited, next_told = 0, 0
         with self._asking() as ask:
             while (free := ask()) is None:
-                if waited % every == 0:
+                if waited == next_told:
                     say(self._waits())
+                    next_told = 2 * waited or max(1, round(again_s / self._poll_s))
                 waited += 1
                 await anyio.sleep(self._poll_s)
         with _kept(*free) as cores:

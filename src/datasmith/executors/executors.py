@@ -18,6 +18,8 @@ EXECUTORS = {
     "ray": "datasmith.executors.executors:open_ray",
 }
 """`module:function` takes Settings and returns an Executor."""
+HERE = ("local", "inline")
+"""Those whose work is done on this machine, with its programs and its settings."""
 
 
 def open_local(_settings: "Settings") -> Executor:

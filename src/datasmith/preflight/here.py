@@ -6,9 +6,12 @@ import shutil
 import stat
 from pathlib import Path
 
+from dotenv import dotenv_values
+
 from datasmith import process
 from datasmith.agents.coding.programs import find_program
 from datasmith.agents.coding.writers import find_cli
+from datasmith.counted import counted
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, EngineUnavailable, SchemaMismatch
 from datasmith.executors.cores import core_sets, usable_cores
@@ -37,8 +40,14 @@ _SINCE_EPOCH = "1970-01-01T00:00:00+00:00"
 
 def tokens_file(_facts: Facts) -> Answer:
     """A file of tokens is optional; where there is one, nobody else should be able to read it."""
+    if TOKENS_FILE.is_dir():
+        return Answer("FAIL", "is a directory, and is not read", f"mv {TOKENS_FILE} elsewhere")
     if not TOKENS_FILE.is_file():
         return Answer("SKIP", "no such file in this directory; the environment alone is read")
+    without = [name for name, value in dotenv_values(TOKENS_FILE).items() if value is None]
+    if without:
+        said = f"{counted(len(without), 'line')} without a value, which nobody reads"
+        return Answer("FAIL", said, "write each as in FC_ENGINE=docker")
     if TOKENS_FILE.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
         return Answer("OK", "readable, but by other users, too", f"chmod 600 {TOKENS_FILE}")
     return Answer("OK", "readable")

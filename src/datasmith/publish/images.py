@@ -253,8 +253,11 @@ def sealed_task(folder: Path) -> Task:
         InvalidTask: it may not: no certificate says that nothing of the fix was found in it.
     """
     task = read_task(folder)
-    if task.certificate is None or task.certificate.sealed is False:
-        raise InvalidTask([f"{folder.name}: its image is not sealed, or no certificate says that it was looked at"])
+    if task.certificate is None:
+        unknown = f"no certificate says that its image is sealed (fc-eval certify {folder} makes one)"
+        raise InvalidTask([f"{folder.name}: {unknown}"])
+    if task.certificate.sealed is False:
+        raise InvalidTask([f"{folder.name}: its image is not sealed (fc-data seal-check {folder} says what it holds)"])
     return task
 
 

@@ -82,6 +82,14 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
+COMPILED_SOURCE = re.compile(
+    r"\.(c|cc|cpp|cxx|cu|h|hh|hpp|hxx|inc|pyx|pxd|pxi|pyx\.in|pxd\.in|pxi\.in|tp|f|for|f90|f95|rs|go|s|asm|cmake|build)$"
+    r"|(^|/)(setup\.py|CMakeLists\.txt|Cargo\.(toml|lock)|Makefile|pyproject\.toml|meson\.options|meson_options\.txt)$",
+    re.IGNORECASE,
+)
+"""Paths of what a build turns into machine code, and of descriptions of builds."""
+
+
 def write_task(task: Task, root: Path, *, source: Path, provenance: Mapping[str, object]) -> Path:
     """Write `root/<task_id>/`, replacing an older version; returns the folder.
 
@@ -141,6 +149,7 @@ def _expected(task: Task) -> dict[str, object]:
         "rounds": INSIDE_ROUNDS,
         "measure_s": INSIDE_MEASURE_S,
         "compiled": task.compiled,
+        "compiled_source": COMPILED_SOURCE.pattern,
         "build_args": dict(task.build.build_args),
     }
 

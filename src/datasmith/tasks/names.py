@@ -1,5 +1,6 @@
 """Names of datasets: what the registry files say, from the nearest to the one that is built in."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -52,9 +53,12 @@ def resolve(name: str, registries: Mapping[str, Path], said: str = "--dataset") 
                 releases = sorted(entry.partition("@")[2] for entry in entries if entry.startswith(f"{stem}@"))
                 return Named(_target(entries[asked], registry), release, exact, tuple(releases))
     looked = ", ".join(str(path) for path in registries.values() if path.is_file())
+    where = f"no name in {looked}" if looked else "no registered name: there is no registry file"
+    near = difflib.get_close_matches(stem, known, n=1)
+    guess = f"; did you mean {near[0]!r}?" if near else ""
     raise ConfigError(
-        f"{said} {name}: not a directory, and no registered name: {looked or 'there is no registry file'}; "
-        f"known: {', '.join(sorted(known))} (example: {example(said, EXAMPLE)})"
+        f"{said} {name}: not a directory, and {where}; "
+        f"known: {', '.join(sorted(known))}{guess} (example: {example(said, EXAMPLE)})"
     )
 
 

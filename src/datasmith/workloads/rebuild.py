@@ -1,20 +1,14 @@
 """Build a patched package again, and see that its build did nothing else."""
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container
 from datasmith.docker.worktree import GIT, GIT_ENV, GIT_TIMEOUT_S
 from datasmith.errors import MeasurementFailed
+from datasmith.tasks.folder import COMPILED_SOURCE
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.workloads.prints import environment_prints, told
-
-_COMPILED = re.compile(
-    r"\.(c|cc|cpp|cxx|cu|h|hh|hpp|hxx|inc|pyx|pxd|pxi|pyx\.in|pxd\.in|pxi\.in|tp|f|for|f90|f95|rs|go|s|asm|cmake|build)$"
-    r"|(^|/)(setup\.py|CMakeLists\.txt|Cargo\.(toml|lock)|Makefile|pyproject\.toml|meson\.options|meson_options\.txt)$",
-    re.IGNORECASE,
-)
 
 CLEAN_TIMEOUT_S = 300.0
 
@@ -30,7 +24,7 @@ def touches_compiled(patch: str) -> bool:
 
 def is_compiled_source(path: str) -> bool:
     """True for what a build turns into machine code, and for descriptions of builds."""
-    return _COMPILED.search(path) is not None
+    return COMPILED_SOURCE.search(path) is not None
 
 
 def rebuild(container: Container, script: str, build_args: Mapping[str, str], *, timeout: float) -> str | None:

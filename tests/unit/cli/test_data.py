@@ -120,6 +120,19 @@ def test_a_dry_run_makes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert list((tmp_path / "here").iterdir()) == []
 
 
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_an_agent_that_is_not_here_is_told_of_before_anything_is_done(
+    capsys: pytest.CaptureFixture[str], clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: tuple[str]
+) -> None:
+    """Its stage may begin hours later. Where that stage is not asked for, nobody asks for the agent."""
+    monkeypatch.setenv("FC_AGENTS_DIR", str(tmp_path / "nothing"))
+    words = (*WINDOW, "--repo", clone.path, "--agent", "claude", *dry)
+    code, out, err = said(capsys, *words)
+    assert (code, out) == (2, "") and err.startswith("error: --agent claude: its program claude is not in ")
+    assert list((tmp_path / "here").iterdir()) == []
+    assert said(capsys, *words, "--stage", "1")[0] == 0
+
+
 def test_a_run_prints_stages_and_funnel(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
     """And the funnel command prints the same counts afterwards."""
     code, out, _ = said(capsys, *WINDOW, "--repo", clone.path, "--stage", "1", "--stage", "2", "--stage", "3")

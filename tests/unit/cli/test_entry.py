@@ -1,5 +1,6 @@
 """Ctrl-C at the very beginning, while a command still loads its libraries; and SIGTERM, which is Ctrl-C."""
 
+import json
 import os
 import signal
 import subprocess
@@ -180,12 +181,28 @@ def test_ctrl_c_before_there_is_a_handler_is_one_line(tmp_path: Path, module: st
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", f"error: {BEFORE}\n")
 
 
-def stopped_at(where: Path, module: str, number: signal.Signals) -> subprocess.CompletedProcess[str]:
-    """`fc-eval report` of a run that is not there, which gets a signal when it imports a module."""
+def test_ctrl_c_before_anything_was_begun_is_a_document_too(tmp_path: Path) -> None:
+    """Where --json asks for one."""
+    done = stopped_at(tmp_path, "datasmith.cli.eval", signal.SIGTERM, "--json")
+    assert done.stderr == f"error: {BEFORE}\n"
+    assert json.loads(done.stdout) == {"error": {"kind": "Interrupted", "message": BEFORE, "exit_code": TERMINATED}}
+
+
+@pytest.mark.parametrize("words", [("certify", "a"), ("redteam", "a"), ("tasks", "interact", "a")])
+def test_what_cannot_be_gone_on_with_does_not_say_so(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Of these nothing is kept."""
+    done = stopped_at(tmp_path, "datasmith.settings", signal.SIGINT, *words[1:], command=words[0])
+    assert (done.returncode, done.stderr) == (INTERRUPTED, "error: stopped; the same command begins anew\n")
+
+
+def stopped_at(
+    where: Path, module: str, number: signal.Signals, *words: str, command: str = "report"
+) -> subprocess.CompletedProcess[str]:
+    """A command about what is not there, by default a report, which gets a signal when it imports a module."""
     (where / "sitecustomize.py").write_text(HOOK)
     env = {**os.environ, "PYTHONPATH": str(where), "STOP_AT": module, "STOP_BY": str(number.value)}
-    command = [str(Path(sys.executable).with_name("fc-eval")), "report", "gone"]
-    return subprocess.run(command, env=env, cwd=where, capture_output=True, text=True, timeout=60, check=False)
+    argv = [str(Path(sys.executable).with_name("fc-eval")), command, *(words or ("gone",))]
+    return subprocess.run(argv, env=env, cwd=where, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_the_first_line_is_near() -> None:

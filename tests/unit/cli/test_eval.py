@@ -85,7 +85,7 @@ def test_too_few_rounds_for_a_certificate_are_refused_before_anything_is_built(
         (("-c", "agents.json", "-a", "nop"), "--config and -a, -m exclude each other"),
         (("-c", "agents.json", "-m", "x"), "--config and -a, -m exclude each other"),
         ((), "no agent is given"),
-        (("-a", "nop", "-a", "oracle", "-m", "x"), "-m: 1 models for 2 agents"),
+        (("-a", "nop", "-a", "oracle", "-m", "x"), "-m: 1 model for 2 agents"),
         (("-a", "nop", "-a", "terminus"), "-a terminus: agent 'terminus' is not known (known: "),
         (("-a", "no.such:Agent", "-m", "x"), "no.such"),
         (("-a", "nop", "-t", "acme_x*"), "--task-id 'acme_x*' matches no task"),

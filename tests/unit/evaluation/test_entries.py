@@ -29,7 +29,7 @@ def test_no_model_at_all_is_none_for_each() -> None:
 @pytest.mark.parametrize(
     ("agents", "models", "says"),
     [
-        (["nop"], ["a", "b"], "2 models for 1 agents"),
+        (["nop"], ["a", "b"], "2 models for 1 agent:"),
         (["nop", "gone"], [], "-a gone: agent 'gone' is not known"),
         (["nop"], [""], "-a nop: model: "),
         (["nop", "oracle", "nop"], [], "-a nop: is given twice, with the same model"),

@@ -87,7 +87,7 @@ def test_what_changed_is_said(folder: RunFolder) -> None:
     assert re.fullmatch(rf"{KEY.task_id} {KEY.label}: measured, [34]\.\d+x -> [12]\.\d+x", line)
 
 
-@pytest.mark.parametrize("name", ["patch.diff", "measurements.jsonl"])
+@pytest.mark.parametrize("name", ["patch.diff", "measurements.jsonl", "trajectory.json"])
 def test_what_was_taken_away_is_no_outcome(folder: RunFolder, name: str) -> None:
     """An empty patch is an empty file, and what a session timed has launches."""
     before = folder.read_trial(KEY)
@@ -95,6 +95,13 @@ def test_what_was_taken_away_is_no_outcome(folder: RunFolder, name: str) -> None
     with pytest.raises(TrialError, match=f"{name} is missing"):
         regrade_run(folder)
     assert folder.read_trial(KEY) == before
+
+
+def test_a_task_whose_facts_are_gone_is_named(folder: RunFolder) -> None:
+    """With its file, and what brings that back."""
+    folder.task_facts(KEY.task_id).unlink()
+    with pytest.raises(TrialError, match=rf"{KEY.task_id}.*task\.json: is missing \(delete .* writes both anew\)"):
+        regrade_run(folder)
 
 
 def test_what_was_timed_and_has_no_outputs_is_not_graded(folder: RunFolder) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from datasmith.errors import ConfigError
@@ -48,24 +49,31 @@ def test_nobody_shares_a_core(tmp_path: Path) -> None:
     assert (most, turns, len(told)) == (2, 10, 8)
 
 
-def test_who_waits_for_long_says_so_again(tmp_path: Path) -> None:
-    """The first time may have come to a log too soon after another line."""
-    told: list[str] = []
+def test_who_waits_for_long_says_so_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first time may have come to a log too soon after another line; a long wait does not fill it."""
+    slept: list[float] = []
+    told: list[int] = []
+
+    async def counted(seconds: float) -> None:
+        slept.append(seconds)
+        await anyio.lowlevel.checkpoint()
 
     async def main() -> None:
         locks = CoreLocks(tmp_path / "cores", [(4,)], poll_s=0.001)
         async with locks.held(told_nothing):
+            monkeypatch.setattr("datasmith.executors.cores.anyio.sleep", counted)
             with anyio.move_on_after(5):
                 async with locks.held(heard, again_s=0.002):
                     raise AssertionError
 
-    def heard(text: str) -> None:
-        told.append(text)
-        if len(told) == 3:
+    def heard(_text: str) -> None:
+        told.append(len(slept))
+        if len(told) == 5:
             raise EOFError
 
     with pytest.raises(EOFError):
         anyio.run(main)
+    assert told == [0, 2, 4, 8, 16]
 
 
 def test_who_gives_a_core_back_comes_after_who_waits_for_it(tmp_path: Path) -> None:
@@ -163,7 +171,7 @@ def test_a_slot_is_in_one_hand_over_processes(tmp_path: Path) -> None:
     assert len(told) == 1
     assert re.search(rf"core 4 is held by process {child.pid} \(python\S* -c .*\) since 20\d\d-", told[0])
     assert f"core 7 is held by process {os.getpid()} " in told[0]
-    assert told[0].endswith("(FC_BENCH_CORES says which cores; Ctrl-C ends the wait)")
+    assert told[0].endswith("FC_BENCH_CORES, as in FC_BENCH_CORES=2,3; Ctrl-C ends the wait)")
 
 
 def test_slots_are_shared_by_all_users(tmp_path: Path) -> None:

@@ -33,6 +33,18 @@ def test_a_file_of_tokens_for_everybody_is_told(tmp_path: Path, monkeypatch: pyt
         assert (found.state, found.todo) == ("OK", todo)
 
 
+def test_a_file_of_tokens_that_is_not_read_as_meant_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has no value may be a token that was written without its name: it is not shown."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokens.env").write_text("GH_TOKENS=a\nghp_secret\n")
+    (tmp_path / "tokens.env").chmod(0o600)
+    found = here.tokens_file(facts(tmp_path))
+    assert found.state == "FAIL" and found.detail.startswith("1 line without a value") and "secret" not in str(found)
+    (tmp_path / "tokens.env").unlink()
+    (tmp_path / "tokens.env").mkdir()
+    assert here.tokens_file(facts(tmp_path)).state == "FAIL"
+
+
 def test_a_misspelt_variable_is_named_with_the_right_one(tmp_path: Path) -> None:
     """Case does not matter, other prefixes are not ours."""
     good = {"FC_ENGINE": "docker", "fc_data_dir": "x", "FCX": "y", "HOME": "z"}

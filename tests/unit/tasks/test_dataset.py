@@ -116,8 +116,10 @@ def test_an_unknown_name_says_what_is_known(root: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="there is no registry file"):
         load_dataset("fc", Places({"--registry": registry}))
     registry.write_text('{"fc": "tasks"}')
-    with pytest.raises(ConfigError, match="known: fc, formulacode"):
+    with pytest.raises(ConfigError, match=r"no name in .*datasets\.json; known: fc, formulacode \("):
         load_dataset("other", Places({"--registry": registry}))
+    with pytest.raises(ConfigError, match="; did you mean 'formulacode'"):
+        load_dataset("formulacod", Places({"--registry": registry}))
     registry.write_text('{"fc": "moved"}')
     with pytest.raises(ConfigError, match=r"--dataset fc: the registry names .*/moved, which is no directory"):
         load_dataset("fc", Places({"--registry": registry}))

@@ -117,6 +117,20 @@ NEW_FILE = (
 )
 
 
+@pytest.mark.parametrize(
+    ("changed", "built"), [("src/calc/x.c", True), ("setup.py", True), ("notes.txt", False), ("src/calc/y.py", False)]
+)
+def test_a_package_with_machine_code_is_built_again(place: Path, changed: str, built: bool) -> None:
+    """Where a source of it changed, or how it is built, as `fc-eval run` does; with the places that its script asks."""
+    tests = place / "acme_calc_12/tests"
+    known = json.loads((tests / "expected.json").read_text())
+    (tests / "expected.json").write_text(json.dumps({**known, "compiled": True}))
+    (tests / "rebuild.sh").write_text(f'set -eu\necho "$FC_WORKDIR $FC_ENV" >"{place}/built"\n')
+    graded(place, write(""), patch=NEW_FILE.format(changed))
+    assert (place / "built").exists() is built
+    assert not built or (place / "built").read_text().split() == [str(place / "work"), str(place / "env")]
+
+
 def test_all_expected_tests_passed(place: Path) -> None:
     """What changed nothing is as fast as base, and has exit code 0; test files are those of base."""
     (place / "work/src/calc/tests/test_new.py").write_text("more")

@@ -34,7 +34,7 @@ class AgentOptions:
         """Raise ConfigError where agent_kwargs holds a key that the agent does not read."""
         unknown = sorted(self.kwargs.keys() - known)
         if unknown:
-            reads = f"reads {', '.join(sorted(known))}" if known else "reads none"
+            reads = f"reads {', '.join(sorted(known))}" if known else 'reads none; example: "agent_kwargs": {}'
             raise ConfigError(f"agent_kwargs of {self.name!r}: unknown {', '.join(unknown)} (it {reads})")
 
     def read_as(self, model: type[_Model], example: str) -> _Model:

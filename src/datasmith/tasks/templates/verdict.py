@@ -68,8 +68,9 @@ def told(command: list[str], *, stdin: bytes = b"", env: Mapping[str, str] | Non
 class Submission:
     """The diff that is judged, taken out of the tree or given, and the tree brought to base."""
 
-    def __init__(self, tests: Path, expected: dict[str, object]) -> None:
+    def __init__(self, tests: Path, work: Path, expected: dict[str, object]) -> None:
         self._tests = tests
+        self._work = work
         self._expected = expected
         root = told([*GIT, "rev-list", "--max-parents=0", "HEAD"]).split()[-1].decode()
         words = [
@@ -118,14 +119,18 @@ class Submission:
     @property
     def builds(self) -> bool:
         """Whether the package has machine code that the submission may have changed."""
-        changed = re.findall(rb"^diff --git a/(.+) b/", self.diff, re.MULTILINE)
-        return bool(self._expected["compiled"]) and not all(path.endswith(b".py") for path in changed)
+        source = re.compile(str(self._expected["compiled_source"]), re.IGNORECASE)
+        names = re.findall(rb"^diff --git a/(.+) b/(.+)$", self.diff, re.MULTILINE)
+        changed = [name.decode("utf-8", "surrogateescape").rstrip('"') for pair in names for name in pair]
+        return bool(self._expected["compiled"]) and any(map(source.search, changed))
 
     def build(self) -> None:
         """Build the package again as the image did."""
         arguments = self._expected["build_args"]
         env = dict(arguments) if isinstance(arguments, dict) else {}
-        told(["bash", str(self._tests / "rebuild.sh")], env={**env, "UV_OFFLINE": "1", "PIP_NO_INDEX": "1"})
+        places = {"FC_WORKDIR": str(self._work), "FC_ENV": os.environ.get("FC_ENV", "/opt/env")}
+        offline = {"UV_OFFLINE": "1", "PIP_NO_INDEX": "1"}
+        told(["bash", str(self._tests / "rebuild.sh")], env={**env, **places, **offline})
 
     def apply(self) -> None:
         """Lay the submission into the tree, built where it must be."""
@@ -157,7 +162,7 @@ def grade(tests: Path, out: Path, work: Path, details: dict[str, object]) -> dic
     import speed  # type: ignore[import-not-found]  # the file beside this one
 
     expected = json.loads((tests / "expected.json").read_text(encoding="utf-8"))
-    submission = Submission(tests, expected)
+    submission = Submission(tests, work, expected)
     states = speed.States(work, out.parent / ".fc-states")
     try:
         lay(tests, work)

@@ -14,7 +14,7 @@ from random import Random
 from time import perf_counter
 
 from .attributes import attributes
-from .describe import Describer, only_grown
+from .describe import Describer, is_plain, only_grown, seems_plain
 from .files import Files
 from .foreign import Looked, Node
 from .hush import Hush
@@ -38,9 +38,11 @@ MOST_RECORDS = 100
 class Recorder:
     """Takes the values that a call makes.
 
-    `seen`: how many there were; `paused`: how often the call was held up to describe one. `looking_s`: seconds that
-    looking at them took, in which work may be done that was put off. `again_s`: the same of looking at each once more,
-    where that is asked for; what was put off until somebody looks is done by then, what was put off longer is not.
+    `seen`: how many there were; `paused`: of each for which the call was held up, how many values were described of it;
+    `states`: how often it was held up for all that it can change.
+    `looking_s`: seconds that looking at them took, in which work may be done that was put off. `again_s`: the same of
+    looking at each once more, where that is asked for; what was put off until somebody looks is done by then, what was
+    put off longer is not.
     `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them. `held`: takes
     what is described, to see what later calls make of it.
 
@@ -62,7 +64,8 @@ class Recorder:
         self.looking_s = 0.0
         self.again_s = 0.0
         self.telling_s = 0.0
-        self.paused = 0
+        self.paused: list[int] = []
+        self.states = 0
 
     def look_anew(self, *, tells: bool) -> None:
         """As if nothing had been seen so far; where it does not tell, values are looked at, and none is described."""
@@ -111,6 +114,7 @@ class Recorder:
 
     def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
+        self.states += 1
         own = [] if isinstance(instance, type(sys)) else attributes(instance)
         parts = [("self." + name, value) for name, value in own]
         parts += [(f"argument {number}", value) for number, value in enumerate(given)]
@@ -128,19 +132,31 @@ class Recorder:
         self.records.append(["files", self._describer.take(files.told())])
 
     def _described(self, describer: Describer, value: object) -> Node:
-        twin = describer.twin() if self._again else None
+        early = self._tells and seems_plain(value)
+        if early:
+            self._hush.begin()
+        started = perf_counter()
+        if early and not is_plain(value):
+            early = False
+            self._hush.end()
+        twin, before = describer.twin() if self._again else None, describer.described
         looked, looking_s = _look(describer, value)
         if not self._tells:
             return []
         again_s = _looking_s(twin, value) if twin else 0.0
-        self._hush.begin()
-        started = perf_counter()
+        if not early:
+            self._hush.begin()
+            started = perf_counter()
         self._tell_waiting()
         told = describer.tell(looked)
+        if early:
+            del looked
+        stopped_s = perf_counter() - started
+        stopped_s -= self._hush.end()
         self.looking_s += looking_s
         self.again_s += again_s
-        self.telling_s += again_s + perf_counter() - started - self._hush.end()
-        self.paused += 1
+        self.telling_s += max(stopped_s - looking_s, again_s) if early else stopped_s + again_s
+        self.paused.append(describer.described - before)
         return told
 
     def _tell_waiting(self) -> None:

@@ -43,6 +43,16 @@ _COMPILED_MODULES = frozenset(("datetime", "decimal"))
 """Modules whose values are told whole by their text; of the latter the classes that are compiled."""
 
 
+def seems_plain(value: object) -> bool:
+    """True for a list or a tuple whose first part is of such a type: then it is worth to ask `is_plain`."""
+    return type(value) in (list, tuple) and (not value or type(value[0]) in _PLAIN)  # type: ignore[index]
+
+
+def is_plain(value: Iterable[object]) -> bool:
+    """True where each part is of such a type."""
+    return _PLAIN.issuperset(map(type, value))
+
+
 class _Always(Later):
     """What is told also where the budget is spent."""
 
@@ -90,6 +100,11 @@ class Describer:
     def spend(self, size: int) -> None:
         """Count bytes against the budget."""
         self._bytes -= size
+
+    @property
+    def described(self) -> int:
+        """How many values it has described so far, or looked at as if it would."""
+        return MOST_NODES - self._nodes
 
     def positions(self, size: int, most: int) -> list[int]:
         """Which elements of a sequence are described: all, or those that the seed draws."""
@@ -200,7 +215,7 @@ class Describer:
         whole = len(at) == len(value)
         self._omitted += not whole
         total: object = None
-        if _PLAIN.issuperset(map(type, value)):
+        if is_plain(value):
             items: object = Later(lambda: [self._plain_node(value[i]) for i in at])
             total = None if whole else Later(lambda: sums(value))
         else:
