@@ -15,7 +15,7 @@ from datasmith.tasks.policy import PYTEST_FILES, shadows
 TIMEOUT_S = 300.0
 SHOWN = 5
 _UNASKED = re.compile(r"(?:.*/)?(?:site|user)customize(?:[./].*)?")
-_ASV = re.compile(r"(?:.*/)?asv[^/]*\.jsonc?")
+_ASV = re.compile(r"(?:.*/)?\.?asv[^/]*\.jsonc?")
 _CACHED = re.compile(r"(.*/)?__pycache__/([^/.]+)\.[^/]*\.pyc")
 _MODULE = (".py", ".so", ".pyd", ".pyc")
 _FINDER = re.compile(r"import (\w*editable\w*)(?:; *\1\.install\([^()]*\))?", re.IGNORECASE)
