@@ -48,7 +48,8 @@ _ENGINES = {
         "seal_commit", "seal_leaks", "sources_built", "verifiers",
     ),
     "faults": (
-        "bubblewrap_kills", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets", "trial_kills",
+        "bubblewrap_kills", "docker_gone", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets",
+        "trial_kills",
     ),
     "integration": (
         "cli_agents", "coding_agents", "push_docker", "thin_wheel", "verify_legacy",

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.context import SCRIPTS
-from datasmith.docker.engine import ImageRef, Tier
+from datasmith.docker.engine import ContainerEngine, ImageRef, Tier
 from datasmith.tasks.folder import write_task
 from datasmith.tasks.task import BuildInputs, Task
 from tests.sandboxes import bare, blob_id, committed
@@ -57,7 +56,7 @@ def expert_patch(new: str = FAST) -> str:
     return f"{head}@@ -1,{len(old_lines)} +1,{len(new_lines)} @@\n{body}"
 
 
-def calc_image(engine: BubblewrapEngine, where: Path, files: Mapping[str, bytes] = FILES) -> ImageRef:
+def calc_image(engine: ContainerEngine, where: Path, files: Mapping[str, bytes] = FILES) -> ImageRef:
     """The image: the tree, and a venv without packages."""
     tree = committed(where / "tree", dict(files))
     bare(tree)

@@ -33,7 +33,7 @@ def docker_answers() -> bool:
     return shutil.which("docker") is not None and process.run(["docker", "version"], timeout=30).ok
 
 
-def _lacks(what: str, help_with_it: str) -> NoReturn:
+def lacks(what: str, help_with_it: str) -> NoReturn:
     if not os.environ.get("CI"):
         pytest.skip(f"{what} ({help_with_it})")
     pytest.fail(f"{what}, and CI must not skip")
@@ -42,14 +42,14 @@ def _lacks(what: str, help_with_it: str) -> NoReturn:
 def ensure_base_image(place: Path) -> str:
     """The name of the base image, which is made where it is missing; skips, outside CI, where there is no daemon."""
     if not docker_answers():
-        _lacks("no Docker daemon answers", "scripts/with-docker.sh starts one")
+        lacks("no Docker daemon answers", "scripts/with-docker.sh starts one")
     if not process.run(["docker", "image", "inspect", BASE_IMAGE], timeout=30).ok:
-        imported = process.run(["docker", "import", _archive(place), BASE_IMAGE], timeout=600)
+        imported = process.run(["docker", "import", base_archive(place), BASE_IMAGE], timeout=600)
         assert imported.ok, imported.error_text
     return BASE_IMAGE
 
 
-def _archive(place: Path) -> Path:
+def base_archive(place: Path) -> Path:
     """The image as a tar, which is made once on a machine: apt and dpkg work on it for a minute of two cores."""
     words = ["mmdebstrap", "--variant=minbase", f"--include={PACKAGES}"]
     words += [f"--dpkgopt=path-exclude={path}" for path in LEFT_OUT]
@@ -91,7 +91,7 @@ def podman_base(place: Path) -> str:
     """The same image in podman's own store, which is where podman looks; skips, outside CI, without podman."""
     name = f"localhost/{BASE_IMAGE}"
     if shutil.which("podman") is None:
-        _lacks("podman is not installed", "apt-get install podman")
+        lacks("podman is not installed", "apt-get install podman")
     given = process.clean_environment(podman_environment())
     if process.run(["podman", "image", "exists", name], env=given, timeout=60).ok:
         return name

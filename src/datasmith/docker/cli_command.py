@@ -4,7 +4,9 @@ import csv
 import functools
 import io
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from datasmith import process
@@ -42,6 +44,7 @@ class Cli:
     def __init__(self, program: str, environment: Mapping[str, str]) -> None:
         self._program = program
         self._environment = process.clean_environment(environment)
+        self._left: deque[tuple[Sequence[str], ...]] = deque()
 
     @property
     def program(self) -> str:
@@ -117,6 +120,25 @@ class Cli:
             raise self.failure(done)
         found: object = json.loads(done.text)
         return found
+
+    def delete(self, *commands: Sequence[str]) -> ContainerError | None:
+        """Run commands that delete something, in their order; what to raise where one fails.
+
+        Where nobody answers, `delete_left` begins with it again; that there is no such thing is no failure.
+        """
+        for number, words in enumerate(commands):
+            done = self.run(words, env=process.CLEARS_UP)
+            if not done.ok and "no such" not in done.error_text.lower():
+                if self.unreachable(done):
+                    self._left.append(commands[number:])
+                return self.failure(done)
+        return None
+
+    def delete_left(self) -> None:
+        """Delete what could not be deleted because nobody answered; while nobody does, it is left once more."""
+        with suppress(IndexError):
+            while not isinstance(self.delete(*self._left.popleft()), EngineUnavailable):
+                pass
 
     @functools.cached_property
     def builder(self) -> Mapping[str, str]:

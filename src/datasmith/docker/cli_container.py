@@ -4,6 +4,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,8 @@ from datasmith.errors import ContainerError, EngineUnavailable
 USER = f"{SANDBOX_USER}:{SANDBOX_USER}"
 ENV_WRITER = f"{SANDBOX_USER}:{ENV_GROUP}"
 """Who runs commands where the environment may be changed: it belongs to root and this group."""
+DELETE = ("rm", "--force", "--volumes")
+"""Deletes the containers whose names or ids follow."""
 _NOT_A_FILE = 44
 _FILE_TIMEOUT_S = 120.0
 _FILE_SLACK = 1_000
@@ -33,6 +36,21 @@ _PLAIN_PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[^/\0]+)+")
 def program_text(name: str) -> str:
     """The text of a script that runs inside a container."""
     return files("datasmith.docker").joinpath("templates", name).read_text()
+
+
+def start_keeper(cli: Cli, words: Sequence[str], image: str, *, timeout: float) -> str:
+    """Run a container of `image` that stays, with these words of `run`; returns the container's id.
+
+    We give it a name: what a daemon that goes away has made of it by then is deleted by that.
+    """
+    cli.delete_left()
+    name = f"fc-{secrets.token_hex(16)}"
+    kept = ["--entrypoint", "/bin/sh", image, "-c", program_text("container_keep.sh")]
+    try:
+        return cli.ask(["run", "--detach", "--name", name, *words, *kept], timeout=timeout).splitlines()[-1]
+    except BaseException:
+        cli.delete((*DELETE, name))
+        raise
 
 
 class CliContainer:
@@ -138,10 +156,11 @@ class CliContainer:
         before = self._cpu_seconds()
         done = self._cli.run([*words, *argv], timeout=timeout, stdin=stdin, kept_bytes=kept_bytes)
         started = mark.encode() in done.stderr
+        if not done.timed_out and (done.rc or not started):
+            # First of all: to end what a daemon that went away has left would start the container again.
+            self._must_have_run(done, started=started)
         same = self._end_processes(sure=started or not done.timed_out)
         after = self._cpu_seconds() if same else None
-        if not done.timed_out and (done.rc or not started):
-            self._must_have_run(done, started=started)
         stderr = done.stderr.replace(mark.encode(), b"", 1)
         cpu = None if before is None or after is None else after - before
         return ExecResult(done.rc, done.stdout, stderr, done.wall_s, cpu, done.timed_out, done.arrivals)
@@ -237,7 +256,12 @@ class CliContainer:
             raise ContainerError(f"the container of {self._image.name} is stopped or frozen already")
         committed = self._cli.ask(["commit", "--change", f"LABEL {KEY_LABEL}=", self._id], timeout=_COMMIT_TIMEOUT_S)
         frozen = self._refreeze(committed)
-        self.stop()
+        try:
+            self.stop()
+        except BaseException:
+            with suppress(ContainerError):
+                frozen.stop()
+            raise
         return frozen
 
     def stop(self) -> None:
@@ -245,10 +269,9 @@ class CliContainer:
         if self._stopped:
             return
         self._stopped = True
-        for words in (("rm", "--force", "--volumes", self._id), *self._leftovers):
-            done = self._cli.run(words, env=process.CLEARS_UP)
-            if not done.ok and "no such" not in done.error_text.lower():
-                raise self._cli.failure(done)
+        failed = self._cli.delete((*DELETE, self._id), *self._leftovers)
+        if failed:
+            raise failed
 
     def __enter__(self) -> Self:
         return self

@@ -21,9 +21,10 @@ from datasmith.docker.cli_build import (
     write_context,
 )
 from datasmith.docker.cli_command import Cli, bind_words
-from datasmith.docker.cli_container import ENV_WRITER, USER, CliContainer, program_text
+from datasmith.docker.cli_container import DELETE, ENV_WRITER, USER, CliContainer, start_keeper
 from datasmith.docker.cli_credentials import no_credentials
 from datasmith.docker.cli_limits import kept_by, own_ulimits
+from datasmith.docker.cli_lost import lost_in_build
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, LimitReport, Limits, Mount, Tier
@@ -34,7 +35,7 @@ from datasmith.docker.origin import runs_only_ours
 from datasmith.docker.outages import build_failure
 from datasmith.docker.parts import parts_of
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
-from datasmith.process import CLEARS_UP, find_uv
+from datasmith.process import find_uv
 from datasmith.redact import has_credentials
 
 _DIGEST = re.compile(r"digest: (sha256:[0-9a-f]{64})")
@@ -216,9 +217,9 @@ class CliEngine:
             )
         if done.ok:
             return
-        alive = self._cli.run(["version"])
-        if not alive.ok:
-            raise self._cli.failure(alive)
+        lost = lost_in_build(self._cli, done)
+        if lost:
+            raise lost
         output = done.text + done.error_text
         raise build_failure(tier, output, done.rc, timed_out=done.timed_out) or self._cli.failure(done)
 
@@ -261,7 +262,7 @@ class CliEngine:
             try:
                 identity = self._run(committed, chosen, ["--read-only", *shown])
             except BaseException:
-                self._cli.run(delete, env=CLEARS_UP)
+                self._cli.delete(delete)
                 raise
             return CliContainer(self._cli, image, identity, limits=chosen, refreeze=None, leftovers=[delete])
 
@@ -274,15 +275,14 @@ class CliEngine:
         """Start the keeper of a container; returns the container's id."""
         memory = f"{limits.memory_mb}m"
         tmpfs = _tmpfs(limits)
-        words = ["run", "--detach", "--network", "none", "--user", "0:0", "--hostname", "sandbox", "--workdir", "/"]
+        words = ["--network", "none", "--user", "0:0", "--hostname", "sandbox", "--workdir", "/"]
         words += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "private"]
         words += ["--pids-limit", str(limits.pids), "--memory", memory, "--memory-swap", memory]
         words += ["--cpuset-cpus", _listed(limits.cpus)] if limits.cpus else []
         words += ["--tmpfs", f"/tmp:{tmpfs}", "--tmpfs", f"{HOME}:{tmpfs}", "--shm-size", "256m"]
         words += [*own_ulimits(self.name), "--ulimit", "core=0", "--log-driver", "none"]
         words += ["--label", LABEL, "--label", self._owner]
-        words += [*options, "--entrypoint", "/bin/sh", image, "-c", program_text("container_keep.sh")]
-        return self._cli.ask(words, timeout=_LONG_S).splitlines()[-1]
+        return start_keeper(self._cli, [*words, *options], image, timeout=_LONG_S)
 
     def inspect(self, reference: str) -> ImageRef | None:
         """See ContainerEngine."""
@@ -315,7 +315,7 @@ class CliEngine:
             words = ["cp", f"{identity}:{path}/.", "-"]
             done = self._cli.run(words, timeout=_LONG_S, log=target, log_bytes=MOST_BYTES, log_is_text=False)
         finally:
-            self._cli.run(["rm", "--force", "--volumes", identity], env=CLEARS_UP)
+            self._cli.delete((*DELETE, identity))
         if not done.ok or done.stderr:
             target.unlink(missing_ok=True)
             raise self._cli.failure(done)

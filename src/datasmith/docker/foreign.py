@@ -7,9 +7,10 @@ from pathlib import Path
 
 from datasmith.docker.cli_build import LABEL
 from datasmith.docker.cli_command import Cli, bind_words
-from datasmith.docker.cli_container import USER, CliContainer, program_text
+from datasmith.docker.cli_container import USER, CliContainer, start_keeper
 from datasmith.docker.cli_credentials import no_credentials
 from datasmith.docker.cli_limits import own_ulimits
+from datasmith.docker.cli_lost import lost_in_build
 from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef, Limits, Mount
 from datasmith.docker.outages import not_built
@@ -86,9 +87,9 @@ class ForeignImages:
             done = self._cli.run([*words, directory], timeout=timeout, log=log, env={**self._cli.builder, **shown})
         if done.ok:
             return ImageRef(self.name, name, self._cli.ask(["image", "inspect", "--format", "{{.ID}}", name]))
-        alive = self._cli.run(["version"])
-        if not alive.ok:
-            raise self._cli.failure(alive)
+        lost = lost_in_build(self._cli, done)
+        if lost:
+            raise lost
         output = done.text + done.error_text
         if not _RAN.search(output) and (refused := _NO_REGISTRY.search(output)):
             raise EngineUnavailable(f"{self.name} cannot fetch the image that the Dockerfile starts from: {refused[0]}")
@@ -98,7 +99,7 @@ class ForeignImages:
         """A container of the image; its own entry point is not run, but its variables and its directory hold."""
         memory = f"{self._limits.memory_mb}m"
         tmpfs = f"rw,exec,nosuid,nodev,mode=1777,size={self._limits.disk_mb}m"
-        words = ["run", "--detach", "--network", "none", "--hostname", "sandbox", "--workdir", "/", "--user", USER]
+        words = ["--network", "none", "--hostname", "sandbox", "--workdir", "/", "--user", USER]
         words += ["--cap-drop", "ALL", *(f"--cap-add={name}" for name in _KEPT_CAPABILITIES)]
         words += ["--security-opt", "no-new-privileges", "--ipc", "private", "--pids-limit", str(self._limits.pids)]
         words += ["--memory", memory, "--memory-swap", memory, "--tmpfs", f"/tmp:{tmpfs}", "--shm-size", "256m"]
@@ -106,9 +107,8 @@ class ForeignImages:
         words += ["--log-driver", "none"]
         words += ["--label", LABEL, "--label", f"{OWNER_LABEL}={owner()}"]
         words += [word for mount in mounts for word in ("--mount", bind_words(mount))]
-        words += ["--entrypoint", "/bin/sh", image.digest, "-c", program_text("container_keep.sh")]
         config = self._config(image)
-        identity = self._cli.ask(words, timeout=_START_S).splitlines()[-1]
+        identity = start_keeper(self._cli, words, image.digest, timeout=_START_S)
         return ForeignContainer(self._cli, image, identity, self._limits, config)
 
     def _config(self, image: ImageRef) -> "_Config":
