@@ -106,13 +106,17 @@ class OwnDocker:
                     found.add(int(entry.name))
         return frozenset(found)
 
+    def kill_inside(self) -> None:
+        """End all that runs inside; the first process of a container takes the others with it."""
+        for pid in self.inside():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
     def remove(self) -> None:
         """Stop it, end what it has left, and delete all of it."""
         self.stop()
         self.leave()
-        for pid in self.inside():
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        self.kill_inside()
         mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
         for path in sorted((path for path in mounts if path.startswith(f"{self._place}/")), reverse=True):
             process.run(["umount", "--lazy", path], timeout=60)
