@@ -61,7 +61,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
         return _run(app, words)
 
 
-def _run(app: typer.Typer, words: Sequence[str]) -> int:
+def _run(app: typer.Typer, words: list[str]) -> int:
     held = _Document() if "--json" in words else None
     try:
         ctrl_c_raises()

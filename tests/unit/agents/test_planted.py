@@ -31,7 +31,8 @@ STAND_INS = (
 )  # fmt: skip
 """New files in the place of a locked module, or that run unasked."""
 DECIDE = (
-    ".asv.conf.json", "sub/.asv-x.json", "asv.conf.jsonc", ".pytest.ini", "pytest.toml", "tox.ini", "sub/x_test.py", "tests/new.py", "pytest.so", "pytest/__init__.py",
+    ".asv.conf.json", "sub/.asv-x.json", "asv.conf.jsonc",
+    ".pytest.ini", "pytest.toml", "tox.ini", "sub/x_test.py", "tests/new.py", "pytest.so", "pytest/__init__.py",
     "json.py", "sitecustomize.cpython-311-x86_64-linux-gnu.so", "a/__pycache__/test_a.cpython-311-pytest-8.3.3.pyc",
 )  # fmt: skip
 FINDER = "import __editable___calc_1_finder; __editable___calc_1_finder.install()"

@@ -14,10 +14,11 @@ from random import Random
 from time import perf_counter
 
 from .attributes import attributes
-from .describe import Describer, is_plain, only_grown, seems_plain
+from .describe import Describer, only_grown
 from .files import Files
 from .foreign import Looked, Node
 from .hush import Hush
+from .plain import is_plain, seems_plain
 from .report import TYPE_CHECKING, failure
 from .rewrite import KEEP, Keep, plain_function, plant, rewrite
 from .seeds import derived
@@ -136,7 +137,7 @@ class Recorder:
         if early:
             self._hush.begin()
         started = perf_counter()
-        if early and not is_plain(value):
+        if early and not is_plain(value):  # type: ignore[arg-type]
             early = False
             self._hush.end()
         twin, before = describer.twin() if self._again else None, describer.described

@@ -17,6 +17,7 @@ from operator import itemgetter
 from .attributes import attributes, brings, computed, has_data, is_public, keeps, known_parts
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
 from .moments import held, is_moment
+from .plain import ORDERED, PLAIN, REAL, is_plain
 from .report import TYPE_CHECKING
 from .tally import CONTAINERS, DEEPEST, MOST_SEEN, OPAQUE, Left, Spent, Tally, in_order, opened_each, plain_of, sums
 
@@ -33,24 +34,9 @@ MOST_LOOKED = 200_000
 FULL_SEQUENCE = 1000
 """A longer sequence is described by some of its elements, and the sum of its numbers."""
 SHOWN_TEXT = 200
-_PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
-"""Looking at values of these types runs no code but Python's own."""
-_REAL = frozenset((int, float, bool))
-_ORDERED = frozenset((int, str, bytes, bool))
-"""Keys of these types give long mappings an order that does not depend on how they were made."""
 _PLAIN_MODULES = frozenset(("fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
 _COMPILED_MODULES = frozenset(("datetime", "decimal"))
 """Modules whose values are told whole by their text; of the latter the classes that are compiled."""
-
-
-def seems_plain(value: object) -> bool:
-    """True for a list or a tuple whose first part is of such a type: then it is worth to ask `is_plain`."""
-    return type(value) in (list, tuple) and (not value or type(value[0]) in _PLAIN)  # type: ignore[index]
-
-
-def is_plain(value: Iterable[object]) -> bool:
-    """True where each part is of such a type."""
-    return _PLAIN.issuperset(map(type, value))
 
 
 class _Always(Later):
@@ -172,7 +158,7 @@ class Describer:
             self._path.pop()
 
     def _node(self, value: object) -> Looked:
-        if type(value) in _PLAIN:
+        if type(value) in PLAIN:
             return self._scalar(value)
         foreign = reader(value)
         if foreign is not None:
@@ -231,9 +217,9 @@ class Describer:
         return self._cut() if self._nodes < 0 or self._bytes < 0 else self._scalar(value)
 
     def _set(self, value: list[object]) -> Node:
-        value = [item if type(item) in _PLAIN else plain_of(item, 0) for item in value]
+        value = [item if type(item) in PLAIN else plain_of(item, 0) for item in value]
         kinds, size = set(map(type, value)), len(value)
-        if kinds <= _PLAIN and (size <= FULL_SEQUENCE or complex not in kinds):
+        if kinds <= PLAIN and (size <= FULL_SEQUENCE or complex not in kinds):
             return ["set", size, Later(lambda: self._plain_set(value))]
         if size <= FULL_SEQUENCE:
             return ["set", size, sorted((self.node(item) for item in value), key=repr)]
@@ -245,8 +231,8 @@ class Describer:
         """Each of a few; of many the numbers in their order, and a digest of the others."""
         if len(value) <= FULL_SEQUENCE:
             return sorted((self._plain_node(item) for item in value), key=repr)
-        numbers = [item for item in value if type(item) in _REAL]
-        others = [repr(item) for item in value if type(item) not in _REAL]
+        numbers = [item for item in value if type(item) in REAL]
+        others = [repr(item) for item in value if type(item) not in REAL]
         found: Node = [self._text("\0".join(sorted(others)))] if others else []
         if numbers:
             found.append(self._sequence("", _in_order(numbers)))
@@ -259,7 +245,7 @@ class Describer:
             self._look_through(value for _, value in items)
             items = self._drawn(items)
         keys, values = [key for key, _ in items], [value for _, value in items]
-        if _PLAIN.issuperset(map(type, keys)) and _PLAIN.issuperset(map(type, values)):
+        if is_plain(keys) and is_plain(values):
             return ["map", name, size, Later(lambda: self._pairs(items, self._plain_node))]
         return ["map", name, size, self._pairs(items, self.look)]
 
@@ -268,9 +254,9 @@ class Describer:
 
         Of keys that look alike there is none, and where it takes too much to tell them apart, none at all.
         """
-        if all(type(key) in _ORDERED for key, _ in items):
+        if all(type(key) in ORDERED for key, _ in items):
             items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
-        elif all(type(key) in _REAL for key, _ in items):
+        elif all(type(key) in REAL for key, _ in items):
             items = sorted((item for item in items if item[0] == item[0]), key=itemgetter(0))
         else:
             places = _places(self.seed, [key for key, _ in items])
@@ -286,7 +272,7 @@ class Describer:
     def _look_through(self, values: Iterable[object]) -> None:
         """Look at values of which nothing is said."""
         for value in values if self._beyond > 0 else ():
-            if type(value) not in _PLAIN:
+            if type(value) not in PLAIN:
                 nodes, self._nodes = self._nodes, 0
                 self.look(value)
                 self._nodes = nodes
