@@ -88,10 +88,14 @@ def _told(found: "ErrorDetails", known: Collection[str], named: Callable[[str], 
     return f"{where}: {what}" if where else what
 
 
+def nearest(name: str, known: Collection[str]) -> str:
+    """The known name that is most like one that is not known; empty where none is."""
+    return next(iter(difflib.get_close_matches(name, known, n=1)), "")
+
+
 def _guess(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
+    if near := nearest(name, known):
+        return f"; did you mean {near!r}?"
     return f"; known: {', '.join(known)}" if known else ""
 
 

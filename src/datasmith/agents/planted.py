@@ -11,11 +11,11 @@ from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container
 from datasmith.errors import ContainerError
 from datasmith.tasks.folder import is_test_path
 from datasmith.tasks.policy import PYTEST_FILES, shadows
+from datasmith.workloads.config import find_configs
 
 TIMEOUT_S = 300.0
 SHOWN = 5
 _UNASKED = re.compile(r"(?:.*/)?(?:site|user)customize(?:[./].*)?")
-_ASV = re.compile(r"(?:.*/)?\.?asv[^/]*\.jsonc?")
 _CACHED = re.compile(r"(.*/)?__pycache__/([^/.]+)\.[^/]*\.pyc")
 _MODULE = (".py", ".so", ".pyd", ".pyc")
 _FINDER = re.compile(r"import (\w*editable\w*)(?:; *\1\.install\([^()]*\))?", re.IGNORECASE)
@@ -139,7 +139,7 @@ def _decides(name: str, speaks_of_pytest: bool) -> bool:
         return True
     # pytest does not look below build/, where setuptools copies packages with their tests to.
     is_test = name.endswith(".py") and is_test_path(name) and not name.startswith("build/")
-    configures = file in PYTEST_FILES or bool(_ASV.fullmatch(name)) or speaks_of_pytest
+    configures = file in PYTEST_FILES or bool(find_configs((name,))) or speaks_of_pytest
     unasked = bool(_UNASKED.fullmatch(name))
     return is_test or configures or unasked or (name.endswith(_MODULE) and shadows(name))
 

@@ -1,6 +1,5 @@
 """Checks of this machine: settings, store, engine, room on the disks, programs."""
 
-import difflib
 import os
 import shutil
 import stat
@@ -15,6 +14,7 @@ from datasmith.counted import counted
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, EngineUnavailable, SchemaMismatch
 from datasmith.executors.cores import core_sets, usable_cores
+from datasmith.misfits import nearest
 from datasmith.preflight.base import Answer, Facts
 from datasmith.settings import TOKENS_FILE, Settings, known_variables
 from datasmith.storage import open_store
@@ -60,8 +60,8 @@ def variables(facts: Facts) -> Answer:
     unknown = [name for name in ours if name.upper() not in known]
     if not unknown:
         return Answer("OK", f"{len(ours)} set, all known")
-    near = difflib.get_close_matches(unknown[0].upper(), known, n=1)
-    guess = f"did you mean {near[0]}? " if near else ""
+    near = nearest(unknown[0].upper(), known)
+    guess = f"did you mean {near}? " if near else ""
     return Answer(
         "FAIL", f"not known: {', '.join(unknown)}", f"{guess}rename or remove it (docs/reference/settings.md)"
     )

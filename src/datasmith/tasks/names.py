@@ -1,6 +1,5 @@
 """Names of datasets: what the registry files say, from the nearest to the one that is built in."""
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -9,6 +8,7 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter
 
 from datasmith.errors import ConfigError, TaskError, said_by
+from datasmith.misfits import nearest
 from datasmith.tasks.hub import SCHEME, HubAddress
 from datasmith.written_json import written_json
 
@@ -54,8 +54,8 @@ def resolve(name: str, registries: Mapping[str, Path], said: str = "--dataset") 
                 return Named(_target(entries[asked], registry), release, exact, tuple(releases))
     looked = ", ".join(str(path) for path in registries.values() if path.is_file())
     where = f"no name in {looked}" if looked else "no registered name: there is no registry file"
-    near = difflib.get_close_matches(stem, known, n=1)
-    guess = f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(stem, known)
+    guess = f"; did you mean {near!r}?" if near else ""
     raise ConfigError(
         f"{said} {name}: not a directory, and {where}; "
         f"known: {', '.join(sorted(known))}{guess} (example: {example(said, EXAMPLE)})"

@@ -120,8 +120,8 @@ class Submission:
     def builds(self) -> bool:
         """Whether the package has machine code that the submission may have changed."""
         source = re.compile(str(self._expected["compiled_source"]), re.IGNORECASE)
-        names = re.findall(rb"^diff --git a/(.+) b/(.+)$", self.diff, re.MULTILINE)
-        changed = [name.decode("utf-8", "surrogateescape").rstrip('"') for pair in names for name in pair]
+        names = re.findall(rb'^diff --git "?a/(.+?)"? "?b/(.+?)"?$', self.diff, re.MULTILINE)
+        changed = [name.decode("utf-8", "surrogateescape") for pair in names for name in pair]
         return bool(self._expected["compiled"]) and any(map(source.search, changed))
 
     def build(self) -> None:

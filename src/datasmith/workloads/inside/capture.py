@@ -40,10 +40,9 @@ class Recorder:
     """Takes the values that a call makes.
 
     `seen`: how many there were; `paused`: of each for which the call was held up, how many values were described of it;
-    `states`: how often it was held up for all that it can change.
-    `looking_s`: seconds that looking at them took, in which work may be done that was put off. `again_s`: the same of
-    looking at each once more, where that is asked for; what was put off until somebody looks is done by then, what was
-    put off longer is not.
+    `states`: how often it was held up for all that it can change. `looking_s`: seconds that looking at them took, in
+    which work may be done that was put off. `again_s`: the same of looking at each once more, where that is asked for;
+    what was put off until somebody looks is done by then, what was put off longer is not.
     `telling_s`: these, and the seconds of describing, unless code that is not ours could run in them. `held`: takes
     what is described, to see what later calls make of it.
 

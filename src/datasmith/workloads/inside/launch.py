@@ -100,12 +100,15 @@ class Checks:
     """What only some launches need; it is imported before the suite is, so that the suite cannot change it."""
 
     def __init__(self, request: dict[str, object]) -> None:
-        if request["fresh"]:
+        fresh = request["fresh"]
+        if fresh:
             from .clocked import time_clocked
             from .fresh import time_fresh, time_short
             from .pauses import Pauses
 
-            self.pauses = Pauses()
+            assert isinstance(fresh, dict)
+            if fresh["kind"] == "looked":  # no other launch is held up by looks
+                self.pauses = Pauses()
             self.time_clocked, self.time_fresh, self.time_short = time_clocked, time_fresh, time_short
         if request["capture"] is not None:
             from .capture import capture
