@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +15,12 @@ from tests.support.base_image import BASE_IMAGE, base_archive, lacks
 
 START_S = 60.0
 """Seconds in which a daemon has to answer."""
-_GIVEN = 'held=$1; shift; eval "exec 3<&$held"; LISTEN_FDS=1 LISTEN_PID=$$ exec "$@"'
-"""Start a program with a listening socket, as systemd does."""
+_GIVEN = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.execvpe(sys.argv[2], sys.argv[2:], {**os.environ, "LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())})
+"""
+"""Start a program with a listening socket, whatever its number is here, as systemd does."""
 
 
 class OwnDocker:
@@ -45,7 +50,8 @@ class OwnDocker:
             self._socket.bind(str(self._path))
             self._socket.listen(128)
         held = self._socket.fileno()
-        words = ["sh", "-c", _GIVEN, "sh", str(held), "dockerd", "--host", "fd://", "--iptables=false", "--bridge=none"]
+        words = [sys.executable, "-c", _GIVEN, str(held), "dockerd", "--host", "fd://"]
+        words += ["--iptables=false", "--bridge=none"]
         words += ["--data-root", f"{self._place}/data", "--exec-root", f"{self._place}/exec"]
         words += ["--pidfile", f"{self._place}/docker.pid"]
         with (self._place / "log").open("ab") as log:
