@@ -165,6 +165,10 @@ def print_published(found: Published, console: Console | None = None) -> None:
     for code, (ours, published) in sorted(found.ranks.items(), key=lambda item: item[1]):
         ranks.add(f"{code} {name_of(code)}", str(ours), str(published))
     ranks.show(out)
+    undecided = Sheet("published, and not decided by these files", (Column("figures"), Column("why")))
+    for name, why in found.undecided:
+        undecided.add(name, why)
+    undecided.show(out)
     agree = len(found.figures) - len(found.wrong)
     out.print(Text(f"{agree} of {len(found.figures)} figures agree to 1e-12"))
 

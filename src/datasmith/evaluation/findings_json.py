@@ -142,4 +142,5 @@ def published_as_json(found: Published) -> dict[str, JsonValue]:
             for figure in found.figures
         ],
         "ranks_not_compared": ranks,
+        "undecided": [{"name": name, "why": why} for name, why in found.undecided],
     }

@@ -22,6 +22,16 @@ STARS = {"repositories": 145, "stars": 582_950, "hold half of the stars": 7, "ho
 COPIES = {("TC", "TG"): 18, ("OC", "OG"): 13}
 """Pairs of published configurations that agree on all tasks that they share, and how many those are."""
 
+_OF_TASKS = "the rows are a task's two numbers, not its workloads'"
+UNDECIDED = (
+    ("advantages (f1)", "the expert has rows of 25 tasks; up to 39 were given"),
+    ("normalised advantages (f1)", _OF_TASKS),
+    ("advantages by level (f2)", _OF_TASKS),
+    ("costs per task (f5)", "no trial's cost was published"),
+    ("speedups by time of merge (f7)", "no row says when its task was merged, nor which tasks failed"),
+)
+"""Published figures that do not follow from what else was published, and why."""
+
 Rows = Mapping[str, Mapping[str, tuple[float, float]]]
 """Configuration's code -> task -> (global speedup, worst workload's speedup)."""
 
@@ -61,10 +71,12 @@ class Published:
     """The figures, and for each configuration's code our rank by Ranked Pairs beside the published one.
 
     The ranks are shown and not held against each other: the published tail does not follow from the published rows.
+    undecided: what else was published and cannot be computed from it, and why.
     """
 
     figures: tuple[Figure, ...]
     ranks: Mapping[str, tuple[int, int]]
+    undecided: tuple[tuple[str, str], ...] = UNDECIDED
 
     @property
     def wrong(self) -> tuple[Figure, ...]:
@@ -85,9 +97,14 @@ def read_published(directory: Path) -> Published:
         stars = [int(word) for word in paths["stars"].read_text("utf-8").split()]
         board = {_code(row): row for row in found["f1"]}
         spent = {_code(row): row for row in found["f5"]}
+        expert = Figure("expert speedup", _mean(rows[EXPERT]), board[EXPERT][5], f"mean of {len(rows[EXPERT])} rows")
+        speedups = {code: row[5] for code, row in board.items()}
+        given = {code: _given(rows[code], speedups[code]) for code in sorted(speedups.keys() - {EXPERT})}
+        worst, without = _worst(rows, given, {_code(row): (row[2], row[3]) for row in found["f6agg"]})
         figures = (
-            Figure("expert speedup", _mean(rows[EXPERT]), board[EXPERT][5], f"mean of {len(rows[EXPERT])} rows"),
-            *_speedups(rows, {code: row[5] for code, row in board.items()}),
+            expert,
+            *_speedups(rows, given, speedups),
+            *worst,
             *_cost_weighted({code: (row[3], row[2], row[4]) for code, row in spent.items()}),
             _pareto(
                 {code: (row[2], row[3]) for code, row in spent.items()}, {code: row[5] for code, row in spent.items()}
@@ -100,7 +117,8 @@ def read_published(directory: Path) -> Published:
         where = ", ".join(path.name for path in paths.values())
         raise ConfigError(f"--published {directory}: {where}: {type(error).__name__}: {error}") from error
     ours = _ranks(rows)
-    return Published(figures, {code: (ours[code], rank) for code, rank in published_ranks.items()})
+    ranks = {code: (ours[code], rank) for code, rank in published_ranks.items()}
+    return Published(figures, ranks, (*UNDECIDED, *without))
 
 
 def _newest(directory: Path, pattern: str) -> Path:
@@ -130,20 +148,40 @@ def name_of(code: str) -> str:
     return "Human Expert" if code == EXPERT else f"{HARNESSES[code[0]]}, {MODELS[code[1]]}"
 
 
-def _mean(rows: Mapping[str, tuple[float, float]]) -> float:
-    return math.fsum(speedup for speedup, _ in rows.values()) / len(rows)
+def _mean(rows: Mapping[str, tuple[float, float]], given: int | None = None, *, worst: bool = False) -> float:
+    """Of the speedups, or of those of the worst workloads; with `given` tasks, those without a row count 1.0."""
+    values = [row[worst] for row in rows.values()]
+    n = given or len(values)
+    return (math.fsum(values) + n - len(values)) / n
 
 
-def _speedups(rows: Rows, published: Mapping[str, float]) -> list[Figure]:
-    """Each configuration's mean with failed tasks at 1.0; how many tasks it was given is inferred from the figure."""
-    figures = []
-    for code in sorted(published.keys() - {EXPERT}):
-        values = [speedup for speedup, _ in rows[code].values()]
-        means = {n: (math.fsum(values) + n - len(values)) / n for n in range(len(values), MOST_TASKS)}
-        inferred = min(means, key=lambda n: abs(means[n] - published[code]))
-        note = f"N = {inferred}, inferred"
-        figures.append(Figure(f"speedup of {code}", means[inferred], published[code], note))
-    return figures
+def _given(rows: Mapping[str, tuple[float, float]], published: float) -> int:
+    """How many tasks a configuration was given, inferred: the number whose mean comes closest."""
+    return min(range(len(rows), MOST_TASKS), key=lambda n: abs(_mean(rows, n) - published))
+
+
+def _speedups(rows: Rows, given: Mapping[str, int], published: Mapping[str, float]) -> list[Figure]:
+    """Each configuration's mean with failed tasks at 1.0."""
+    return [
+        Figure(f"speedup of {code}", _mean(rows[code], n), published[code], f"N = {n}, inferred")
+        for code, n in given.items()
+    ]
+
+
+def _worst(
+    rows: Rows, given: Mapping[str, int], published: Mapping[str, tuple[float, float]]
+) -> tuple[list[Figure], list[tuple[str, str]]]:
+    """The worst workloads' means of those whose speedup of the same list follows from the rows; what is left out."""
+    figures, left = list[Figure](), list[str]()
+    for code, (speedup, worst) in sorted(published.items()):
+        n = given.get(code)
+        if abs(_mean(rows[code], n) - speedup) <= EXACT:
+            ours = _mean(rows[code], n, worst=True)
+            figures.append(Figure(f"worst workload of {code}", ours, worst, f"N = {n or len(rows[code])}"))
+        else:
+            left.append(code)
+    why = "with no number of failed tasks do the rows give their speedups"
+    return figures, [(f"worst workloads (f6agg) of {' '.join(left)}", why)] if left else []
 
 
 def _cost_weighted(rows: Mapping[str, tuple[float | None, float | None, float | None]]) -> list[Figure]:

@@ -196,7 +196,9 @@ def test_published_figures_take_no_option_of_runs(capsys: pytest.CaptureFixture[
 def test_published_figures_that_differ_are_a_failure(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """The table is printed, the exit code is that of an error, and the line names them."""
     (tmp_path / "f6_tradeoff_per_task_1.tsv").write_text("EX\ta/b#1\t1.5\t1.0\n")
-    (tmp_path / "published_findings_1.json").write_text('{"f1": [["Human Expert", "", 0, 0, 0, 1.4]], "f5": []}')
+    (tmp_path / "published_findings_1.json").write_text(
+        '{"f1": [["Human Expert", "", 0, 0, 0, 1.4]], "f5": [], "f6agg": []}'
+    )
     (tmp_path / "stars_1.txt").write_text("1")
     code, out, err = said(capsys, "findings", "--published", str(tmp_path))
     assert code == TrialError.exit_code

@@ -28,6 +28,8 @@ def test_every_published_figure_is_reproduced() -> None:
     assert figures["Pareto set"].ours == "OC OG OP TQ"
     assert (figures["stars"].ours, figures["repositories"].ours) == (582_950, 145)
     assert len(found.ranks) == 8
+    assert {"worst workload of OG", "worst workload of TQ"} <= figures.keys()
+    assert "worst workloads (f6agg) of EX OC OP OQ TC TG TP" in dict(found.undecided)
 
 
 @pytest.fixture
@@ -52,6 +54,11 @@ def small(tmp_path: Path) -> Path:
             ["OpenHands", "Claude 4.0 Sonnet", 2.0, -0.1, -0.05, True],
             ["Terminus 2", "Claude 4.0 Sonnet", 1.0, -0.2, -0.25, True],
         ],
+        "f6agg": [
+            ["OpenHands", "Claude 4.0 Sonnet", 1.1, 0.95],
+            ["Terminus 2", "Claude 4.0 Sonnet", 1.05, 0.95],
+            ["Human Expert", "(oracle)", 1.2, 0.9],
+        ],
     }
     (tmp_path / "published_findings_1.json").write_text(json.dumps(findings))
     (tmp_path / "stars_1.txt").write_text("60 20 10 10\n")
@@ -65,8 +72,12 @@ def test_a_figure_that_differs_is_told(small: Path) -> None:
     assert figures["speedup of OC"].note == "N = 3, inferred"
     assert figures["speedup of TC"].agrees
     assert figures["Pareto set"].agrees
+    assert (figures["worst workload of OC"].ours, figures["worst workload of OC"].note) == (2.9 / 3, "N = 3")
+    assert "worst workload of EX" not in figures
+    assert [name for name, _ in found.undecided[-1:]] == ["worst workloads (f6agg) of EX"]
     assert {figure.name for figure in found.wrong} == {
-        "advantage per USD of TC", "repositories", "stars", "hold half of the stars", "hold 80 % of the stars",
+        "advantage per USD of TC", "worst workload of OC", "worst workload of TC",
+        "repositories", "stars", "hold half of the stars", "hold 80 % of the stars",
         "equal tasks of OC and OG", "equal tasks of TC and TG",
     }  # fmt: skip
     assert figures["advantage per USD of TC"].difference == pytest.approx(0.05)
@@ -85,7 +96,7 @@ def test_a_cost_of_nothing_has_no_weight(small: Path) -> None:
     paid, unknown = (figure for figure in told.figures if figure.name.startswith("advantage per USD"))
     assert (paid.ours, paid.published, paid.difference, paid.agrees) == (None, -0.05, None, False)
     assert (unknown.ours, unknown.published, unknown.difference, unknown.agrees) == (None, None, None, True)
-    assert json.loads(document(published_as_json(told)))["figures"][3]["ours"] is None
+    assert json.loads(document(published_as_json(told)))["figures"][5]["ours"] is None
 
 
 @pytest.mark.parametrize(
