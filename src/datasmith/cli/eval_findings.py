@@ -44,7 +44,9 @@ def findings(
     *,
     policy: PolicyOption = "floor",
     runs_dir: RunsOption = RUNS,
-    stars: Annotated[Path | None, typer.Option(help="JSON file: stars by owner/repo or by task id.")] = None,
+    stars: Annotated[
+        Path | None, typer.Option(help="JSON file: stars by owner/repo or by task id, before those in tasks.")
+    ] = None,
     cutoffs: Annotated[
         Path | None, typer.Option(help="JSON file: knowledge cutoffs by model; names may be globs.")
     ] = None,

@@ -76,7 +76,10 @@ class Findings:
 
 
 def analyse(gathered: Gathered, *, stars: Mapping[str, int], cutoffs: Cutoffs) -> Findings:
-    """Break the board out; `stars` by repository or task id. A task that lacks a fact is in no class of it."""
+    """Break the board out. A task that lacks a fact is in no class of it.
+
+    `stars`, by repository or task id, go before those that tasks have of their own.
+    """
     board, facts = gathered.board, gathered.facts
     tags = {task: tag for task in board.tasks if task in facts and (tag := facts[task].category)}
     counts = _stars(gathered, stars)
@@ -107,8 +110,9 @@ def analyse(gathered: Gathered, *, stars: Mapping[str, int], cutoffs: Cutoffs) -
 def _stars(gathered: Gathered, stars: Mapping[str, int]) -> dict[str, int]:
     found = {}
     for task in gathered.board.tasks:
-        repository = gathered.facts[task].repository if task in gathered.facts else None
-        count = stars.get(task, stars.get(repository) if repository else None)
+        facts = gathered.facts.get(task)
+        own = stars.get(facts.repository, facts.stars) if facts and facts.repository else None
+        count = stars.get(task, own)
         if count is not None:
             found[task] = count
     return found

@@ -68,6 +68,7 @@ class TaskFacts(_Frozen):
     category: str | None = None
     difficulty: str | None = None
     merged_at: datetime | None = None
+    stars: int | None = None
 
     @classmethod
     def of(cls, task: Task) -> Self:
@@ -81,6 +82,7 @@ class TaskFacts(_Frozen):
             category=task.category,
             difficulty=task.difficulty,
             merged_at=task.merged_at,
+            stars=task.stars,
         )
 
 

@@ -31,6 +31,7 @@ class Order:
     classification: Classification
     resolution: Resolution
     licence: str | None
+    stars: int | None
     benchmark_dir: str
     benchmark_timeout_s: float
     clone: Path

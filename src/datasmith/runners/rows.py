@@ -114,6 +114,12 @@ def load_resolution(store: Store, pr: PR) -> Resolution:
     return Resolution.model_validate(_resolution(store, pr))
 
 
+def load_stars(store: Store, pr: PR) -> int | None:
+    """Those of its repository; None where nobody counted."""
+    found = store.select("repositories", {"owner": pr.owner, "repo": pr.repo})
+    return cast("int | None", found[0]["stars"]) if found else None
+
+
 def load_suite(store: Store, pr: PR) -> SuiteRecord | None:
     """The suite that stage 4 chose the environment for; None where that is base's own.
 

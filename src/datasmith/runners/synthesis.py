@@ -386,6 +386,7 @@ def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certifi
         difficulty=order.classification.difficulty,
         category=order.classification.category,
         licence=order.licence,
+        stars=order.stars,
         build=sealed.inputs,
         certificate=certificate,
         suite=verified.suite,

@@ -20,7 +20,7 @@ from datasmith.runners.licence import stated_licence
 from datasmith.runners.loop import RunOptions
 from datasmith.runners.order import Order, Refusal
 from datasmith.runners.resolve_packages import read_suite, read_tree
-from datasmith.runners.rows import load_classification, load_pull_request, load_resolution, load_suite
+from datasmith.runners.rows import load_classification, load_pull_request, load_resolution, load_stars, load_suite
 from datasmith.runners.suites import NO_SUITE_AT_BASE, ForeignSuite, SuiteSource, read
 from datasmith.runners.synthesis import Synthesis, source_path
 from datasmith.storage.base import ItemKind, Row, Store
@@ -129,6 +129,7 @@ class MakeTasksRunner(BaseRunner[PR, Task]):
             classification=load_classification(self.store, pr.cache_key),
             resolution=resolution,
             licence=stated_licence(tree.texts, resolution.project_root),
+            stars=load_stars(self.store, pr),
             benchmark_dir=foreign.record.benchmark_dir if foreign else suite.benchmark_dir,
             benchmark_timeout_s=suite.default_benchmark_timeout_s,
             clone=clone,

@@ -66,6 +66,8 @@ class Task(BaseModel):
     difficulty: str = "unknown"
     category: str = "uncategorized"
     licence: str | None = None
+    stars: int | None = None
+    """Of its repository, as the forge counted them when it was mined; None where nobody counted."""
     build: BuildInputs
     certificate: Certificate | None = None
     suite: SuiteRecord | None = None

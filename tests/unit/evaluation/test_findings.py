@@ -71,6 +71,17 @@ def found(runs: list[RunFolder], tmp_path_factory: pytest.TempPathFactory) -> Fi
     return analyse(gather(runs, "floor"), stars=read_stars(path), cutoffs=Cutoffs())
 
 
+def test_stars_are_those_of_the_task_unless_given(tmp_path: Path) -> None:
+    """A file goes before what the task says, by repository as by task."""
+    folder = run_of(tmp_path / "r", {"m": 1.2}, [0, 1, 2])
+    for number in (0, 1, 2):
+        write_record(folder.task_facts(TASKS[number]), facts_of(number).model_copy(update={"stars": 10 + number}))
+    gathered = gather([folder], "floor")
+    found = [analyse(gathered, stars=stars, cutoffs=Cutoffs()) for stars in ({}, {"acme/repo-0": 7, TASKS[1]: 9})]
+    assert [list(each.stars.values()) for each in found] == [[(10, 10), (11, 11), (12, 12)], [(7, 7), (9, 9), (12, 12)]]
+    assert [each.missing.stars for each in found] == [0, 0]
+
+
 def test_the_same_agent_of_two_runs_is_one(found: Findings) -> None:
     """Its tasks are those of both runs; a task that both have has two attempts, and weighs as any other."""
     board = found.board

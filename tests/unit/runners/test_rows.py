@@ -71,6 +71,16 @@ def test_a_classification_comes_back_equal(store: SqlStore) -> None:
     assert rows.load_pull_request(store, pr.cache_key) == pr
 
 
+@pytest.mark.parametrize("stars", [None, 0, 80])
+def test_stars_are_those_that_were_counted(store: SqlStore, stars: int | None) -> None:
+    """Nobody counted is not none."""
+    pr = pull_request()
+    assert rows.load_stars(store, pr) is None
+    repository = Repository(owner=pr.owner, repo=pr.repo, stars=stars)
+    put(store, rows.repository_row(repository, "asv.conf.json", "a" * 40, NOW))
+    assert rows.load_stars(store, pr) == stars
+
+
 def test_a_resolution_comes_back_equal(store: SqlStore) -> None:
     """By the base commit it is for."""
     resolution = Resolution(

@@ -59,6 +59,7 @@ def order(clone: Clone, base: str = "", merge: str = "", files: Sequence[str] = 
             apt_packages=(), log="",
         ),
         licence=None,
+        stars=None,
         benchmark_timeout_s=60.0,
         benchmark_dir="benchmarks",
         clone=clone.path,

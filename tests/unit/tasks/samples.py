@@ -92,6 +92,7 @@ def sample_task(**changes: object) -> Task:
         "difficulty": "easy",
         "category": "use_better_algorithm",
         "licence": "MIT",
+        "stars": 80,
         "build": BuildInputs(
             python_version="3.11",
             apt_packages=("libgeos-dev",),
