@@ -13,7 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.figures import pytest_collection_modifyitems, pytest_terminal_summary
 from tests.support.ray_cluster import RayCluster, two_nodes
+
+__all__ = ["pytest_collection_modifyitems", "pytest_terminal_summary"]
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -193,6 +193,7 @@ def test_an_image_without_a_leak_is_sealed(built: Built, tmp_path: Path) -> None
     assert report.ok, report.problems
 
 
+@pytest.mark.figure("leaking images found")
 @pytest.mark.parametrize("name", SPOILED)
 def test_every_spoiled_tree_is_found(built: Built, tmp_path: Path, name: str) -> None:
     """Whichever engine built it, and whether or not our own last script ran: the image is not sealed, and says why."""

@@ -15,6 +15,8 @@ from datasmith.github.models import PR
 from datasmith.process import run
 from tests.unit.github.scripted import ScriptedRepository
 
+pytestmark = pytest.mark.figure("hostile repositories")
+
 DATE = datetime(2026, 2, 1, tzinfo=UTC)
 SECRET = "the host's own secret"
 

@@ -12,6 +12,8 @@ from datasmith.docker.engine import WORKDIR, Container, Tier
 from datasmith.errors import ContainerError
 from tests.conformance.engines import Built, build_all, every_engine
 
+pytestmark = pytest.mark.figure("attempts against the sandbox")
+
 LONG = 60.0
 
 

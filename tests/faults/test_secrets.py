@@ -101,7 +101,7 @@ def clone_with_secrets(path: Path) -> Clone:
     return clone
 
 
-def test_no_artefact_of_a_run_holds_a_secret(fc: FcData, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_artefact_of_a_run_holds_a_secret(fc: FcData, tmp_path: Path) -> None:
     """A run, its failures, all that it prints, its log and ledger; then statements, task folder and dataset."""
     clone = clone_with_secrets(tmp_path / "calc")
     window = (*WINDOW, "--repo", clone.path)
@@ -133,8 +133,7 @@ def test_no_artefact_of_a_run_holds_a_secret(fc: FcData, tmp_path: Path, capsys:
     in_files, n_files = searched(fc.home)
     assert (fc.data / "logs/fc-data.log").is_file() and (fc.data / "dataset/tasks.parquet").is_file()
     kinds = len(SECRETS)
-    with capsys.disabled():
-        print(f"\nsecrets: {kinds} kinds, {len(commands)} commands, {n_files} files: {len(leaks + in_files)} leaks")
+    print(f"secrets: {kinds} kinds, {len(commands)} commands, {n_files} files: {len(leaks + in_files)} leaks")
     assert kinds >= 12 and leaks + in_files == []
 
 

@@ -18,6 +18,8 @@ from datasmith.errors import ContainerError
 from datasmith.tar_members import DAMAGE, members, open_tar
 from datasmith.workloads.asv_results import in_archive
 
+pytestmark = pytest.mark.figure("hostile archives")
+
 END = b"\0" * 1024
 
 

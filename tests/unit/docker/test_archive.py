@@ -38,6 +38,7 @@ def test_files_and_links_are_unpacked(tmp_path: Path) -> None:
     assert (tmp_path / "out/c").is_symlink()
 
 
+@pytest.mark.figure("hostile archives")
 @pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "a//x"])
 def test_nothing_lands_outside(tmp_path: Path, name: str) -> None:
     """Neither by a path nor through a link that the archive brings."""
@@ -48,6 +49,7 @@ def test_nothing_lands_outside(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.figure("hostile archives")
 def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
     """Cut off, or no archive at all."""
     whole = tar(tmp_path / "a.tar.gz", *((f"f{at}", bytes(range(256)) * 40) for at in range(20)))
@@ -59,6 +61,7 @@ def test_a_damaged_archive_is_named(tmp_path: Path) -> None:
         unpack(tmp_path / "b.tar.gz", tmp_path / "out")
 
 
+@pytest.mark.figure("hostile archives")
 def test_a_bomb_is_refused_before_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By what the members say of their size, and by their number."""
     monkeypatch.setattr(archive, "MOST_BYTES", 50_000)

@@ -124,6 +124,7 @@ def repacked(release: Path, members: dict[str, bytes | tuple[bytes, str]]) -> No
     (release / "release.json").write_text(json.dumps(index))
 
 
+@pytest.mark.figure("hostile archives")
 @pytest.mark.parametrize(
     ("members", "says"),
     [

@@ -128,6 +128,7 @@ def bomb() -> str:
     return json.dumps({"matrix": {"req": axes}}, separators=(",", ":"))
 
 
+@pytest.mark.figure("hostile asv configurations")
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,0 +1,49 @@
+"""Figures, which the end of a run shows: what tests of faults and of attacks print, and how many of a kind held."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+MARK = "figure"
+PRINTING = ("tests/faults/", "tests/redteam/")
+"""Where what a test prints is a figure."""
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Let the reports of marked tests say what they count for, in the processes of xdist, too."""
+    for item in items:
+        item.user_properties += [(MARK, mark.args[0]) for mark in item.iter_markers(MARK)]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show them."""
+    reports = [
+        report
+        for listed in terminalreporter.stats.values()
+        for report in listed
+        if isinstance(report, pytest.TestReport)
+    ]
+    lines = [*printed(reports), *counted(reports)]
+    if lines:
+        terminalreporter.section("figures")
+        terminalreporter.write_line("\n".join(lines))
+
+
+def printed(reports: Sequence[pytest.TestReport]) -> Iterator[str]:
+    """What tests printed, one after another."""
+    of_figures = (report for report in reports if report.nodeid.startswith(PRINTING))
+    texts = (text for each in of_figures for name, text in each.sections if name == f"Captured stdout {each.when}")
+    for text in texts:
+        yield from filter(None, map(str.rstrip, text.splitlines()))
+
+
+def counted(reports: Sequence[pytest.TestReport]) -> Iterator[str]:
+    """How many tests of each kind held, of those that ran; one that fails before or after itself has not."""
+    held: dict[tuple[str, str], bool] = {}
+    for report in reports:
+        if report.failed or (report.when == "call" and report.passed):
+            for kind in (str(value) for name, value in report.user_properties if name == MARK):
+                held[kind, report.nodeid] = report.passed and held.get((kind, report.nodeid), True)
+    for kind, ran in sorted(Counter(kind for kind, _ in held).items()):
+        yield f"{kind}: {sum(kept for (each, _), kept in held.items() if each == kind)} of {ran} held"

@@ -1,0 +1,41 @@
+"""What the end of a run shows of its tests."""
+
+from typing import Literal
+
+import pytest
+
+from tests.support.figures import MARK, counted, printed
+
+
+def report(
+    name: str,
+    when: Literal["setup", "call", "teardown"],
+    outcome: Literal["passed", "failed", "skipped"],
+    text: str = "",
+) -> pytest.TestReport:
+    """Of a test that counts for `links`; the text is what it printed by then."""
+    sections = [("Captured stdout call", text)] if text else []
+    where = (name, 1, name)
+    return pytest.TestReport(name, where, {}, outcome, None, when, sections, user_properties=[(MARK, "links")])
+
+
+def test_what_failed_at_any_time_has_not_held() -> None:
+    """Once a test, also where it fails twice; what was skipped counts for nothing."""
+    reports = [
+        report("a", "setup", "passed"), report("a", "call", "passed"), report("a", "teardown", "passed"),
+        report("b", "call", "passed"), report("b", "teardown", "failed"),
+        report("c", "setup", "failed"),
+        report("d", "call", "failed"), report("d", "teardown", "failed"),
+        report("e", "setup", "skipped"), report("f", "call", "skipped"),
+    ]  # fmt: skip
+    assert list(counted(reports)) == ["links: 1 of 4 held"]
+    assert list(counted([])) == []
+
+
+def test_figures_are_what_tests_of_faults_print() -> None:
+    """Each line once, though the reports that follow hold it, too."""
+    name, text = "tests/faults/test_x.py::test_y", "x: 3 of 3\n\n"
+    reports = [report(name, "call", "passed", text), report(name, "teardown", "passed", text)]
+    assert list(printed([*reports, report("tests/unit/test_z.py::test_z", "call", "passed", "debris\n")])) == [
+        "x: 3 of 3"
+    ]
