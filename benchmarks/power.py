@@ -1,9 +1,9 @@
 """How often a planted slow-down of 2 % is found within 60 s per workload, beside sequential asv at equal cpu time.
 
 Run: `python -m benchmarks.power [--budget 5400] [--slower 0.02] [--seconds 60] [--ways ...]`. Ways: pairs, what a
-certificate is made of; asv, for which their launches are the measure of cpu time; and those of `fc-eval confirm`, the
-fastest of short samples and instructions per call. One session of all takes some 150 s for each of ten workloads (25
-minutes); sessions are repeated while the budget lasts.
+certificate is made of; those of `fc-eval confirm`, the fastest of short samples and instructions per call; and asv, in
+the cpu time that pairs used, and again in that of the fastest samples. One session of all takes some 170 s for each of
+ten workloads (28 minutes), of `--ways fastest asv` 50 s (8 minutes); sessions are repeated while the budget lasts.
 Ten workloads of one suite: five do 2 % more work under the patch, five do not, so that false alarms show, too.
 """
 
@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from statistics import median
@@ -39,7 +39,8 @@ CUTS = (0.25, 0.5, 1.0)
 INSTRUCTIONS = "instructions per call"
 FASTEST = f"fastest samples, {SECONDS:g} s"
 WAYS = ("pairs", "asv", "fastest", "instructions")
-"""Asv's budget of cpu time is what the pairs used."""
+SIZING_ROUNDS = 2
+"""Rounds that tell how long a launch is, where no pairs are asked for."""
 COUNTED_CALLS = 50
 ASV_FACTOR = 1.1
 """`asv compare` and `asv continuous` call nothing a change that is smaller, unless they are told to."""
@@ -132,8 +133,8 @@ def count(arms: Mapping[str, Container], subject: Subject, tally: Counts) -> Non
 
 def short_samples(
     arms: Mapping[str, Container], subject: Subject, plan: MeasurePlan, tallies: Mapping[str, Counts]
-) -> None:
-    """The other channel by the clock: the fastest of many short samples."""
+) -> float:
+    """The other channel by the clock: the fastest of many short samples; gives seconds of a workload, on one core."""
     for workload in subject.workloads:
         started = time.monotonic()
         seen: Fastest = fastest(
@@ -144,6 +145,25 @@ def short_samples(
             continue
         tallies[FASTEST].add(workload.id, seen.changed, math.log(seen.high / seen.low) / 2)
         tallies[FASTEST].seconds.append(time.monotonic() - started)
+    return median(tallies[FASTEST].seconds)
+
+
+def count_asv(
+    samples: Mapping[str, tuple[list[float], list[float]]], tallies: Mapping[str, Counts], beside: str
+) -> None:
+    """Count what asv finds in samples that took the cpu time of another way."""
+    for workload, (base, other) in samples.items():
+        if base and other:
+            different = bool(mannwhitneyu(base, other).pvalue < ASV_LEVEL)
+            factor = max(median(base) / median(other), median(other) / median(base))
+            test, decision = asv_names(beside)
+            tallies[test].add(workload, different)
+            tallies[decision].add(workload, different and factor >= ASV_FACTOR)
+
+
+def asv_names(beside: str) -> tuple[str, str]:
+    """What asv's two counts are called that had the cpu time of another way."""
+    return f"asv, its test alone, in the time of {beside}", f"asv, as `asv compare` decides, in the time of {beside}"
 
 
 def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tallies: Mapping[str, Counts]) -> None:
@@ -152,11 +172,16 @@ def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tal
         arms = stack.enter_context(subject.arms({EXPERT: planted_work.patch(chosen.slower)}))
         if "instructions" in chosen.ways:
             count(arms, subject, tallies[INSTRUCTIONS])
+        run: Run = []
         if "fastest" in chosen.ways:
-            short_samples(arms, subject, plan, tallies)
+            seconds = short_samples(arms, subject, plan, tallies)
+            if "asv" in chosen.ways:
+                few = replace(plan, min_rounds=SIZING_ROUNDS, max_rounds=SIZING_ROUNDS)
+                measure(arms, subject.workloads, few, benchmark_dir="benchmarks", sink=run.append)
+                count_asv(one_after_the_other(arms, subject.workloads, run, plan, seconds), tallies, "fastest")
         if "pairs" not in chosen.ways:
             return
-        run: Run = []
+        run = []
         measure(arms, subject.workloads, plan, benchmark_dir="benchmarks", sink=run.append)
         for share in CUTS:
             for workload, (changed, half_width) in found(cut(run, share * chosen.seconds), plan.seed).items():
@@ -165,12 +190,7 @@ def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tal
             return
         whole = cut(run, chosen.seconds)
         budget = median(cpu_seconds(whole, workload.id) for workload in subject.workloads)
-        for workload, (base, other) in one_after_the_other(arms, subject.workloads, whole, plan, budget).items():
-            if base and other:
-                different = bool(mannwhitneyu(base, other).pvalue < ASV_LEVEL)
-                factor = max(median(base) / median(other), median(other) / median(base))
-                tallies["asv, its test alone"].add(workload, different)
-                tallies["asv, as `asv compare` decides"].add(workload, different and factor >= ASV_FACTOR)
+        count_asv(one_after_the_other(arms, subject.workloads, whole, plan, budget), tallies, "pairs")
 
 
 def rounds_for(seconds: float) -> int:
@@ -185,14 +205,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="wall seconds per workload, all arms together")
     parser.add_argument("--slower", type=float, default=0.02, help="share of more work")
     parser.add_argument("--sessions", type=int, default=100)
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="all by default; asv needs pairs")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="all by default; asv needs another")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="core to pin to; -1: none")
     chosen = parser.parse_args()
-    if "asv" in chosen.ways and "pairs" not in chosen.ways:
-        parser.error("--ways asv: it gets the cpu time that pairs used (example: --ways pairs asv)")
+    timed = [way for way in ("pairs", "fastest") if way in chosen.ways]
+    if "asv" in chosen.ways and not timed:
+        parser.error("--ways asv: it gets the cpu time that another way used (example: --ways fastest asv)")
     named = {
         "pairs": tuple(f"paired, {share * chosen.seconds:g} s" for share in CUTS),
-        "asv": ("asv, its test alone", "asv, as `asv compare` decides"),
+        "asv": tuple(name for way in timed for name in asv_names(way)),
         "fastest": (FASTEST,),
         "instructions": (INSTRUCTIONS,),
     }
