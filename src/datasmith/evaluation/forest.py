@@ -1,5 +1,6 @@
 """Geometry of a forest plot: ratios with their intervals on a logarithmic axis, as numbers a template can draw."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +38,11 @@ TICKS = (
     500,
     1000,
 )
+VALUE_GAP = 12.0
+"""From the plot to the figures beside it."""
+MARK_WIDTH = 15.0
+CHARACTER = 7.0
+"""What a letter of the words beside a plot takes at most, on average."""
 TICK_GAP = 42.0
 """Labels stand at least this far apart; the one at 1 always stands."""
 
@@ -74,11 +80,21 @@ class Dot:
 
 
 @dataclass(frozen=True, slots=True)
+class Absent:
+    """What has no estimate, and is said instead."""
+
+    series: int
+    name: str
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
-    """The estimates of one workload or task, drawn below one another."""
+    """The estimates of one workload or task, drawn below one another, and below them what has none."""
 
     label: str
     dots: tuple[Dot, ...]
+    absent: tuple[Absent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +110,16 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """What has no estimate with its place: x of its mark, and of its words, which end within the plot; y of its row."""
+
+    absent: Absent
+    x: float
+    said_x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A group with its place; `y` is that of its label's middle."""
 
@@ -103,6 +129,7 @@ class Row:
     top: float
     height: float
     marks: tuple[Mark, ...]
+    gaps: tuple[Gap, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +179,16 @@ def layout(groups: Sequence[Group], shape: Shape = WIDE) -> Forest:
     rows = []
     y = TOP
     for group in groups:
-        height = shape.label_height + ROW_HEIGHT * max(1, len(group.dots)) + GROUP_GAP
+        lines = len(group.dots) + len(group.absent)
+        height = shape.label_height + ROW_HEIGHT * max(1, lines) + GROUP_GAP
         first = y + shape.label_height + GROUP_GAP / 2
-        marks = tuple(_mark(dot, axis, first + ROW_HEIGHT * (n + 0.5)) for n, dot in enumerate(group.dots))
+        places = [first + ROW_HEIGHT * (number + 0.5) for number in range(lines)]
+        marks = tuple(_mark(dot, axis, place) for dot, place in zip(group.dots, places, strict=False))
+        gaps = tuple(map(_gap, group.absent, places[len(group.dots) :], itertools.repeat(shape)))
         most = shape.label_chars
         label = cut(group.label, most)
         middle = y + (GROUP_GAP / 2 + shape.label_height / 2 if shape.label_height else height / 2)
-        rows.append(Row(label, group.label, middle, y, height, marks))
+        rows.append(Row(label, group.label, middle, y, height, marks, gaps))
         y += height
     right = shape.plot_left + shape.plot_width
     return Forest(shape.name, right + shape.value_width, y + BOTTOM, shape.plot_left, right, tuple(rows), _ticks(axis))
@@ -177,6 +207,12 @@ def _mark(dot: Dot, axis: _Axis, y: float) -> Mark:
     low, high = dot.low or dot.ratio, dot.high or dot.ratio
     clipped = not (axis.holds(low) and axis.holds(high))
     return Mark(dot, axis.x(dot.ratio), axis.x(low), axis.x(high), y, clipped)
+
+
+def _gap(absent: Absent, y: float, shape: Shape) -> Gap:
+    right = shape.plot_left + shape.plot_width
+    said_x = min(right + VALUE_GAP + MARK_WIDTH, right + shape.value_width - CHARACTER * len(absent.said))
+    return Gap(absent, said_x - MARK_WIDTH * 2 / 3, said_x, y)
 
 
 def _ticks(axis: _Axis) -> tuple[Tick, ...]:

@@ -9,7 +9,7 @@ from jinja2 import BaseLoader, Environment, StrictUndefined
 
 from datasmith.counted import counted
 from datasmith.evaluation.board import Board
-from datasmith.evaluation.forest import Dot, Forest, Group, layouts
+from datasmith.evaluation.forest import Absent, Dot, Forest, Group, layouts
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.levels import LEVELS
@@ -87,15 +87,21 @@ def series_of(report: Report) -> dict[str, int]:
 
 
 def overview(report: Report, series: Mapping[str, int]) -> tuple[Forest, ...]:
-    """Each task's speedup: the expert's, and each measured attempt's."""
+    """Each task's speedup: the expert's, and each measured attempt's; of the others, how they ended."""
     groups = []
     for task_id, rows in _by_task(report).items():
         expert = next((row.session.expert for row in rows if row.session), None)
         dots = [_arm_dot(expert, EXPERT_SERIES, "expert")] if expert else []
         dots += [_arm_dot(row.record.ratios, series[row.record.agent], _name(row, report)) for row in _measured(rows)]
         drawn = tuple(dot for dot in dots if dot)
-        if drawn:
-            groups.append(Group(task_id, drawn))
+        measured = _measured(rows)
+        absent = tuple(
+            Absent(series[row.record.agent], _name(row, report), outcome(row.record.outcome))
+            for row in rows
+            if row not in measured
+        )
+        if drawn or absent:
+            groups.append(Group(task_id, drawn, absent))
     return layouts(groups) if groups else ()
 
 

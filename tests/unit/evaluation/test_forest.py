@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasmith.evaluation.forest import NARROW, TICK_GAP, Dot, Forest, Group, layout, layouts
+from datasmith.evaluation.forest import NARROW, TICK_GAP, Absent, Dot, Forest, Group, layout, layouts
 
 positive = st.floats(min_value=1e-6, max_value=1e6)
 
@@ -46,3 +46,13 @@ def test_on_a_phone_a_name_stands_above_its_dots() -> None:
     for row in layout([Group("first", dots), Group("second", dots)], NARROW).rows:
         assert row.top < row.y < row.y + 8 < min(mark.y for mark in row.marks)
         assert max(mark.y for mark in row.marks) < row.top + row.height
+
+
+def test_what_has_no_estimate_has_a_row_below_those_that_have() -> None:
+    """Also where nothing else is there; the axis does not know of it."""
+    absent = (Absent(1, "a", "failed tests"), Absent(2, "b", "no patch"))
+    with_dot, alone = layout([Group("x", (Dot(0, "x", 1.0, None, None),), absent), Group("y", (), absent)]).rows
+    for row in (with_dot, alone):
+        rows = [*(mark.y for mark in row.marks), *(gap.y for gap in row.gaps)]
+        assert rows == sorted(set(rows)) and row.top < rows[0] and rows[-1] < row.top + row.height
+        assert [gap.absent for gap in row.gaps] == list(absent)

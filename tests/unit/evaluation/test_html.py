@@ -75,6 +75,14 @@ def test_everything_that_was_measured_is_on_the_page(tmp_path: Path) -> None:
     assert page.count('role="img"') == 6
 
 
+def test_a_trial_that_was_not_measured_has_its_row_in_the_plot(tmp_path: Path) -> None:
+    """Its outcome in words stands where a ratio would, in both layouts, and its agent is in the legend."""
+    page = page_of(sample_run(tmp_path / "r"))
+    overview = page[page.index('id="overview"') : page.index('id="tasks"')]
+    assert overview.count(": failed tests</title>") == 2 == overview.count(">failed tests</text>")
+    assert "failed tests</text>" not in page[page.index('id="tasks"') :]
+
+
 def test_every_mean_on_the_page_has_its_interval(tmp_path: Path) -> None:
     """The expert's too; a trial has that of its speedup, and where it failed the word why not."""
     run = sample_run(tmp_path / "r")
