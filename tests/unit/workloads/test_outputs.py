@@ -62,6 +62,16 @@ class Point:
     tags: list[str] = field(default_factory=list)
 
 
+class Agreeing(Point):
+    """Its `__eq__`, which a submission may have written, is not what decides."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
 class LazyList(list[int]):
     """A list by name only: what it holds is made when it is asked for."""
 
@@ -216,6 +226,7 @@ UNLIKE: dict[str, tuple[object, object]] = {
     "49 other attributes": (Plain(x=1), Plain(x=2)),
     "49 attribute gone": (Plain(x=1, y=2), Plain(x=1)),
     "49 dataclass": (Point(1.0), Point(2.0)),
+    "49 an equality that always says yes": (Agreeing(1.0), Agreeing(2.0)),
     "50 sets": ({1, 2}, {1, 3}),
     "50 strings": ("abc", "abd"),
     "51 missing key": ({"a": 1}, {"b": 1}),
