@@ -139,20 +139,24 @@ class HarborTrial:
 def harbor_job(
     place: Place, tasks: Path, where: Path, *agents: str, environment: Mapping[str, str] = SANDBOX, path: str = ""
 ) -> list[HarborTrial]:
-    """Run these agents on all tasks of a directory with the real `harbor run`; `path` comes before that of PATH."""
+    """Run these agents on all tasks of a directory, in one job; `path` comes before that of PATH."""
     job = {
         "agents": [{"name": name} for name in agents],
         "datasets": [{"path": str(tasks)}],
-        "jobs_dir": str(where),
-        "job_name": "job",
         "n_concurrent_trials": 1,
         "environment": environment,
     }
     (where / "job.json").write_text(json.dumps(job))
+    _, trials = harbor_run(place, where, "-c", where / "job.json", "-q", path=path)
+    return trials
+
+
+def harbor_run(place: Place, where: Path, *words: str | Path, path: str = "") -> tuple[str, list[HarborTrial]]:
+    """What the real `harbor run` says to these words, and its trials."""
     given = {"FC_ENGINE": "bubblewrap", "FC_CACHE_DIR": str(place.root / "cache"), "PYTHONPATH": str(ROOT / "src")}
     given["PATH"] = f"{path}{os.environ['PATH']}"
-    said([program("harbor", "harbor"), "run", "-c", where / "job.json", "-y", "-q"], **given)
-    return [HarborTrial.read(path) for path in sorted((where / "job").glob("*/result.json"))]
+    out = said([program("harbor", "harbor"), "run", *words, "-o", where, "--job-name", "job", "-y"], **given)
+    return out, [HarborTrial.read(path) for path in sorted((where / "job").glob("*/result.json"))]
 
 
 def test_harbor_runs_our_folders(place: Place, tmp_path: Path) -> None:
@@ -166,12 +170,14 @@ def test_harbor_runs_our_folders(place: Place, tmp_path: Path) -> None:
 
 
 def test_harbor_builds_machine_code_again(place: Place, tmp_path: Path) -> None:
-    """The oracle's patch is one of a C source: it is worth nothing before it is built."""
+    """By the command of the documentation. The oracle's patch is one of C: it is worth nothing before it is built."""
     _, _, folder = samplelib(tmp_path, place.engine).task(15)
     expected = folder / "tests/expected.json"
     expected.write_text(json.dumps({**json.loads(expected.read_text()), "rounds": 3}))
-    (trial,) = harbor_job(place, folder.parent, tmp_path, "oracle")
+    words = ("-p", folder.parent, "-a", "oracle", "--env", SANDBOX["import_path"])
+    out, (trial,) = harbor_run(place, tmp_path, *words)
     assert trial.rewards is not None and trial.rewards["tests_passed"] == 1.0, trial
+    assert f"{trial.rewards['reward']:.3f}" in out, out
     assert trial.rewards["reward"] > 1.2, trial
 
 

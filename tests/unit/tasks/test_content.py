@@ -285,6 +285,8 @@ def test_plain_files_of_other_kinds_are_allowed(name: str, line: str) -> None:
 ASKED = {
     "value = getattr(math, name)": "value = getattr(math, '__dict__')",
     "names = dir(math)": "names = vars(math)",
+    'return getattr(importlib.import_module(f"pkg.{origin}"), name)': 'f = getattr(importlib.import_module("gc"), x)',
+    "f = getattr(importlib . import_module(where), name)": "f = getattr(importlib.machinery, name)",
     'f = getattr(numbagg, "move_" + name, None)': 'f = getattr(frame, "f_" + name, None)',
     'f = getattr(numpy, "nan%s" % name)': 'f = getattr(thing, "_get%s" % name)',
     'f = getattr(self, "_compare_{0}".format(operators[op]))': 'f = getattr(self, "{}frame".format("_get"))',
