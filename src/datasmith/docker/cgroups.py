@@ -190,7 +190,7 @@ class Cgroups:
         joinable: Callable[[Path], bool] = _joinable,
     ) -> "Cgroups":
         """Find, by trying, below which groups this process may make groups with limits and move children there."""
-        places = _own_places(own)
+        places = own_places(own)
         if (root / "cgroup.controllers").exists():
             found = _delegated(root, places.get("", "/"), joinable)
             return cls({"v2": found} if found else {})
@@ -250,7 +250,7 @@ def _settings(controller: str, limits: Limits) -> dict[str, str]:
     }.get(controller, {})
 
 
-def _own_places(listing: Path) -> dict[str, str]:
+def own_places(listing: Path) -> dict[str, str]:
     """Controller ("" for version 2) -> path of our own group."""
     found: dict[str, str] = {}
     for line in listing.read_text().splitlines():

@@ -1,10 +1,12 @@
 """The host guard: whether the core was ours while a launch ran, and what the host was like over a whole measurement."""
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from datasmith.docker.cgroups import own_places
 from datasmith.tasks.certificate import HostFacts
 
 TICK_S = 0.01
@@ -17,6 +19,7 @@ ROOT = Path("/")
 STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "arch_sys_counter", "timebase"})
 """Clock sources that are read in nanoseconds and do not stop; others (hpet, acpi_pm, jiffies) are slow or coarse."""
 _CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+_THROTTLED = re.compile(r"^nr_throttled (\d+)$", re.MULTILINE)
 _THROTTLES = ("core_throttle_count", "package_throttle_count")
 
 
@@ -24,21 +27,23 @@ _THROTTLES = ("core_throttle_count", "package_throttle_count")
 class CoreTimes:
     """Seconds since boot that a core worked for anyone here (busy) and for other virtual machines (steal).
 
-    `throttles`: how often it was slowed down because of heat; None where the kernel does not tell.
+    `throttles`: how often it was slowed down because of heat. `quota_throttles`: how often processes of our control
+    group, or of one around it, waited because a quota of cpu time was used up. None where the kernel does not tell.
     """
 
     busy_s: float
     steal_s: float
     throttles: int | None = None
+    quota_throttles: int | None = None
 
 
-def core_times(text: str, cpu: int, throttles: int | None = None) -> CoreTimes | None:
+def core_times(text: str, cpu: int) -> CoreTimes | None:
     """Read the line of one core out of the text of /proc/stat; None where it is not there."""
     for line in text.splitlines():
         words = line.split()
         if words[:1] == [f"cpu{cpu}"] and len(words) >= 9:
             user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) * TICK_S for word in words[1:9])
-            return CoreTimes(user + nice + system + irq + softirq, steal, throttles)
+            return CoreTimes(user + nice + system + irq + softirq, steal)
     return None
 
 
@@ -46,15 +51,18 @@ def read_core(cpu: int | None, root: Path = ROOT) -> CoreTimes | None:
     """The times of a core now; None where there is no pinned core or the kernel does not tell. `root` holds /proc."""
     if cpu is None:
         return None
-    return core_times(_text(root / "proc/stat"), cpu, _throttles(root, cpu))
+    times = core_times(_text(root / "proc/stat"), cpu)
+    return times and replace(times, throttles=_throttles(root, cpu), quota_throttles=_quota_throttles(root))
 
 
 def disturbance(before: CoreTimes | None, after: CoreTimes | None, wall_s: float, cpu_s: float | None) -> str | None:
     """What disturbed a launch of `wall_s` that used `cpu_s` itself, between two readings; None where nothing did."""
     if before is None or after is None:
         return None
-    if before.throttles is not None and after.throttles is not None and after.throttles > before.throttles:
-        return f"the core was throttled {after.throttles - before.throttles} times"
+    if hot := _grown(before.throttles, after.throttles):
+        return f"the core was throttled {hot} times"
+    if held := _grown(before.quota_throttles, after.quota_throttles):
+        return f"held back {held} times, as a quota of cpu time was used up (cpu.max)"
     stolen = after.steal_s - before.steal_s
     if stolen > max(SLACK_S, STEAL_SHARE * wall_s):
         return f"{stolen:.2f} s of {wall_s:.2f} s stolen by the hypervisor"
@@ -85,16 +93,14 @@ def host_facts(before: HostState, after: HostState, noisy: Iterable[bool]) -> Ho
     """What the host was like between two readings; `noisy` says of each launch whether it was disturbed."""
     marks = tuple(noisy)
     ours, now = before.core, after.core
-    throttles = None
-    if ours and now and ours.throttles is not None and now.throttles is not None:
-        throttles = now.throttles - ours.throttles
     return HostFacts(
         clock_source=after.clock_source,
         steady_clock=None if after.clock_source is None else after.clock_source in STEADY_CLOCKS,
         load_before=before.load,
         load_after=after.load,
         steal_s=now.steal_s - ours.steal_s if ours and now else None,
-        throttles=throttles,
+        throttles=_grown(ours.throttles, now.throttles) if ours and now else None,
+        quota_throttles=_grown(ours.quota_throttles, now.quota_throttles) if ours and now else None,
         launches=len(marks),
         noisy_launches=sum(marks),
     )
@@ -105,6 +111,22 @@ def _throttles(root: Path, cpu: int) -> int | None:
     place = root / f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle"
     counts = [int(text) for name in _THROTTLES if (text := _text(place / name).strip()).isdigit()]
     return sum(counts) if counts else None
+
+
+def _quota_throttles(root: Path) -> int | None:
+    """How often a quota of our control group, or of one around it that can be seen here, held its processes back."""
+    top = root / "sys/fs/cgroup"
+    hierarchy, controller = (top, "") if (top / "cgroup.controllers").exists() else (top / "cpu", "cpu")
+    with suppress(OSError):
+        own = hierarchy / own_places(root / "proc/self/cgroup").get(controller, "/").strip("/")
+        around = [group for group in (own, *own.parents) if group.is_relative_to(hierarchy)]
+        found = [count for group in around if (count := _THROTTLED.search(_text(group / "cpu.stat")))]
+        return sum(int(count[1]) for count in found) if found else None
+    return None
+
+
+def _grown(before: int | None, after: int | None) -> int | None:
+    return None if before is None or after is None else after - before
 
 
 def _text(path: Path) -> str:

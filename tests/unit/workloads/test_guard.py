@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.workloads.guard import CoreTimes, HostState, core_times, disturbance, host_facts, read_core, read_host
+from tests.support.base_image import lacks
 
 STAT = "cpu  1 1 1 1 1 1 1 1 0 0\ncpu0 100 10 20 5000 7 1 2 30 0 0\ncpu1 1 0 0 9 0 0 0 0 0 0\nintr 5\n"
 
@@ -79,9 +80,71 @@ def test_a_host_that_tells_nothing_has_no_facts(tmp_path: Path) -> None:
     """Missing is not zero."""
     facts = host_facts(read_host(0, tmp_path), read_host(0, tmp_path), [])
     assert facts.model_dump(exclude={"launches", "noisy_launches"}) == dict.fromkeys(
-        ("clock_source", "steady_clock", "load_before", "load_after", "steal_s", "throttles")
+        ("clock_source", "steady_clock", "load_before", "load_after", "steal_s", "throttles", "quota_throttles")
     )
     assert HostState(None, None, None) == read_host(None, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("listing", "top", "groups"),
+    [
+        ("0::/pods/a\n", "", {"": None, "pods": 3, "pods/a": 4}),
+        ("4:cpu,cpuacct:/pods/a\n0::/\n", "cpu", {"": 0, "pods": 3, "pods/a": 4}),
+        ("4:cpu:/seen/outside/alone\n", "cpu", {"": 7}),
+    ],
+    ids=["version 2", "version 1", "a container"],
+)
+def test_a_quota_of_our_groups_is_seen(tmp_path: Path, listing: str, top: str, groups: dict[str, int | None]) -> None:
+    """Its own and those around it count; so does that of a container, which sees its group as the top."""
+    (plant(tmp_path) / "proc/self").mkdir()
+    (tmp_path / "proc/self/cgroup").write_text(listing)
+    hierarchy = tmp_path / "sys/fs/cgroup" / top
+    for name, count in groups.items():
+        (hierarchy / name).mkdir(parents=True, exist_ok=True)
+        if count is not None:
+            (hierarchy / name / "cpu.stat").write_text(f"nr_periods 9\nnr_throttled {count}\nthrottled_time 5\n")
+    if not top:
+        (hierarchy / "cgroup.controllers").touch()
+    before = read_core(0, tmp_path)
+    assert before is not None and before.quota_throttles == 7
+    stat = hierarchy / max(groups) / "cpu.stat"
+    stat.write_text(stat.read_text().replace("throttled ", "throttled 1"))
+    assert "held back 10 times" in (disturbance(before, read_core(0, tmp_path), 0.3, 0.3) or "")
+    state = HostState(before, None, None)
+    facts = host_facts(state, replace(state, core=read_core(0, tmp_path)), [True])
+    assert facts.quota_throttles == 10 and "held back 10 times by a quota" in facts.said
+
+
+SPINS = """
+import sys, time
+from pathlib import Path
+from datasmith.workloads.guard import disturbance, read_core
+Path(sys.argv[1], "cgroup.procs").write_text("0")
+core = int(sys.argv[2])
+before, started = read_core(core), time.monotonic()
+while time.monotonic() - started < 1:
+    pass
+print(disturbance(before, read_core(core), 1.0, time.process_time()))
+"""
+
+
+def test_a_quota_that_holds_us_back_is_seen() -> None:
+    """A real process in a real group that may use a fifth of a core."""
+    top, (name, value) = Path("/sys/fs/cgroup/cpu"), ("cpu.cfs_quota_us", "20000")
+    if not top.exists():
+        top, (name, value) = top.parent, ("cpu.max", "20000 100000")
+    group = top / f"fc-test-{os.urandom(4).hex()}"
+    try:
+        group.mkdir()
+        (group / name).write_text(value)
+    except OSError as error:
+        lacks(f"no control group with a quota can be made: {error}", "as root")
+    try:
+        words = [sys.executable, "-c", SPINS, str(group), str(min(os.sched_getaffinity(0)))]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    finally:
+        group.rmdir()
+    assert "a quota of cpu time was used up" in done.stdout, done
 
 
 def test_a_busy_neighbour_on_the_core_is_seen() -> None:
