@@ -104,8 +104,8 @@ class HostFacts(_Frozen):
     """What the host was like while a measurement ran; None where its kernel does not tell.
 
     `steady_clock` is False for a clock source that is slow to read, or coarse (hpet, acpi_pm, jiffies). load_*: the
-    load average of a minute. steal_s, throttles: of the pinned core. quota_throttles: of the control groups that this
-    process is in. `noisy_launches` of `launches` were disturbed.
+    load average of a minute. steal_s, throttles: of the pinned core. held_s: what quotas of cpu time made processes of
+    our control groups wait. `noisy_launches` of `launches` were disturbed.
     """
 
     clock_source: str | None
@@ -114,7 +114,7 @@ class HostFacts(_Frozen):
     load_after: float | None
     steal_s: float | None
     throttles: int | None
-    quota_throttles: int | None = None
+    held_s: float | None = None
     launches: int
     noisy_launches: int
 
@@ -125,7 +125,7 @@ class HostFacts(_Frozen):
         parts = [clock, f"{self.noisy_launches} of {self.launches} launches disturbed"]
         parts += [] if self.steal_s is None else [f"{self.steal_s:.2f} s stolen"]
         parts += [] if self.throttles is None else [f"throttled {self.throttles} times"]
-        parts += [f"held back {self.quota_throttles} times by a quota of cpu time"] if self.quota_throttles else []
+        parts += [f"{self.held_s:.2f} s held back by a quota of cpu time"] if self.held_s else []
         parts += [] if self.load_before is None else [f"load {self.load_before:.1f} to {self.load_after or 0.0:.1f}"]
         return ", ".join(parts)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from datasmith.docker.cgroups import own_places
 from datasmith.tasks.certificate import HostFacts
@@ -16,10 +17,13 @@ OTHERS_SHARE = 0.10
 SLACK_S = 3 * TICK_S
 """Below this nothing is called a disturbance: it may be the rounding of the counters."""
 ROOT = Path("/")
+_Count = TypeVar("_Count", int, float)
 STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "arch_sys_counter", "timebase"})
 """Clock sources that are read in nanoseconds and do not stop; others (hpet, acpi_pm, jiffies) are slow or coarse."""
 _CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
-_THROTTLED = re.compile(r"^nr_throttled (\d+)$", re.MULTILINE)
+_HELD = re.compile(r"^throttled_(usec|time) (\d+)$", re.MULTILINE)
+_HELD_UNIT_S = {"usec": 1e-6, "time": 1e-9}
+"""Of both versions of control groups."""
 _THROTTLES = ("core_throttle_count", "package_throttle_count")
 
 
@@ -27,14 +31,14 @@ _THROTTLES = ("core_throttle_count", "package_throttle_count")
 class CoreTimes:
     """Seconds since boot that a core worked for anyone here (busy) and for other virtual machines (steal).
 
-    `throttles`: how often it was slowed down because of heat. `quota_throttles`: how often processes of our control
-    group, or of one around it, waited because a quota of cpu time was used up. None where the kernel does not tell.
+    `throttles`: how often it was slowed down because of heat. `held_s`: seconds that processes of our control group, or
+    of one around it, waited as a quota of cpu time was used up. None where the kernel does not tell.
     """
 
     busy_s: float
     steal_s: float
     throttles: int | None = None
-    quota_throttles: int | None = None
+    held_s: float | None = None
 
 
 def core_times(text: str, cpu: int) -> CoreTimes | None:
@@ -52,20 +56,22 @@ def read_core(cpu: int | None, root: Path = ROOT) -> CoreTimes | None:
     if cpu is None:
         return None
     times = core_times(_text(root / "proc/stat"), cpu)
-    return times and replace(times, throttles=_throttles(root, cpu), quota_throttles=_quota_throttles(root))
+    return times and replace(times, throttles=_throttles(root, cpu), held_s=_held_s(root))
 
 
 def disturbance(before: CoreTimes | None, after: CoreTimes | None, wall_s: float, cpu_s: float | None) -> str | None:
     """What disturbed a launch of `wall_s` that used `cpu_s` itself, between two readings; None where nothing did."""
     if before is None or after is None:
         return None
-    if hot := _grown(before.throttles, after.throttles):
+    hot = _grown(before.throttles, after.throttles)
+    if hot is not None and hot > 0:
         return f"the core was throttled {hot} times"
-    if held := _grown(before.quota_throttles, after.quota_throttles):
-        return f"held back {held} times, as a quota of cpu time was used up (cpu.max)"
     stolen = after.steal_s - before.steal_s
     if stolen > max(SLACK_S, STEAL_SHARE * wall_s):
         return f"{stolen:.2f} s of {wall_s:.2f} s stolen by the hypervisor"
+    held = _grown(before.held_s, after.held_s)
+    if held is not None and held > max(SLACK_S, STEAL_SHARE * wall_s):
+        return f"{held:.2f} s of {wall_s:.2f} s held back by a quota of cpu time (cpu.max)"
     if cpu_s is None:
         return None
     others = after.busy_s - before.busy_s - cpu_s
@@ -100,7 +106,7 @@ def host_facts(before: HostState, after: HostState, noisy: Iterable[bool]) -> Ho
         load_after=after.load,
         steal_s=now.steal_s - ours.steal_s if ours and now else None,
         throttles=_grown(ours.throttles, now.throttles) if ours and now else None,
-        quota_throttles=_grown(ours.quota_throttles, now.quota_throttles) if ours and now else None,
+        held_s=_grown(ours.held_s, now.held_s) if ours and now else None,
         launches=len(marks),
         noisy_launches=sum(marks),
     )
@@ -113,19 +119,19 @@ def _throttles(root: Path, cpu: int) -> int | None:
     return sum(counts) if counts else None
 
 
-def _quota_throttles(root: Path) -> int | None:
-    """How often a quota of our control group, or of one around it that can be seen here, held its processes back."""
+def _held_s(root: Path) -> float | None:
+    """How long quotas of our control group, and of those around it that can be seen here, held processes back."""
     top = root / "sys/fs/cgroup"
     hierarchy, controller = (top, "") if (top / "cgroup.controllers").exists() else (top / "cpu", "cpu")
     with suppress(OSError):
         own = hierarchy / own_places(root / "proc/self/cgroup").get(controller, "/").strip("/")
         around = [group for group in (own, *own.parents) if group.is_relative_to(hierarchy)]
-        found = [count for group in around if (count := _THROTTLED.search(_text(group / "cpu.stat")))]
-        return sum(int(count[1]) for count in found) if found else None
+        told = [line for group in around if (line := _HELD.search(_text(group / "cpu.stat")))]
+        return sum(int(line[2]) * _HELD_UNIT_S[line[1]] for line in told) if told else None
     return None
 
 
-def _grown(before: int | None, after: int | None) -> int | None:
+def _grown(before: _Count | None, after: _Count | None) -> _Count | None:
     return None if before is None or after is None else after - before
 
 
