@@ -92,9 +92,9 @@ def overview(report: Report, series: Mapping[str, int]) -> tuple[Forest, ...]:
     for task_id, rows in _by_task(report).items():
         expert = next((row.session.expert for row in rows if row.session), None)
         dots = [_arm_dot(expert, EXPERT_SERIES, "expert")] if expert else []
-        dots += [_arm_dot(row.record.ratios, series[row.record.agent], _name(row, report)) for row in _measured(rows)]
-        drawn = tuple(dot for dot in dots if dot)
         measured = _measured(rows)
+        dots += [_arm_dot(row.record.ratios, series[row.record.agent], _name(row, report)) for row in measured]
+        drawn = tuple(dot for dot in dots if dot)
         absent = tuple(
             Absent(series[row.record.agent], _name(row, report), outcome(row.record.outcome))
             for row in rows
