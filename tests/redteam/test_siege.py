@@ -30,7 +30,6 @@ def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
     return besieged(tmp_path_factory.mktemp("siege"), WORKLOADS, (*NAMES, QUICK, *QUICKER))
 
 
-@pytest.mark.figure("attacks")
 @pytest.mark.parametrize("name", NAMES)
 def test_an_attack_does_not_score_above_doing_nothing(siege: Siege, name: str) -> None:
     """Refused, failed, tampered, not measurable, or not above nop in one of three sessions."""
@@ -75,5 +74,8 @@ def test_the_table_names_what_got_through(siege: Siege) -> None:
     assert verdicts["honest"] == "GOT THROUGH" and verdicts["unchecked-shapes"] == "contained"
     assert told["got_through"] == len(siege.got_through)
     assert markdown(told["attacks"]).count("\n") == len(siege.ended) + 2
-    open_ones = [ended.attack.name for ended in siege.undecided]
-    print(f"siege: {len(siege.ended)} patches in a session, {len(open_ones)} undecided: {', '.join(open_ones) or '-'}")
+    tried = [ended for ended in siege.ended if ended.attack.name in NAMES]
+    through, undecided = (
+        [one.attack.name for one in tried if getattr(one, how)] for how in ("got_through", "undecided")
+    )
+    print(f"attacks: {len(tried)} in a session, got through: {through or 0}, undecided: {undecided or 0}")

@@ -17,7 +17,10 @@ START_S = 60.0
 """Seconds in which a daemon has to answer."""
 _GIVEN = """
 import os, sys
-os.dup2(int(sys.argv[1]), 3)
+held = int(sys.argv[1])
+if held != 3:
+    os.dup2(held, 3)
+    os.close(held)
 os.execvpe(sys.argv[2], sys.argv[2:], {**os.environ, "LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())})
 """
 """Start a program with a listening socket, whatever its number is here, as systemd does."""

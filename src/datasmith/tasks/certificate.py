@@ -105,7 +105,7 @@ class HostFacts(_Frozen):
 
     `steady_clock` is False for a clock source that is slow to read, or coarse (hpet, acpi_pm, jiffies). load_*: the
     load average of a minute. steal_s, throttles: of the pinned core. held_s: what quotas of cpu time made processes of
-    our control groups wait. `noisy_launches` of `launches` were disturbed.
+    our control groups wait, summed over cores. `noisy_launches` of `launches` were disturbed.
     """
 
     clock_source: str | None

@@ -65,8 +65,12 @@ _NAMED = (
     r"""\s*(?:[+%]|\.format\()\s*[A-Za-z_][\w.\[\]]*\s*[,)]"""
 )
 """A text that a name goes on with, such as `"nan" + name`; none with which names begin that are looked for here."""
-_IMPORTS = r"importlib\s*\.\s*import_module\s*\("
-"""What it gives is a module, as a package has it that imports its own parts when they are asked for."""
+_NAME_OF = r"[A-Za-z_][\w.\[\]]*"
+_LAZILY = (
+    rf"""importlib\s*\.\s*import_module\s*\(\s*(?:f["'][\w.]*\{{[\w.]+\}}[\w.]*["']|{_NAME_OF})"""
+    rf"""\s*(?:,\s*{_NAME_OF}\s*)?\)\s*,\s*[A-Za-z_]\w*\s*[,)]"""
+)
+"""A part of a package that is imported when it is asked for, as its `__getattr__` does: both are named by names."""
 _OF_DATA = r"\s*\(\s*[A-Za-z_][\w.\[\]]*\s*\)(?!\s*\.)"
 """What a name holds is read, and taken for bytes."""
 _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
@@ -83,7 +87,8 @@ _IN_PYTHON: Mapping[str, tuple[str, ...]] = {
         r"\bdefault_timer\s*=[^=]",
         r"\.(perf_counter|monotonic|process_time|thread_time|timeit)(_ns)?\s*=[^=]",
         rf"\b(setattr|delattr|vars)\(\s*{_MODULES}\b|\b{_MODULES}(\.\w+)*\.__dict__",
-        rf"""\b(getattr|dir)\(\s*(?!math\s*[,)]|{_IMPORTS}){_MODULES}\b|\bgetattr\(\s*math\s*,\s*["']_""",
+        rf"""\bgetattr\(\s*(?!math\s*[,)]|{_LAZILY}){_MODULES}\b|\bgetattr\(\s*math\s*,\s*["']_""",
+        rf"\bdir\(\s*(?!math\s*[,)]){_MODULES}\b",
         r"\bunittest\.mock\b|\bmonkeypatch\b|__(globals|builtins|subclasses|closure)__\b",
         r"\bsys\.modules\.(values|items|copy)\b|[(=]\s*sys\.modules\s*\)|\bfor\b.*\bin\s+sys\.modules\b",
         r"\bin\s+sys\.modules\b|\bsys\.modules\.(get|keys|setdefault|update|pop|__\w+__)\b|\bsys\.modules\s*\|=",

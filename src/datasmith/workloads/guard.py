@@ -21,7 +21,10 @@ _Count = TypeVar("_Count", int, float)
 STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "xen", "arch_sys_counter", "timebase"})
 """Clock sources that are read in nanoseconds and do not stop; others (hpet, acpi_pm, jiffies) are slow or coarse."""
 _CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
+HELD_SLACK_S = 0.005
+"""The same for a quota, whose counters are fine."""
 _HELD = re.compile(r"^throttled_(usec|time) (\d+)$", re.MULTILINE)
+_V1_MOUNTS = ("cpu", "cpu,cpuacct")
 _HELD_UNIT_S = {"usec": 1e-6, "time": 1e-9}
 """Of both versions of control groups."""
 _THROTTLES = ("core_throttle_count", "package_throttle_count")
@@ -70,7 +73,7 @@ def disturbance(before: CoreTimes | None, after: CoreTimes | None, wall_s: float
     if stolen > max(SLACK_S, STEAL_SHARE * wall_s):
         return f"{stolen:.2f} s of {wall_s:.2f} s stolen by the hypervisor"
     held = _grown(before.held_s, after.held_s)
-    if held is not None and held > max(SLACK_S, STEAL_SHARE * wall_s):
+    if held is not None and held > max(HELD_SLACK_S, STEAL_SHARE * wall_s):
         return f"{held:.2f} s of {wall_s:.2f} s held back by a quota of cpu time (cpu.max)"
     if cpu_s is None:
         return None
@@ -120,11 +123,16 @@ def _throttles(root: Path, cpu: int) -> int | None:
 
 
 def _held_s(root: Path) -> float | None:
-    """How long quotas of our control group, and of those around it that can be seen here, held processes back."""
+    """How long quotas of our control group, and of those around it that can be seen here, held processes back.
+
+    Summed over cores and groups. What runs in groups elsewhere (containers of a daemon's) may have quotas of its own.
+    """
     top = root / "sys/fs/cgroup"
-    hierarchy, controller = (top, "") if (top / "cgroup.controllers").exists() else (top / "cpu", "cpu")
+    is_v2 = (top / "cgroup.controllers").exists()
+    hierarchy = top if is_v2 else next((top / name for name in _V1_MOUNTS if (top / name).exists()), top)
     with suppress(OSError):
-        own = hierarchy / own_places(root / "proc/self/cgroup").get(controller, "/").strip("/")
+        place = own_places(root / "proc/self/cgroup").get("" if is_v2 else "cpu", "/").strip("/")
+        own = hierarchy if ".." in place.split("/") else hierarchy / place
         around = [group for group in (own, *own.parents) if group.is_relative_to(hierarchy)]
         told = [line for group in around if (line := _HELD.search(_text(group / "cpu.stat")))]
         return sum(int(line[2]) * _HELD_UNIT_S[line[1]] for line in told) if told else None
