@@ -2,7 +2,8 @@
 
 Run: `python -m benchmarks.power [--budget 5400] [--slower 0.02] [--seconds 60] [--ways ...]`. Ways: pairs, what a
 certificate is made of; those of `fc-eval confirm`, the fastest of short samples and instructions per call; and asv, in
-the cpu time that pairs used, and again in that of the fastest samples. One session of all takes some 170 s for each of
+the cpu time that pairs used, and again in the seconds that the fastest samples took on the core, with all that they do
+beside timing. One session of all takes some 170 s for each of
 ten workloads (28 minutes), of `--ways fastest asv` 50 s (8 minutes); sessions are repeated while the budget lasts.
 Ten workloads of one suite: five do 2 % more work under the patch, five do not, so that false alarms show, too.
 """
@@ -133,8 +134,9 @@ def count(arms: Mapping[str, Container], subject: Subject, tally: Counts) -> Non
 
 def short_samples(
     arms: Mapping[str, Container], subject: Subject, plan: MeasurePlan, tallies: Mapping[str, Counts]
-) -> float:
-    """The other channel by the clock: the fastest of many short samples; gives seconds of a workload, on one core."""
+) -> list[float]:
+    """The other channel by the clock: the fastest of many short samples; gives the seconds of each, on one core."""
+    spent = list[float]()
     for workload in subject.workloads:
         started = time.monotonic()
         seen: Fastest = fastest(
@@ -144,8 +146,9 @@ def short_samples(
             print(f"{workload.id}: {seen.reason}")
             continue
         tallies[FASTEST].add(workload.id, seen.changed, math.log(seen.high / seen.low) / 2)
-        tallies[FASTEST].seconds.append(time.monotonic() - started)
-    return median(tallies[FASTEST].seconds)
+        spent.append(time.monotonic() - started)
+    tallies[FASTEST].seconds += spent
+    return spent
 
 
 def count_asv(
@@ -167,18 +170,18 @@ def asv_names(beside: str) -> tuple[str, str]:
 
 
 def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tallies: Mapping[str, Counts]) -> None:
-    """Count; one paired measurement of all workloads, cut at several times; then the same cpu time asv's way."""
+    """Count; asv has the time of each way that was asked for beside it. Pairs are cut at several times."""
     with ExitStack() as stack:
         arms = stack.enter_context(subject.arms({EXPERT: planted_work.patch(chosen.slower)}))
         if "instructions" in chosen.ways:
             count(arms, subject, tallies[INSTRUCTIONS])
         run: Run = []
         if "fastest" in chosen.ways:
-            seconds = short_samples(arms, subject, plan, tallies)
-            if "asv" in chosen.ways:
+            spent = short_samples(arms, subject, plan, tallies)
+            if "asv" in chosen.ways and spent:
                 few = replace(plan, min_rounds=SIZING_ROUNDS, max_rounds=SIZING_ROUNDS)
                 measure(arms, subject.workloads, few, benchmark_dir="benchmarks", sink=run.append)
-                count_asv(one_after_the_other(arms, subject.workloads, run, plan, seconds), tallies, "fastest")
+                count_asv(one_after_the_other(arms, subject.workloads, run, plan, median(spent)), tallies, "fastest")
         if "pairs" not in chosen.ways:
             return
         run = []

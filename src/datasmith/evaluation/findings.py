@@ -108,11 +108,16 @@ def analyse(gathered: Gathered, *, stars: Mapping[str, int], cutoffs: Cutoffs) -
 
 
 def _stars(gathered: Gathered, stars: Mapping[str, int]) -> dict[str, int]:
+    """One count for a repository: the given one, else the largest of those that its tasks were mined with."""
+    known: dict[str, int] = {}
+    for facts in gathered.facts.values():
+        if facts.repository and facts.stars is not None:
+            known[facts.repository] = max(facts.stars, known.get(facts.repository, 0))
+    known |= stars
     found = {}
     for task in gathered.board.tasks:
-        facts = gathered.facts.get(task)
-        own = stars.get(facts.repository, facts.stars) if facts and facts.repository else None
-        count = stars.get(task, own)
+        repository = gathered.facts[task].repository if task in gathered.facts else None
+        count = known.get(task, known.get(repository) if repository else None)
         if count is not None:
             found[task] = count
     return found

@@ -111,7 +111,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What has no estimate with its place: x of its mark, and of its words, which end within the plot; y of its row."""
+    """What has no estimate with its place: x of its cross, and of its words, which end where the figures do; y."""
 
     absent: Absent
     x: float

@@ -91,17 +91,18 @@ def overview(report: Report, series: Mapping[str, int]) -> tuple[Forest, ...]:
     groups = []
     for task_id, rows in _by_task(report).items():
         expert = next((row.session.expert for row in rows if row.session), None)
-        dots = [_arm_dot(expert, EXPERT_SERIES, "expert")] if expert else []
-        measured = _measured(rows)
-        dots += [_arm_dot(row.record.ratios, series[row.record.agent], _name(row, report)) for row in measured]
-        drawn = tuple(dot for dot in dots if dot)
-        absent = tuple(
-            Absent(series[row.record.agent], _name(row, report), outcome(row.record.outcome))
-            for row in rows
-            if row not in measured
-        )
-        if drawn or absent:
-            groups.append(Group(task_id, drawn, absent))
+        first = _arm_dot(expert, EXPERT_SERIES, "expert")
+        dots, absent = [first] if first else [], list[Absent]()
+        for row in rows:
+            number, name = series[row.record.agent], _name(row, report)
+            is_measured = row.record.outcome == "measured"
+            dot = _arm_dot(row.record.ratios if is_measured else None, number, name)
+            if dot:
+                dots.append(dot)
+            else:
+                absent.append(Absent(number, name, "no speedup" if is_measured else outcome(row.record.outcome)))
+        if dots or absent:
+            groups.append(Group(task_id, tuple(dots), tuple(absent)))
     return layouts(groups) if groups else ()
 
 

@@ -24,13 +24,12 @@ COPIES = {("TC", "TG"): 18, ("OC", "OG"): 13}
 
 _OF_TASKS = "the rows are a task's two numbers, not its workloads'"
 UNDECIDED = (
-    ("advantages (f1)", "the expert has rows of 25 tasks; up to 39 were given"),
     ("normalised advantages (f1)", _OF_TASKS),
     ("advantages by level (f2)", _OF_TASKS),
     ("costs per task (f5)", "no trial's cost was published"),
     ("speedups by time of merge (f7)", "no row says when its task was merged, nor which tasks failed"),
 )
-"""Published figures that do not follow from what else was published, and why."""
+"""Figures of the published files that do not follow from what else is in them, and why."""
 
 Rows = Mapping[str, Mapping[str, tuple[float, float]]]
 """Configuration's code -> task -> (global speedup, worst workload's speedup)."""
@@ -76,7 +75,7 @@ class Published:
 
     figures: tuple[Figure, ...]
     ranks: Mapping[str, tuple[int, int]]
-    undecided: tuple[tuple[str, str], ...] = UNDECIDED
+    undecided: tuple[tuple[str, str], ...] = ()
 
     @property
     def wrong(self) -> tuple[Figure, ...]:
@@ -100,7 +99,7 @@ def read_published(directory: Path) -> Published:
         expert = Figure("expert speedup", _mean(rows[EXPERT]), board[EXPERT][5], f"mean of {len(rows[EXPERT])} rows")
         speedups = {code: row[5] for code, row in board.items()}
         given = {code: _given(rows[code], speedups[code]) for code in sorted(speedups.keys() - {EXPERT})}
-        worst, without = _worst(rows, given, {_code(row): (row[2], row[3]) for row in found["f6agg"]})
+        worst, without = _worst(rows, {_code(row): (row[2], row[3]) for row in found["f6agg"]})
         figures = (
             expert,
             *_speedups(rows, given, speedups),
@@ -118,7 +117,8 @@ def read_published(directory: Path) -> Published:
         raise ConfigError(f"--published {directory}: {where}: {type(error).__name__}: {error}") from error
     ours = _ranks(rows)
     ranks = {code: (ours[code], rank) for code, rank in published_ranks.items()}
-    return Published(figures, ranks, (*UNDECIDED, *without))
+    few = f"the expert has rows of {len(rows[EXPERT])} tasks; up to {max(given.values(), default=0)} were given"
+    return Published(figures, ranks, (("advantages (f1)", few), *UNDECIDED, *without))
 
 
 def _newest(directory: Path, pattern: str) -> Path:
@@ -168,16 +168,14 @@ def _speedups(rows: Rows, given: Mapping[str, int], published: Mapping[str, floa
     ]
 
 
-def _worst(
-    rows: Rows, given: Mapping[str, int], published: Mapping[str, tuple[float, float]]
-) -> tuple[list[Figure], list[tuple[str, str]]]:
+def _worst(rows: Rows, published: Mapping[str, tuple[float, float]]) -> tuple[list[Figure], list[tuple[str, str]]]:
     """The worst workloads' means of those whose speedup of the same list follows from the rows; what is left out."""
     figures, left = list[Figure](), list[str]()
     for code, (speedup, worst) in sorted(published.items()):
-        n = given.get(code)
+        n = _given(rows[code], speedup)
         if abs(_mean(rows[code], n) - speedup) <= EXACT:
             ours = _mean(rows[code], n, worst=True)
-            figures.append(Figure(f"worst workload of {code}", ours, worst, f"N = {n or len(rows[code])}"))
+            figures.append(Figure(f"worst workload of {code}", ours, worst, f"N = {n}, inferred"))
         else:
             left.append(code)
     why = "with no number of failed tasks do the rows give their speedups"

@@ -67,7 +67,9 @@ class Task(BaseModel):
     category: str = "uncategorized"
     licence: str | None = None
     stars: int | None = None
-    """Of its repository, as the forge counted them when it was mined; None where nobody counted."""
+    """Of its repository, as the forge counted them when it was mined, so that a task that is made again on another day
+    may have another digest; None where nobody counted.
+    """
     build: BuildInputs
     certificate: Certificate | None = None
     suite: SuiteRecord | None = None

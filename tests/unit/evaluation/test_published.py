@@ -72,9 +72,10 @@ def test_a_figure_that_differs_is_told(small: Path) -> None:
     assert figures["speedup of OC"].note == "N = 3, inferred"
     assert figures["speedup of TC"].agrees
     assert figures["Pareto set"].agrees
-    assert (figures["worst workload of OC"].ours, figures["worst workload of OC"].note) == (2.9 / 3, "N = 3")
+    assert (figures["worst workload of OC"].ours, figures["worst workload of OC"].note) == (2.9 / 3, "N = 3, inferred")
     assert "worst workload of EX" not in figures
     assert [name for name, _ in found.undecided[-1:]] == ["worst workloads (f6agg) of EX"]
+    assert found.undecided[0][1] == "the expert has rows of 2 tasks; up to 3 were given"
     assert {figure.name for figure in found.wrong} == {
         "advantage per USD of TC", "worst workload of OC", "worst workload of TC",
         "repositories", "stars", "hold half of the stars", "hold 80 % of the stars",
