@@ -45,5 +45,8 @@ def counted(reports: Sequence[pytest.TestReport]) -> Iterator[str]:
         if report.failed or (report.when == "call" and report.passed):
             for kind in (str(value) for name, value in report.user_properties if name == MARK):
                 held[kind, report.nodeid] = report.passed and held.get((kind, report.nodeid), True)
+    # Where a process of xdist's dies, nobody says of what kind its test was.
+    if crashed := sum(str(report.when) == "???" for report in reports):
+        yield f"crashed, and counted nowhere: {crashed}"
     for kind, ran in sorted(Counter(kind for kind, _ in held).items()):
         yield f"{kind}: {sum(kept for (each, _), kept in held.items() if each == kind)} of {ran} held"

@@ -30,6 +30,8 @@ def test_what_failed_at_any_time_has_not_held() -> None:
     ]  # fmt: skip
     assert list(counted(reports)) == ["links: 1 of 4 held"]
     assert list(counted([])) == []
+    crashed = pytest.TestReport("g", ("g", None, "g"), {}, "failed", "died", "???", ())  # type: ignore[arg-type]
+    assert list(counted([*reports, crashed])) == ["crashed, and counted nowhere: 1", "links: 1 of 4 held"]
 
 
 def test_figures_are_what_tests_of_faults_print() -> None:

@@ -18,7 +18,7 @@ from datasmith.errors import ContainerError
 from datasmith.tar_members import DAMAGE, members, open_tar
 from datasmith.workloads.asv_results import in_archive
 
-pytestmark = pytest.mark.figure("hostile archives")
+hostile = pytest.mark.figure("hostile archives")
 
 END = b"\0" * 1024
 
@@ -63,6 +63,7 @@ def bad(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return place
 
 
+@hostile
 @pytest.mark.timeout(20)
 def test_every_reader_calls_it_damage_at_once(bad: Path, tmp_path: Path) -> None:
     """Neither unpacking nor rewriting one goes round, nor raises anything but the error of a damaged archive."""
@@ -77,12 +78,14 @@ def test_every_reader_calls_it_damage_at_once(bad: Path, tmp_path: Path) -> None
     assert time.monotonic() - began < 10
 
 
+@hostile
 @pytest.mark.timeout(20)
 def test_results_in_a_circle_are_none() -> None:
     """What asv left in a sandbox is read to the damage."""
     assert not in_archive(gzip.compress(CIRCLE))
 
 
+@hostile
 def test_a_name_that_no_file_can_have_is_damage(tmp_path: Path) -> None:
     """Not a ValueError of the file system."""
     (tmp_path / "out").mkdir()
@@ -92,6 +95,7 @@ def test_a_name_that_no_file_can_have_is_damage(tmp_path: Path) -> None:
         unpack(place, tmp_path / "out")
 
 
+@hostile
 def test_a_sparse_file_weighs_what_it_unpacks_to(tmp_path: Path) -> None:
     """A header that promises more zeros than a disk holds is refused before one of them is written."""
     place = tmp_path / "a.tar"
@@ -119,6 +123,7 @@ def test_what_tarfile_writes_is_read(kind: int, packed: Callable[[bytes], bytes]
         assert [member.size for member in members(tar, 100_000)] == [3, 3]
 
 
+@hostile
 def test_bytes_that_bzip2_cannot_read_are_damage() -> None:
     """Not an error of the disk, which they look like."""
     plain = io.BytesIO()
@@ -133,6 +138,7 @@ def test_bytes_that_bzip2_cannot_read_are_damage() -> None:
         list(members(tar, 10**9))
 
 
+@hostile
 def test_no_tar_is_damage(tmp_path: Path) -> None:
     """What is no archive is told by the same errors as one that is damaged."""
     (tmp_path / "a").write_text("nothing")
