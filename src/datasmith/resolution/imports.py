@@ -46,6 +46,8 @@ _DISTRIBUTIONS = {
 _SHARED = {"backports", "google", "jaraco", "repoze", "ruamel", "scikits", "zope"}
 """Names below which many distributions have something; on PyPI they are others' by themselves."""
 
+_RUN_FIRST = ("conftest.py", "__init__.py")
+"""What is imported before any test of its directory."""
 MAX_CHARACTERS = 1_000_000
 
 
@@ -108,6 +110,18 @@ def undeclared(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def while_collecting(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:
+    """Distributions that functions of conftests and of packages of tests import, sorted, but for what stands in `try`.
+
+    They may be called while tests are collected, and none can be run then where an import fails.
+    """
+    local, found = LocalModules(tree.paths), set[str]()
+    for path in sorted(tree.texts):
+        if is_scanned(path) and posixpath.basename(path) in _RUN_FIRST:
+            found |= set(third_party(_of_statements(_in_functions(_parsed(tree.texts[path]))), local, path, own))
+    return tuple(sorted(found))
+
+
 def is_scanned(path: str) -> bool:
     """True for benchmark files, conftests and tests, but for what tests read as data."""
     return _WHERE.fullmatch(path) is not None and not _DATA.search(path)
@@ -115,11 +129,31 @@ def is_scanned(path: str) -> bool:
 
 def top_imports(text: str) -> Iterator[str]:
     """The first part of each absolute import that is a statement of the module itself; two of shared names."""
+    yield from _of_statements(_parsed(text).body)
+
+
+def _parsed(text: str) -> ast.Module:
+    """Its syntax tree; an empty one where this is no Python of today."""
     try:
-        body = ast.parse(text[:MAX_CHARACTERS]).body
+        return ast.parse(text[:MAX_CHARACTERS])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in body:
+        return ast.Module([], [])
+
+
+def _in_functions(module: ast.Module) -> Iterator[ast.AST]:
+    """What functions consist of, without what they try."""
+    left: list[tuple[ast.AST, bool]] = [(module, False)]
+    while left:
+        node, inside = left.pop()
+        if inside:
+            yield node
+        inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if not isinstance(node, ast.Try | ast.TryStar):
+            left += [(child, inside) for child in ast.iter_child_nodes(node)]
+
+
+def _of_statements(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (_part(alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

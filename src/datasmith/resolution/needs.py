@@ -79,10 +79,8 @@ def collect(tree: SourceTree, metadata: ProjectMetadata, hints: AsvHints) -> Wan
         add(origin, reading)
     add("asv", read_lines(map(from_conda, hints.requirements)))
     declared = {need.name for need in found}
-    elsewhere = _by_name(lists)
-    for name in dict.fromkeys(_guesses(tree, metadata)):
+    for name, line in _imported(tree, metadata, lists).items():
         if canonicalize_name(name) not in declared:
-            line = elsewhere.get(canonicalize_name(name), name)
             found.append(Need(line, "imports", fallback=name if line != name else ""))
     return _filtered(found, dropped, metadata)
 
@@ -129,6 +127,12 @@ def _lists(tree: SourceTree, metadata: ProjectMetadata) -> dict[str, tuple[str, 
     told |= {f"file {path}": (name, (f"-r {path}",), "") for path, name in _requirement_files(tree, metadata.root)}
     if not any(purpose != "benchmarks" for _, purpose in groups.choose_names({name for name, _, _ in told.values()})):
         told |= _environment_file(tree, metadata.root)
+    return _read(told, tree, metadata)
+
+
+def _read(
+    told: Mapping[str, tuple[str, tuple[str, ...], str]], tree: SourceTree, metadata: ProjectMetadata
+) -> dict[str, tuple[str, Reading]]:
     return {
         key: (name, read_lines(groups.expand(lines, metadata.name, metadata.extras), tree.texts, folder))
         for key, (name, lines, folder) in sorted(told.items())
@@ -169,6 +173,20 @@ def _requirement_files(tree: SourceTree, root: str) -> list[tuple[str, str]]:
         local = posixpath.relpath(path, root)
         if is_requirements_file(path) and not local.startswith("..") and "constraints" not in local.lower():
             found.append((path, local.removesuffix(".txt")))
+    return found
+
+
+def _imported(tree: SourceTree, metadata: ProjectMetadata, lists: Mapping[str, tuple[str, Reading]]) -> dict[str, str]:
+    """Distributions that are imported, with the project's own line of each, else its name.
+
+    What may be imported while tests are collected counts only where the project lists it, be it for conda.
+    """
+    elsewhere = _by_name(lists)
+    found = {name: elsewhere.get(canonicalize_name(name), name) for name in _guesses(tree, metadata)}
+    listed = {**_by_name(_read(_environment_file(tree, metadata.root), tree, metadata)), **elsewhere}
+    for name in imports.while_collecting(tree, metadata.import_names):
+        if line := listed.get(canonicalize_name(name)):
+            found.setdefault(name, line)
     return found
 
 

@@ -189,6 +189,24 @@ def test_what_tests_import_is_taken_as_the_project_lists_it_elsewhere() -> None:
     ]  # fmt: skip
 
 
+def test_what_may_be_imported_while_tests_are_collected_is_taken_where_it_is_listed() -> None:
+    """As xarray's tests ask h5py for its features, which only its conda file names; what nobody lists is optional."""
+    asks = "def has_ros3(x):\n    if x:\n        import h5py, plotly, rare\n        h5py.get_config()\n"
+    asks += "def has_more():\n    try:\n        import boto\n    except ImportError:\n        pass\n"
+    asks += "try:\n    import pooch\nexcept ImportError:\n    pass\n"
+    texts = {
+        "pyproject.toml": '[project]\nname = "p"\n[project.optional-dependencies]\ntest = ["hypothesis"]\n'
+        'plot = ["plotly>=5"]\n',
+        "ci/environment.yml": "dependencies: [h5py, pooch, boto, dask]",
+        "p/tests/__init__.py": asks,
+        "p/tests/test_a.py": "def test_a():\n    import dask\n",
+    }
+    found = wanted(texts, "p/__init__.py")
+    assert by_origin(found, "imports") == ["h5py", "plotly>=5"]
+    del texts["ci/environment.yml"]
+    assert by_origin(wanted(texts, "p/__init__.py"), "imports") == ["plotly>=5"]
+
+
 def test_the_hook_is_given_what_the_build_needs() -> None:
     """Backend, build requirements, and what setup.py imports as a guess."""
     texts = {"setup.py": "import numpy\nimport local_tool\nsetup(install_requires=read())", "local_tool.py": ""}
