@@ -3,8 +3,8 @@
 Run: `python -m benchmarks.power [--budget 5400] [--slower 0.02] [--seconds 60] [--ways ...]`. Ways: pairs, what a
 certificate is made of; those of `fc-eval confirm`, the fastest of short samples and instructions per call; and asv, in
 the cpu time that pairs used, and again in the seconds that the fastest samples took on the core, with all that they do
-beside timing. One session of all takes some 170 s for each of
-ten workloads (28 minutes), of `--ways fastest asv` 50 s (8 minutes); sessions are repeated while the budget lasts.
+beside timing. One session of all takes some 170 s for each of ten workloads (28 minutes), of `--ways fastest asv` 50 s
+(8 minutes); sessions are repeated while the budget lasts.
 Ten workloads of one suite: five do 2 % more work under the patch, five do not, so that false alarms show, too.
 """
 
@@ -175,16 +175,16 @@ def session(subject: Subject, plan: MeasurePlan, chosen: argparse.Namespace, tal
         arms = stack.enter_context(subject.arms({EXPERT: planted_work.patch(chosen.slower)}))
         if "instructions" in chosen.ways:
             count(arms, subject, tallies[INSTRUCTIONS])
-        run: Run = []
         if "fastest" in chosen.ways:
             spent = short_samples(arms, subject, plan, tallies)
             if "asv" in chosen.ways and spent:
                 few = replace(plan, min_rounds=SIZING_ROUNDS, max_rounds=SIZING_ROUNDS)
-                measure(arms, subject.workloads, few, benchmark_dir="benchmarks", sink=run.append)
-                count_asv(one_after_the_other(arms, subject.workloads, run, plan, median(spent)), tallies, "fastest")
+                sizes: Run = []
+                measure(arms, subject.workloads, few, benchmark_dir="benchmarks", sink=sizes.append)
+                count_asv(one_after_the_other(arms, subject.workloads, sizes, plan, median(spent)), tallies, "fastest")
         if "pairs" not in chosen.ways:
             return
-        run = []
+        run: Run = []
         measure(arms, subject.workloads, plan, benchmark_dir="benchmarks", sink=run.append)
         for share in CUTS:
             for workload, (changed, half_width) in found(cut(run, share * chosen.seconds), plan.seed).items():

@@ -12,6 +12,10 @@ from datasmith.docker.engine import Limits
 from datasmith.errors import ContainerError
 
 ROOT = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
+"""Where the kernel tells which groups a process is in."""
+_V1_SHARED = ("cpu,cpuacct",)
+"""Mounts of several controllers, where each has no link of its own."""
 _V1_CONTROLLERS = ("memory", "pids", "cpuacct", "cpuset")
 _V2_CONTROLLERS = ("memory", "pids", "cpuset")
 _PER_COMMAND = ("v2", "cpuacct", "cpuset")
@@ -186,11 +190,11 @@ class Cgroups:
     def probe(
         cls,
         root: Path = ROOT,
-        own: Path = Path("/proc/self/cgroup"),
+        own: Path = OWN,
         joinable: Callable[[Path], bool] = _joinable,
     ) -> "Cgroups":
         """Find, by trying, below which groups this process may make groups with limits and move children there."""
-        places = own_places(own)
+        places = _own_places(own)
         if (root / "cgroup.controllers").exists():
             found = _delegated(root, places.get("", "/"), joinable)
             return cls({"v2": found} if found else {})
@@ -228,6 +232,20 @@ class Cgroups:
         Group({controller: parent / f"fc-{name}" for controller, parent in self.parents.items()}).remove()
 
 
+def own_groups(controller: str, root: Path = ROOT, own: Path = OWN) -> list[Path]:
+    """Our own group of a controller, and those around it that can be seen here.
+
+    Raises:
+        OSError: the kernel does not tell.
+    """
+    is_v2 = (root / "cgroup.controllers").exists()
+    mounts = [root] if is_v2 else [root / name for name in (controller, *_V1_SHARED) if (root / name).exists()]
+    top = next(iter(mounts), root)
+    place = _own_places(own).get("" if is_v2 else controller, "/").strip("/")
+    group = top if ".." in place.split("/") else top / place
+    return [path for path in (group, *group.parents) if path.is_relative_to(top)]
+
+
 def _limit(controller: str, path: Path, limits: Limits) -> None:
     for file, value in _settings(controller, limits).items():
         if (path / file).exists():
@@ -250,7 +268,7 @@ def _settings(controller: str, limits: Limits) -> dict[str, str]:
     }.get(controller, {})
 
 
-def own_places(listing: Path) -> dict[str, str]:
+def _own_places(listing: Path) -> dict[str, str]:
     """Controller ("" for version 2) -> path of our own group."""
     found: dict[str, str] = {}
     for line in listing.read_text().splitlines():

@@ -1,6 +1,5 @@
 """Geometry of a forest plot: ratios with their intervals on a logarithmic axis, as numbers a template can draw."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,6 +59,16 @@ class Shape:
     value_width: float
     label_chars: int
     label_height: float = 0.0
+
+    @property
+    def plot_right(self) -> float:
+        """Where the axis ends."""
+        return self.plot_left + self.plot_width
+
+    @property
+    def values_left(self) -> float:
+        """Where the figures beside the plot begin."""
+        return self.plot_right + VALUE_GAP
 
 
 WIDE = Shape("wide", 300.0, 430.0, 150.0, label_chars=46)
@@ -143,13 +152,11 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """A plot, ready to draw; `shape` is the name of its layout."""
+    """A plot, ready to draw."""
 
-    shape: str
+    shape: Shape
     width: float
     height: float
-    plot_left: float
-    plot_right: float
     rows: tuple[Row, ...]
     ticks: tuple[Tick, ...]
 
@@ -184,14 +191,15 @@ def layout(groups: Sequence[Group], shape: Shape = WIDE) -> Forest:
         first = y + shape.label_height + GROUP_GAP / 2
         places = [first + ROW_HEIGHT * (number + 0.5) for number in range(lines)]
         marks = tuple(_mark(dot, axis, place) for dot, place in zip(group.dots, places, strict=False))
-        gaps = tuple(map(_gap, group.absent, places[len(group.dots) :], itertools.repeat(shape)))
+        below = places[len(group.dots) :]
+        gaps = tuple(_gap(absent, place, shape) for absent, place in zip(group.absent, below, strict=True))
         most = shape.label_chars
         label = cut(group.label, most)
         middle = y + (GROUP_GAP / 2 + shape.label_height / 2 if shape.label_height else height / 2)
         rows.append(Row(label, group.label, middle, y, height, marks, gaps))
         y += height
-    right = shape.plot_left + shape.plot_width
-    return Forest(shape.name, right + shape.value_width, y + BOTTOM, shape.plot_left, right, tuple(rows), _ticks(axis))
+    width = shape.plot_right + shape.value_width
+    return Forest(shape, width, y + BOTTOM, tuple(rows), _ticks(axis))
 
 
 def _axis(dots: Sequence[Dot], shape: Shape) -> _Axis:
@@ -210,8 +218,8 @@ def _mark(dot: Dot, axis: _Axis, y: float) -> Mark:
 
 
 def _gap(absent: Absent, y: float, shape: Shape) -> Gap:
-    right = shape.plot_left + shape.plot_width
-    said_x = min(right + VALUE_GAP + MARK_WIDTH, right + shape.value_width - CHARACTER * len(absent.said))
+    ends_at = shape.plot_right + shape.value_width
+    said_x = min(shape.values_left + MARK_WIDTH, ends_at - CHARACTER * len(absent.said))
     return Gap(absent, said_x - MARK_WIDTH * 2 / 3, said_x, y)
 
 

@@ -4,7 +4,7 @@ import ast
 import posixpath
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from datasmith.resolution.base import SourceTree
 from datasmith.resolution.layout import is_product
@@ -103,11 +103,7 @@ def undeclared(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:
 
     Imports inside functions, `try` and `if` are their author's optional ones and do not count.
     """
-    local, found = LocalModules(tree.paths), set[str]()
-    for path in sorted(tree.texts):
-        if is_scanned(path):
-            found |= set(third_party(top_imports(tree.texts[path]), local, path, own))
-    return tuple(sorted(found))
+    return _imported(filter(is_scanned, tree.texts), tree, own, top_imports)
 
 
 def while_collecting(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:
@@ -115,11 +111,16 @@ def while_collecting(tree: SourceTree, own: Sequence[str]) -> tuple[str, ...]:
 
     They may be called while tests are collected, and none can be run then where an import fails.
     """
-    local, found = LocalModules(tree.paths), set[str]()
-    for path in sorted(tree.texts):
-        if is_scanned(path) and posixpath.basename(path) in _RUN_FIRST:
-            found |= set(third_party(_of_statements(_in_functions(_parsed(tree.texts[path]))), local, path, own))
-    return tuple(sorted(found))
+    first = (path for path in tree.texts if is_scanned(path) and posixpath.basename(path) in _RUN_FIRST)
+    return _imported(first, tree, own, _imports_of_functions)
+
+
+def _imported(
+    paths: Iterable[str], tree: SourceTree, own: Sequence[str], modules: Callable[[str], Iterator[str]]
+) -> tuple[str, ...]:
+    """Distributions behind the modules that texts import, sorted."""
+    local = LocalModules(tree.paths)
+    return tuple(sorted({name for path in paths for name in third_party(modules(tree.texts[path]), local, path, own)}))
 
 
 def is_scanned(path: str) -> bool:
@@ -138,6 +139,10 @@ def _parsed(text: str) -> ast.Module:
         return ast.parse(text[:MAX_CHARACTERS])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
+
+
+def _imports_of_functions(text: str) -> Iterator[str]:
+    yield from _of_statements(_in_functions(_parsed(text)))
 
 
 def _in_functions(module: ast.Module) -> Iterator[ast.AST]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from datasmith.docker.cgroups import own_places
+from datasmith.docker.cgroups import own_groups
 from datasmith.tasks.certificate import HostFacts
 
 TICK_S = 0.01
@@ -24,7 +24,6 @@ _CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 HELD_SLACK_S = 0.005
 """The same for a quota, whose counters are fine."""
 _HELD = re.compile(r"^throttled_(usec|time) (\d+)$", re.MULTILINE)
-_V1_MOUNTS = ("cpu", "cpu,cpuacct")
 _HELD_UNIT_S = {"usec": 1e-6, "time": 1e-9}
 """Of both versions of control groups."""
 _THROTTLES = ("core_throttle_count", "package_throttle_count")
@@ -127,14 +126,9 @@ def _held_s(root: Path) -> float | None:
 
     Summed over cores and groups. What runs in groups elsewhere (containers of a daemon's) may have quotas of its own.
     """
-    top = root / "sys/fs/cgroup"
-    is_v2 = (top / "cgroup.controllers").exists()
-    hierarchy = top if is_v2 else next((top / name for name in _V1_MOUNTS if (top / name).exists()), top)
     with suppress(OSError):
-        place = own_places(root / "proc/self/cgroup").get("" if is_v2 else "cpu", "/").strip("/")
-        own = hierarchy if ".." in place.split("/") else hierarchy / place
-        around = [group for group in (own, *own.parents) if group.is_relative_to(hierarchy)]
-        told = [line for group in around if (line := _HELD.search(_text(group / "cpu.stat")))]
+        groups = own_groups("cpu", root / "sys/fs/cgroup", root / "proc/self/cgroup")
+        told = [line for group in groups if (line := _HELD.search(_text(group / "cpu.stat")))]
         return sum(int(line[2]) * _HELD_UNIT_S[line[1]] for line in told) if told else None
     return None
 

@@ -24,7 +24,7 @@ def test_everything_drawn_lies_inside_the_plot(rows: list[tuple[float, float, fl
 def _is_whole(plot: Forest) -> None:
     marks = [mark for row in plot.rows for mark in row.marks]
     for mark in marks:
-        assert plot.plot_left <= mark.left <= mark.x <= mark.right <= plot.plot_right
+        assert plot.shape.plot_left <= mark.left <= mark.x <= mark.right <= plot.shape.plot_right
         assert 0 < mark.y < plot.height
     by_ratio = sorted(marks, key=lambda mark: mark.dot.ratio)
     assert [mark.x for mark in by_ratio] == sorted(mark.x for mark in marks)

@@ -5,12 +5,12 @@ import re
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from datasmith.docker.cgroups import Group
 from datasmith.workloads.guard import CoreTimes, HostState, core_times, disturbance, host_facts, read_core, read_host
 from tests.support.base_image import lacks
 
@@ -136,16 +136,6 @@ print(disturbance(before, after, 1.0, time.process_time()))
 """
 
 
-def removed(group: Path) -> None:
-    """The kernel may need a moment after its last process."""
-    deadline = time.monotonic() + 10
-    while group.exists() and time.monotonic() < deadline:
-        with suppress(OSError):
-            group.rmdir()
-            return
-        time.sleep(0.05)
-
-
 def test_a_quota_that_holds_us_back_is_seen() -> None:
     """A real process in a real group that may use a fifth of a core."""
     top, (name, value) = Path("/sys/fs/cgroup/cpu"), ("cpu.cfs_quota_us", "20000")
@@ -160,7 +150,7 @@ def test_a_quota_that_holds_us_back_is_seen() -> None:
     except OSError as error:
         lacks(f"no control group with a quota can be made: {error}", "as root")
     finally:
-        removed(group)
+        Group({"cpu": group}).remove()
     assert "held back by a quota of cpu time" in done.stdout, done
 
 
