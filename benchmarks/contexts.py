@@ -8,6 +8,7 @@ time, which a busy machine changes less. The reference is a plain loop that copi
 
 import argparse
 import itertools
+import os
 import statistics
 import sys
 import tempfile
@@ -61,18 +62,20 @@ def round_trip(given: list[Path], target: Path) -> None:
 
 
 def copy(given: list[Path], names: list[list[str]], target: Path) -> None:
-    """The same files as bytes, unchecked."""
+    """The same files as bytes, by system calls alone."""
     for number, path in enumerate(given):
-        place = target / str(number)
-        place.mkdir(parents=True)
+        place = f"{target}/{number}"
+        os.makedirs(place)  # noqa: PTH103 - a Path costs more than it
+        source, made = (os.open(folder, os.O_RDONLY | os.O_DIRECTORY) for folder in (path, place))
         for name in names[number]:
-            copied(f"{path}/{name}", f"{place}/{name}")
-
-
-def copied(source: str, target: str) -> None:
-    """One file, with no more than `open`."""
-    with open(source, "rb") as old, open(target, "wb") as new:  # noqa: PTH123 - a Path costs more than it
-        new.write(old.read())
+            old = os.open(name, os.O_RDONLY, dir_fd=source)
+            data = os.read(old, os.fstat(old).st_size)
+            os.close(old)
+            new = os.open(name, os.O_WRONLY | os.O_CREAT, 0o666, dir_fd=made)
+            os.write(new, data)
+            os.close(new)
+        os.close(source)
+        os.close(made)
 
 
 def main() -> None:
@@ -93,8 +96,8 @@ def main() -> None:
         rates("to_directory", lambda: write(contexts, place / f"out-{next(fresh)}"), len(given))
         whole = rates("there and back", lambda: round_trip(given, place / f"out-{next(fresh)}"), len(given))
         names = [[file.name for file in path.iterdir() if file.suffix != ".gz"] for path in given]
-        bare = rates("files copied as bytes", lambda: copy(given, names, place / f"out-{next(fresh)}"), len(given))
-        print(f"there and back takes {bare / whole:.2f} times as long as copying the files (cpu time)")
+        bare = rates("the system calls alone", lambda: copy(given, names, place / f"out-{next(fresh)}"), len(given))
+        print(f"there and back takes {bare / whole:.2f} times as long as its system calls alone (cpu time)")
         target = place / "out-0"
         again = [DockerContext.from_directory(target / str(number)) for number in range(len(contexts))]
         same = all(one == other and one.tar() == other.tar() for one, other in zip(contexts, again, strict=True))

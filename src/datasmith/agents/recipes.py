@@ -17,6 +17,7 @@ Relock = Callable[[str, tuple[str, ...], str], str | None]
 VERSION_ARGS = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION")
 UNKNOWN_VERSION = "0.0.1"
 """What a project is told to be where only its tags, which a sealed tree does not have, would say."""
+OWN_GROUND = "a base or environment that is not ours: our own"
 MOST_PACKAGES = 40
 _APT_LINE = re.compile(r"^#\s*fc-apt:\s*(.*)$", re.MULTILINE)
 
@@ -37,6 +38,14 @@ def remedy(failed: Attempt, relock: Relock) -> Remedy | None:
         wider = replace(plan, apt_packages=(*plan.apt_packages, *more))
         return Remedy(wider, f"{found.kind}: apt {' '.join(more)}")
     return _with_version(plan, found) or _with_lock(plan, found, relock)
+
+
+def on_our_own(plan: ImagePlan) -> ImagePlan:
+    """The plan with our own Dockerfiles, base and environment; the lock and the scripts of EDITABLE stay."""
+    texts = plan.context.texts
+    ours = DockerContext.default(lock=texts.get(LOCK, "")).texts
+    exchanged = {name: text for name, text in ours.items() if name in texts and name not in EDITABLE}
+    return replace(plan, context=DockerContext({**texts, **exchanged}))
 
 
 def _with_version(plan: ImagePlan, found: Diagnosis) -> Remedy | None:

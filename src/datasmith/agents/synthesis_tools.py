@@ -11,8 +11,17 @@ from datasmith.agents.attempts import Commit
 from datasmith.agents.scripting import ScriptWriter
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.engine import ContainerEngine, Limits, Mount
-from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImageManager, ImagePlan, read_build_args
-from datasmith.errors import ConfigError, NotFound
+from datasmith.docker.images import (
+    APT_ARG,
+    BUILD_ARGS,
+    PYTHON_ARG,
+    ImageManager,
+    ImagePlan,
+    newest_python,
+    read_build_args,
+)
+from datasmith.errors import ConfigError
+from datasmith.resolution.requirements import asks_for_releases
 from datasmith.storage.base import Store
 
 if TYPE_CHECKING:
@@ -23,8 +32,8 @@ Relocking = Callable[[str, tuple[str, ...], str, datetime], str | None]
 """(lock, requirements, Python version, cutoff) -> the lock that meets them, or None."""
 SourceOf = Callable[[str, str, str, Path], Path]
 """(owner, repo, sha, directory) -> the tar of the sealed tree, which may be made in the directory."""
-DateOf = Callable[[str, str, str], datetime | None]
-"""(owner, repo, sha) -> when the commit was made, or None where nobody knows."""
+KnownOf = Callable[[str, str, str], tuple[str, datetime] | None]
+"""(owner, repo, commit id, also a shortened one) -> the whole id, and when the commit was made; None: nobody knows."""
 PAYLOAD_EXAMPLE = """(example: '{"dependencies": ["numpy==1.26.0"]}')"""
 
 
@@ -38,7 +47,7 @@ class SynthesisTools:
     relock: Relocking
     source: SourceOf
     limits: Limits
-    committed: DateOf = lambda _owner, _repo, _sha: None
+    known: KnownOf = lambda _owner, _repo, _sha: None
     mounts: tuple[Mount, ...] = ()
     writer: ScriptWriter | None = None
 
@@ -73,7 +82,7 @@ class SynthesisTools:
             store=store,
             relock=_relocking(settings),
             source=_sealing(settings),
-            committed=_dating(settings),
+            known=_knowing(settings),
             limits=limits_of(settings),
             mounts=inside_mounts(),
             writer=open_writer(agent or settings.agent, settings, engine),
@@ -127,19 +136,20 @@ def _sealing(settings: "Settings") -> SourceOf:
     return sealed
 
 
-def _dating(settings: "Settings") -> DateOf:
-    def committed(owner: str, repo: str, sha: str) -> datetime | None:
+def _knowing(settings: "Settings") -> KnownOf:
+    def known(owner: str, repo: str, sha: str) -> tuple[str, datetime] | None:
         from datasmith.github.forges import open_clones
         from datasmith.github.git import Git
         from datasmith.github.models import Repository
 
         clone = open_clones(settings).at_hand(Repository(owner=owner, repo=repo))
-        try:
-            return Git(clone).commit(sha).committed_at if clone else None
-        except NotFound:
+        git = Git(clone) if clone else None
+        if git is None or not git.holds(sha):
             return None
+        found = git.commit(git.commit_named(sha))
+        return found.sha, found.committed_at
 
-    return committed
+    return known
 
 
 def plan_from_payload(
@@ -160,7 +170,7 @@ def plan_from_payload(
     """
     given: Mapping[str, str] = base_context.texts if base_context else {}
     args = read_build_args(given.get(BUILD_ARGS, ""))
-    version = args.pop(PYTHON_ARG, "") or python_version or tools.engine.pythons()[-1]
+    version = args.pop(PYTHON_ARG, "") or python_version or newest_python(tools.engine)
     packages = tuple(args.pop(APT_ARG, "").split())
     texts = {name: text for name, text in given.items() if name != BUILD_ARGS}
     if LOCK not in texts:
@@ -191,9 +201,12 @@ def _dependencies(env_payload: str) -> tuple[str, ...]:
         return ()
     try:
         found = json.loads(env_payload)
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"env_payload is not JSON: {error} {PAYLOAD_EXAMPLE}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"env_payload is not JSON: {str(error)[:200]} {PAYLOAD_EXAMPLE}") from error
     listed = found.get("dependencies") if isinstance(found, dict) else None
     if not isinstance(listed, list) or not all(isinstance(line, str) for line in listed):
         raise ConfigError(f"env_payload has no list of dependencies {PAYLOAD_EXAMPLE}")
+    strange = next((line for line in listed if not asks_for_releases(line)), None)
+    if strange is not None:
+        raise ConfigError(f"env_payload: {strange[:100]!r} is no name with bounds {PAYLOAD_EXAMPLE}")
     return tuple(listed)

@@ -23,7 +23,7 @@ from datasmith.agents.attempts import (
     whole_context,
 )
 from datasmith.agents.planted import holdings, planted
-from datasmith.agents.recipes import remedy, with_scripts
+from datasmith.agents.recipes import OWN_GROUND, on_our_own, remedy, with_scripts
 from datasmith.agents.scripting import Brief, ScriptWriter, Written
 from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
 from datasmith.docker.cli_build import template
@@ -140,7 +140,7 @@ class Synthesizer:
         source: Path | None = None,
         cutoff: datetime | None = None,
     ) -> DockerContext | None:
-        """The context that builds the commit `sha` and passes the verifier, or None.
+        """The context that builds the commit `sha` (shortened where a clone knows it) and passes the verifier, or None.
 
         `base_context` is where the search starts; where it has no lock.txt, the `dependencies` of `env_payload`
         (JSON) are locked. `source` is the tar of the sealed tree; without it, it is made from the clone that the
@@ -149,14 +149,16 @@ class Synthesizer:
 
         Raises:
             ConfigError: the payload cannot be read, there is no tree, or nothing says as of when to lock.
+            NotFound: there is a clone, and it does not hold the commit.
             EngineUnavailable, ModelUnavailable, StoreUnavailable: an outage, which says nothing about the commit.
             DiskFull: as little.
         """
-        commit = Commit(owner, repo, issue_number, sha)
+        whole, made = self.tools.known(owner, repo, sha) or (sha, None)
+        commit = Commit(owner, repo, issue_number, whole)
         with tempfile.TemporaryDirectory(prefix="synthesis-") as name:
             place = Path(name)
-            tree = source or self.tools.source(owner, repo, sha, place)
-            day = cutoff or day_of(self.tools.store, commit) or self.tools.committed(owner, repo, sha)
+            tree = source or self.tools.source(owner, repo, whole, place)
+            day = cutoff or day_of(self.tools.store, commit) or made
             plan = plan_from_payload(
                 commit, base_context, env_payload, python_version, tree, tools=self.tools, cutoff=day
             )
@@ -213,6 +215,10 @@ class _Search:
         """The plan as it is; after each failure what the log asks for is added."""
         self.states.append("recipe")
         done = self._attempt(self.wanted.plan, "recipe")
+        ours = on_our_own(self.wanted.plan)
+        if done.stage in SCRIPTS[:2] and ours != self.wanted.plan:
+            done = self._attempt(ours, "recipe", recipe=OWN_GROUND)
+            self.trace(f"Recipe {OWN_GROUND}... {_mark(done)}")
         for _ in range(MOST_RECIPES):
             next_try = None if done.ok else remedy(done, self._relock)
             if next_try is None:

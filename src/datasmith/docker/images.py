@@ -89,6 +89,11 @@ class ImagePlan:
         return posixpath.normpath(self.build_args.get(ROOT_ARG) or ".")
 
 
+def newest_python(engine: ContainerEngine) -> str:
+    """The newest Python of an engine; where it names none, whichever 3 there is."""
+    return next(reversed(engine.pythons()), "3")
+
+
 def short(*parts: str) -> str:
     """Twelve hex digits that stand for the given texts."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
@@ -249,17 +254,13 @@ class ImageManager:
             file.write(f"built as in {found.origin}\n")
         source = found.source or Path(SOURCES[0])
         return ImagePlan.of_context(
-            found.context, owner=owner, repo=repo, tag=tag, python_version=self._newest_python(), source=source
+            found.context, owner=owner, repo=repo, tag=tag, python_version=newest_python(self._engine), source=source
         )
 
     def _plan(self, owner: str, repo: str, tag: str, context: Path | str, kind: TierKind) -> ImagePlan:
         return ImagePlan.from_directory(
-            context, owner=owner, repo=repo, tag=tag, python_version=self._newest_python(), kind=kind
+            context, owner=owner, repo=repo, tag=tag, python_version=newest_python(self._engine), kind=kind
         )
-
-    def _newest_python(self) -> str:
-        newest = self._engine.pythons()[-1:]
-        return newest[0] if newest else "3"
 
     def _log(self, given: Path | None, name: str) -> Path:
         target = given or self._settings.data_dir / "logs" / f"{re.sub(r'[^A-Za-z0-9._-]', '-', name)[:200]}.build.log"

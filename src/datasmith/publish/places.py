@@ -68,8 +68,9 @@ def read_places(text: str) -> tuple[Place, ...]:
     found = []
     for word in text.replace(",", " ").split():
         read = _PLACE.fullmatch(word)
+        shown = f"***@{word.rpartition('@')[2]}" if "@" in word else word
         if not read or (not read[1] and "." not in read[2] and ":" not in read[2] and read[2] != "localhost"):
-            raise ConfigError(f"FC_REGISTRIES: {word!r} is no registry with a namespace ({_EXAMPLE})")
+            raise ConfigError(f"FC_REGISTRIES: {shown!r} is no registry with a namespace ({_EXAMPLE})")
         host, namespace = read[2], read[3].lstrip("/")
         url = _HUB_URL if host == DOCKER_HUB else f"{read[1] or _scheme(host)}://{host}"
         if goes_in_the_clear(url):

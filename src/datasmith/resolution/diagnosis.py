@@ -70,9 +70,9 @@ def _header(what: str) -> tuple[str, ...]:
 
 
 def _library(what: str) -> tuple[str, ...]:
-    name = what.lower()
-    known = _LIBRARY_NAMES.get(name) or NATIVE_NAMES.get(name) or NATIVE_NAMES.get(name.removeprefix("lib"))
-    return known or packages_for(f"<{what}.h>") or packages_for(what)
+    names = (what.lower(), what.lower().removeprefix("lib"))
+    known = (table[name] for table in (_LIBRARY_NAMES, NATIVE_NAMES) for name in names if table.get(name))
+    return next(known, ()) or packages_for(f"<{what}.h>") or packages_for(what)
 
 
 def _compiler(what: str) -> tuple[str, ...]:
@@ -151,14 +151,19 @@ _SHARED = {
 """Libraries that wheels load, up to their ".so" (or its first dot)."""
 _PYTHON_HEADERS = ("python3-dev",)
 """For Debian's own Python; others bring their headers."""
+_CURL = ("libcurl4-openssl-dev",)
 _LIBRARY_NAMES = {
     "z": ("zlib1g-dev",), "zlib": ("zlib1g-dev",), "bz2": ("libbz2-dev",), "lzma": ("liblzma-dev",),
     "ssl": ("libssl-dev",), "crypto": ("libssl-dev",), "openssl": ("libssl-dev",), "ffi": ("libffi-dev",),
-    "gmp": ("libgmp-dev",), "pq": ("libpq-dev",), "xml2": ("libxml2-dev",), "libxml-2.0": ("libxml2-dev",),
+    "gmp": ("libgmp-dev",), "pq": ("libpq-dev",), "xml2": ("libxml2-dev",), "xml-2.0": ("libxml2-dev",),
     "xslt": ("libxslt1-dev",), "fftw3": ("libfftw3-dev",), "eigen3": ("libeigen3-dev",), "cblas": ("libopenblas-dev",),
+    "blas": ("libopenblas-dev",), "lapack": ("libopenblas-dev",), "lapacke": ("liblapacke-dev",),
     "netcdf": ("libnetcdf-dev",), "jpeg": ("libjpeg-dev",), "png": ("libpng-dev",), "freetype2": ("libfreetype-dev",),
+    "freetype": ("libfreetype-dev",), "tiff": ("libtiff-dev",), "tiff-4": ("libtiff-dev",), "curl": _CURL,
+    "zstd": ("libzstd-dev",), "lz4": ("liblz4-dev",), "bzip2": ("libbz2-dev",), "sqlite3": ("libsqlite3-dev",),
+    "yaml": ("libyaml-dev",), "yaml-0.1": ("libyaml-dev",), "exslt": ("libxslt1-dev",), "uuid": ("uuid-dev",),
 }  # fmt: skip
-"""As linkers, pkg-config and CMake call them."""
+"""As linkers, pkg-config and CMake call them, without the "lib" that some of these names begin with."""
 _COMPILERS = {
     "gfortran": ("gfortran",), "f77": ("gfortran",), "f95": ("gfortran",), "fortran": ("gfortran",),
     "rustc": ("cargo", "rustc"), "cargo": ("cargo", "rustc"), "rust": ("cargo", "rustc"), "nvcc": (),
@@ -183,8 +188,8 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
         _header,
     ),
     ("missing library", r"(?:cannot find|library not found for) -l([\w+.-]+)", _library),
-    ("missing program", r"\b([\w+-]+-config)[^\n]{0,40}(?:not found|No such file|could not be found)", _program),
-    ("missing program", r"(?:Could not find|Unable to find)[^\n]{0,30} ([\w+-]+-config)\b", _program),
+    ("missing program", r"\b([\w+-]{1,60}-config)[^\n]{0,40}(?:not found|No such file|could not be found)", _program),
+    ("missing program", r"(?:Could not find|Unable to find)[^\n]{0,30} ([\w+-]{1,60}-config)\b", _program),
     ("missing library", rf"Dependency {_NAME} not found|Run-time dependency {_NAME} found: NO \(tried", _library),
     (
         "missing library",

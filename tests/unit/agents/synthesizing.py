@@ -25,7 +25,7 @@ IMAGE = ImageRef("stub", "x", "sha256:0")
 UNBUILT = ImageRef("stub", "tree", "sha256:1")
 """The tree that no script has touched."""
 COMMIT = Commit("acme", "calc", 12, "a" * 40)
-PKG, RUN = "docker_build_pkg.sh", "docker_build_run.sh"
+ENV, PKG, RUN = "docker_build_env.sh", "docker_build_pkg.sh", "docker_build_run.sh"
 NO_HEADER = "x.c:1:10: fatal error: geos_c.h: No such file or directory\ncompilation ended"
 STRANGE = "nobody knows this one"
 
@@ -79,7 +79,7 @@ class StubImages:
 
     end: Callable[[ImagePlan], str | DiskFull | None]
     plans: list[ImagePlan] = field(default_factory=list)
-    stage: str = PKG
+    stage: Callable[[ImagePlan], str] = lambda _: PKG
 
     def build(self, plan: ImagePlan, *, log: Path) -> ImageRef:
         self.plans.append(plan)
@@ -87,7 +87,7 @@ class StubImages:
         if isinstance(said, DiskFull):
             raise said
         if said is not None:
-            raise BuildFailed(self.stage, 1, said)
+            raise BuildFailed(self.stage(plan), 1, said)
         return IMAGE
 
     def build_base(self, packages: tuple[str, ...], context: DockerContext, *, log: Path) -> ImageRef:

@@ -16,7 +16,7 @@ from datasmith.agents.attempts import (
     similar_contexts,
     unsolved,
 )
-from datasmith.agents.recipes import with_scripts
+from datasmith.agents.recipes import OWN_GROUND, with_scripts
 from datasmith.agents.synthesize import MOST_RECIPES, Synthesizer
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.images import ImagePlan
@@ -24,6 +24,7 @@ from datasmith.errors import ConfigError, DiskFull, EngineUnavailable, ModelUnav
 from datasmith.storage.base import Row
 from tests.unit.agents.synthesizing import (
     COMMIT,
+    ENV,
     IMAGE,
     NO_HEADER,
     NOW,
@@ -283,9 +284,24 @@ def test_pins_that_cannot_be_installed_are_not_for_an_agent(tmp_path: Path) -> N
     """No script of those that it may write is run before the locked packages are there."""
     writer = Writer([{PKG: "x"}])
     bench = Bench(tmp_path, lambda plan: "no such wheel", writer)
-    bench.images.stage = "docker_build_env.sh"
+    bench.images.stage = lambda _: ENV
     assert bench.synthesizer.synthesize(bench.wanted()).states == ("check_cache", "recipe", "fail")
     assert not writer.briefs
+
+
+def test_an_environment_of_others_that_fails_is_exchanged_for_ours(tmp_path: Path) -> None:
+    """A context of the older kind is where a search starts, and not where it ends: their package's script is kept."""
+    writer = Writer([{PKG: "good"}])
+    bench = Bench(tmp_path, lambda plan: None if plan.context.texts[PKG] == "good" else STRANGE, writer)
+    bench.images.stage = lambda plan: ENV if plan.context.texts[ENV] == "micromamba" else PKG
+    theirs = {"Dockerfile": "FROM micromamba", ENV: "micromamba", PKG: "theirs"}
+    found = bench.synthesizer.synthesize(bench.wanted(theirs))
+    assert found.states == ("check_cache", "recipe", "similar", "agent", "save")
+    assert [(row["stage"], row["recipe"]) for row in bench.rows()][:2] == [(ENV, ""), (PKG, OWN_GROUND)]
+    ours = DockerContext.default(lock="").texts
+    start = writer.briefs[0].plan.context.texts
+    assert [start[name] for name in ("Dockerfile", ENV, PKG)] == [ours["Dockerfile"], ours[ENV], "theirs"]
+    assert start[LOCK] == "numpy==1.0\n"
 
 
 @pytest.mark.parametrize("outage", [ModelUnavailable("gone"), EngineUnavailable("no sandbox")])
@@ -345,7 +361,7 @@ def test_packages_are_locked_as_of_the_commits_day(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigError, match=r"acme/calc@a+ are locked.*example: cutoff=datetime\(2024"):
         bench.synthesizer.run(**asked, verifier=Verdict())  # type: ignore[arg-type]
-    bench.synthesizer = Synthesizer(tools=replace(bench.synthesizer.tools, committed=lambda *_: made))
+    bench.synthesizer = Synthesizer(tools=replace(bench.synthesizer.tools, known=lambda *_: ("a" * 40, made)))
     assert cutoff_of() == made
     bench.store.upsert("pull_requests", [{"owner": "acme", "repo": "calc", "issue_number": 12, "created_at": DAY}])
     assert cutoff_of() == DAY

@@ -35,6 +35,13 @@ def test_what_is_no_place_is_named(text: str) -> None:
         read_places(text)
 
 
+def test_credentials_in_a_place_are_not_shown() -> None:
+    """They do not belong there, and a line of an error is read by others."""
+    with pytest.raises(ConfigError, match=r"'\*\*\*@x.y/a' is no registry") as told:
+        read_places("user:hunter2@secret@x.y/a")
+    assert "hunter2" not in str(told.value) and "secret" not in str(told.value)
+
+
 def test_names_follow_the_mode() -> None:
     """One repository for all with the archive tag, or one for each project with the number; always a legal name."""
     name = ImageName("pandas-dev", "Pandas_.x", 50643, "a" * 40)

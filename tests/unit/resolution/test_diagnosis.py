@@ -19,6 +19,16 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "../meson.build:9:7: ERROR: Dependency \"hdf5\" not found, tried pkgconfig": (
         "missing library", "hdf5", ("libhdf5-dev",),
     ),
+    "Run-time dependency libffi found: NO (tried pkgconfig and cmake)": ("missing library", "libffi", ("libffi-dev",)),
+    "meson.build:3:6: ERROR: Dependency \"libpng\" not found, tried pkgconfig and cmake": (
+        "missing library", "libpng", ("libpng-dev",),
+    ),
+    "Package 'libjpeg', required by 'virtual:world', not found": ("missing library", "libjpeg", ("libjpeg-dev",)),
+    "No package 'libssl' found": ("missing library", "libssl", ("libssl-dev",)),
+    "No package 'libcurl' found": ("missing library", "libcurl", ("libcurl4-openssl-dev",)),
+    "No package 'sqlite3' found": ("missing library", "sqlite3", ("libsqlite3-dev",)),
+    "/usr/bin/ld: cannot find -lblas: No such file": ("missing library", "blas", ("libopenblas-dev",)),
+    "a.c:1:10: fatal error: jpeglib.h: No such file": ("missing header", "jpeglib.h", ("libjpeg-dev",)),
     "No package 'libxml-2.0' found": ("missing library", "libxml-2.0", ("libxml2-dev",)),
     "Could NOT find ZLIB (missing: ZLIB_LIBRARY ZLIB_INCLUDE_DIR)": ("missing library", "ZLIB", ("zlib1g-dev",)),
     "error: command 'gcc' failed: No such file or directory": ("missing compiler", "gcc", ("build-essential",)),

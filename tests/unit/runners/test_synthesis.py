@@ -181,7 +181,8 @@ def built_from(
     bench = Bench(tmp_path, no_log)
 
     def end(_plan: ImagePlan) -> str | None:
-        bench.images.stage, said = waiting.pop(0) if waiting else ("", None)
+        stage, said = waiting.pop(0) if waiting else ("", None)
+        bench.images.stage = lambda _: stage
         return said
 
     bench.images.end = end

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from itertools import count
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +10,8 @@ from datasmith.docker.engine import ExecResult
 from datasmith.workloads import fastest as module
 from datasmith.workloads.base import Workload
 from datasmith.workloads.calibrate import MOST_SHORT_SAMPLES, SHORT_SAMPLE_S, Pace, short_samples
-from datasmith.workloads.fastest import Fastest, fastest
+from datasmith.workloads.fastest import PRECISE, Fastest, fastest
+from datasmith.workloads.launch import launch
 
 from .simulated import Request, SimulatedContainer
 
@@ -24,14 +24,31 @@ def contended(call_s: float, seed: int) -> Callable[[Request], float]:
     return lambda _request: call_s * (1.8 if source.random() < 0.6 else 1.0) * float(np.exp(source.normal(0, 0.001)))
 
 
+class Clock:
+    """Shows how many seconds launches have taken."""
+
+    def __init__(self) -> None:
+        self.now, self.launch_s = 0.0, 0.5
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def launch(self, *given: object) -> object:
+        """A launch that takes its time."""
+        self.now += self.launch_s
+        return launch(*given)  # type: ignore[arg-type]
+
+
 @pytest.fixture(autouse=True)
-def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second passes each time somebody looks: at the beginning and before each round."""
-    seconds = count()
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: float(next(seconds))))
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """A second passes with each round, so 19 rounds follow the launches that warm up in the first 20 seconds."""
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(module, "launch", clock.launch)
+    return clock
 
 
-def told(base: SimulatedContainer, arm: SimulatedContainer, seconds: float = 20.0) -> Fastest:
+def told(base: SimulatedContainer, arm: SimulatedContainer, seconds: float = 21.0) -> Fastest:
     return fastest(base, arm, X, benchmark_dir="benchmarks", seconds=seconds)
 
 
@@ -72,7 +89,7 @@ def test_a_sample_is_as_short_as_its_setup_lets_it_be(pace: Pace, number: int, r
     assert SHORT_SAMPLE_S == 0.0005
 
 
-def test_what_fails_or_has_too_few_samples_has_a_reason() -> None:
+def test_what_fails_or_has_too_few_samples_has_a_reason(clock: Clock) -> None:
     """In either arm, at once or later; calls of seconds give three samples a round, too few for a low quantile."""
     good = SimulatedContainer(lambda _: 1e-4)
     bad = SimulatedContainer(lambda _: 1e-4, reply=lambda _: ExecResult(0, b'{"failed": "no"}', b"", 0.2, 0.2, False))
@@ -81,21 +98,32 @@ def test_what_fails_or_has_too_few_samples_has_a_reason() -> None:
         reply=lambda asked: ExecResult(0, b'{"failed": "later"}', b"", 0.2, 0.2, False) if asked["number"] else None,
     )
     slow = SimulatedContainer(lambda _: 1.0)
+    clock.launch_s = 1.0
     for base, arm, reason in (
         (bad, good, "base: failed: no"),
         (good, bad, "expert: failed: no"),
         (good, later, "expert: failed: later"),
-        (slow, slow, "60 samples are too few: its calls are too long"),
+        (slow, slow, "75 samples are too few: its calls are too long"),
     ):
-        found = told(base, arm, seconds=0.0)
+        found = told(base, arm)
         assert (found.ratio, found.low, found.changed, found.reason) == (None, None, False, reason)
 
 
-def test_rounds_go_on_until_there_are_enough() -> None:
-    """Beyond the seconds where they are slow or disturbed, but no longer than a minute."""
+def disturbed(seed: int, launches: int = 1000) -> SimulatedContainer:
+    """Launches that take 0.1 ms a call; so many of them, at first, up to half as long again or more."""
+    source, number = np.random.default_rng(seed), count()
+    return SimulatedContainer(lambda _: 1e-4 * (1 + 0.3 * abs(source.normal()) * (next(number) < launches)))
+
+
+def test_rounds_go_on_until_the_interval_is_narrow() -> None:
+    """Looked at after some seconds and every 10 more; at most 50, where it never gets narrow or rounds are too few."""
     same = SimulatedContainer(lambda _: 1e-4)
-    assert told(same, same, seconds=3.0).rounds == 20
-    assert told(same, same, seconds=30.0).rounds == 29
+    assert told(same, same, seconds=4.0).rounds == 23, "after 4 and 14 seconds there are fewer than 20 rounds"
+    assert told(same, same).rounds == 20
+    some = told(same, disturbed(1, launches=20))
+    assert some.rounds == 30 and some.half_width <= PRECISE and some.ratio == 1.0
+    wide = told(same, disturbed(2))
+    assert wide.rounds == 50 and wide.half_width > PRECISE
 
 
 def test_disturbed_rounds_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
