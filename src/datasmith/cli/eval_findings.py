@@ -80,12 +80,7 @@ def findings(
 
 
 def _note_doubts(folders: "Sequence[RunFolder]") -> None:
-    """Say beside the tables where scores are over selected workloads, and where tasks may be others of one name."""
-    from datasmith.evaluation.selection import mixture
-
-    note = mixture(folder.read_run() for folder in folders)
-    if note:
-        print(note, file=sys.stderr)
+    """Say beside the tables where tasks may be others of one name."""
     if len({folder.root.resolve() for folder in folders}) > 1:
         for folder in folders:
             if unlocked := folder.unlocked():

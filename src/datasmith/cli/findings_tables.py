@@ -1,6 +1,6 @@
 """Tables of fc-eval findings and compare on the terminal."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.text import Text
@@ -18,6 +18,7 @@ from datasmith.cli.tables import (
 )
 from datasmith.evaluation.compare import VERDICTS, Comparison
 from datasmith.evaluation.findings import Findings, Slice
+from datasmith.evaluation.gather import Gathered
 from datasmith.evaluation.html import signed
 from datasmith.evaluation.outcome import named
 from datasmith.evaluation.published import Published, name_of
@@ -38,7 +39,7 @@ def print_findings(found: Findings, console: Console | None = None) -> None:
         levels_sheet(board, policy),
         _slices(titled("advantage by the expert's strategy", policy), "strategy", found.tags, {}),
         _slices(titled("advantage by popularity of the repository", policy), "quintile", found.quintiles, stars),
-        *cost_sheets(board, policy),
+        *cost_sheets(board, policy, everything=True),
         _worst(found),
         _slices(titled("by months between the model's cutoff and the merge", policy), "months", found.bins, {}),
     ):
@@ -93,17 +94,21 @@ def _notes(found: Findings) -> list[str]:
         notes.append(f"no knowledge cutoff known (give --cutoffs FILE): {', '.join(missing.cutoffs)}")
     if missing.unmatched:
         notes.append(f"no model of these runs is meant by these entries of --cutoffs: {', '.join(missing.unmatched)}")
+    if missing.unmatched_stars:
+        notes.append(f"no task of these runs is meant by these entries of --stars: {named(missing.unmatched_stars)}")
     if not found.gathered.one_machine:
         notes.append("warning: not all was measured on one machine")
-    return [*notes, *_mixed(found.gathered.unlike, found.gathered.differing)]
+    return [*notes, *_mixed(found.gathered)]
 
 
-def _mixed(unlike: Sequence[str], differing: Sequence[str]) -> list[str]:
-    """What has to be known where runs are not of the same tasks, or not configured alike."""
+def _mixed(found: Gathered | Comparison) -> list[str]:
+    """What has to be known where runs are not of the same tasks, not configured alike, or not of whole suites."""
+    unlike, differing = found.unlike, found.differing
     what = "tasks whose files or measured workloads are not the same in all runs"
     lines = [f"left out: {len(unlike)} {what}: {named(unlike)}"]
     told = [f"warning: the runs are configured differently: {'; '.join(differing)}"]
-    return [*(lines if unlike else []), *(told if differing else [])]
+    scopes = [f"note: {run}: {label}" for run, label in found.scopes.items()]
+    return [*scopes, *(lines if unlike else []), *(told if differing else [])]
 
 
 def print_comparison(found: Comparison, console: Console | None = None) -> None:
@@ -130,7 +135,7 @@ def print_comparison(found: Comparison, console: Console | None = None) -> None:
         lines.append(f"warning: equal times on {found.duplicate.equal} of {found.duplicate.shared} tasks{copy}")
     if not found.one_machine:
         lines.append("warning: the two were not measured on the same machines")
-    for line in (*lines, *_mixed(found.unlike, found.differing)):
+    for line in (*lines, *_mixed(found)):
         out.print(Text(line), soft_wrap=not out.is_terminal)
 
 

@@ -130,9 +130,9 @@ def order_sheets(board: Board, policy: str) -> list[Sheet]:
     return [sheet]
 
 
-def cost_sheets(board: Board, policy: str) -> list[Sheet]:
-    """What was spent, where that is known of any agent; and pass@k where there were attempts enough."""
-    known = any(agent.cost.mean_usd is not None for agent in board.agents)
+def cost_sheets(board: Board, policy: str, *, everything: bool = False) -> list[Sheet]:
+    """What was spent, with `everything` also where nobody knows; and pass@k where there were attempts enough."""
+    known = everything or any(agent.cost.mean_usd is not None for agent in board.agents)
     ks = sorted({k for agent in board.agents for k in agent.pass_at})
     return [*([_cost(board, policy)] if known else []), *([_passed(board, policy, ks)] if ks else [])]
 

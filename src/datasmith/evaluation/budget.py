@@ -42,13 +42,16 @@ class CostLimit:
 
     @property
     def told(self) -> str:
-        """Why trials were not begun, in one line; empty where all were."""
+        """Why trials were not begun, or not again after an outage, in one line; empty where all were."""
         if self.limit_usd is None or self.allows() or not self._ahead:
             return ""
         spent, unknown = self._spent(), sum(cost is None for cost in self._costs)
         doubt = f", and {unknown} of unknown cost" if unknown else ""
+        again = len(self._ahead & self._known.keys())
+        counts = {"were not begun": len(self._ahead) - again, "ended in an outage and were not begun again": again}
+        left = " and ".join(f"{count} {what}" for what, count in counts.items() if count)
         return (
-            f"--max-cost {self.limit_usd:g}: trials for ${spent:.2f}{doubt}; {len(self._ahead)} were not begun "
+            f"--max-cost {self.limit_usd:g}: trials for ${spent:.2f}{doubt}; {left} "
             f"(to go on: --max-cost {max(2 * self.limit_usd, spent + 1.0):g})"
         )
 

@@ -1,7 +1,7 @@
 """Two configurations on the tasks that both have: differences task by task, their mean, and who wins how often."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -51,7 +51,8 @@ class Comparison:
     """First against second. advantage, log_advantage: mean differences over shared tasks with their intervals.
 
     policy: what failed trials count in both.
-    one_machine: each shared task was measured on the same machine for both. unlike, differing: see Gathered.
+    one_machine: each shared task was measured on the same machine for both. unlike, differing, scopes: see
+    Gathered.
     """
 
     first: str
@@ -68,6 +69,7 @@ class Comparison:
     one_machine: bool
     unlike: tuple[str, ...]
     differing: tuple[str, ...]
+    scopes: Mapping[str, str]
 
     def count(self, verdict: Verdict) -> int:
         """On how many shared tasks the first wins, ties or loses."""
@@ -125,6 +127,7 @@ def compare(gathered: Gathered, first: str, second: str) -> Comparison:
         one_machine=all(gathered.machines[first, task] == gathered.machines[second, task] for task in shared),
         unlike=gathered.unlike,
         differing=gathered.differing,
+        scopes=gathered.scopes,
     )
 
 

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -169,6 +170,24 @@ def renamed(entries: Sequence[AgentEntry]) -> str:
     asked = map(_asked_name, entries)
     other = [f"{name!r} is {label}" for name, label in zip(asked, labels(entries), strict=True) if name != label]
     return f"agents in folders and tables: {', '.join(other)} {NAMED}" if other else ""
+
+
+def option_of(name: str) -> str:
+    """`--n-attempts` of `n_attempts`."""
+    return f"--{name.replace('_', '-')}"
+
+
+@contextmanager
+def as_asked(named: Callable[[str], str] = option_of) -> Iterator[None]:
+    """Inside, a RunConfig is made of what somebody asked for.
+
+    Raises:
+        ConfigError: it cannot be; says which value, by its option, or as it is `named`.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        raise ConfigError(f"{misfit(error, named=named)} (example: {named('seed')} 7)") from error
 
 
 class RunConfig(BaseModel):

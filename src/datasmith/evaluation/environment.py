@@ -14,10 +14,18 @@ from datasmith.agents.coding.diff import Baseline, baseline, extract_patch
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.engines import limits_of, open_engine
 from datasmith.errors import AgentFailed, ConfigError, MeasurementFailed, TrialError, one_of
-from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig
+from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig, as_asked
 from datasmith.evaluation.grading import Graded, Grader, Submission
 from datasmith.evaluation.images import image_of
-from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Outcome
+from datasmith.evaluation.outcome import (
+    ENOUGH_SESSIONS,
+    EXCLUDED,
+    AgentFacts,
+    Ending,
+    Outcome,
+    is_own_noise,
+    settled,
+)
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.suite import show_suite
 from datasmith.executors.cores import CoreLocks, core_sets, locks_of, usable_cores
@@ -26,6 +34,7 @@ from datasmith.settings import Settings, load_settings
 from datasmith.stats.multiple import rounds_needed
 from datasmith.tasks.environment import Options, Shape
 from datasmith.tasks.folder import read_task
+from datasmith.tasks.quantities import MOST
 from datasmith.tasks.task import Task
 from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
@@ -95,15 +104,16 @@ class TaskEnvironment:
         self._engine = engine
         self._limits = limits
         self._shape = shape
-        self._config = RunConfig(
-            dataset=task.task_id,
-            release="",
-            task_ids=(task.task_id,),
-            agents=(AgentEntry(agent="nop", model=NO_MODEL),),
-            seed=seed,
-            max_rounds=max_rounds,
-            engine=engine.name,
-        )
+        with as_asked(str):
+            self._config = RunConfig(
+                dataset=task.task_id,
+                release="",
+                task_ids=(task.task_id,),
+                agents=(AgentEntry(agent="nop", model=NO_MODEL),),
+                seed=seed,
+                max_rounds=max_rounds,
+                engine=engine.name,
+            )
         self._container: Container | None = None
         self._start: Baseline | None = None
 
@@ -143,8 +153,9 @@ class TaskEnvironment:
     def score(self) -> Reward:
         """Grade the tree as it is now, as fc-eval run does: policy, tests, outputs, timing, all in fresh sandboxes.
 
-        The sandbox is left as it is: more can be done in it, and be scored again. Where another command or environment
-        measures on the same core, this one waits for it.
+        Code that scatters too much to be decided is timed in a second session, and is `tampered_or_unreliable` where
+        that says as little. The sandbox is left as it is: more can be done in it, and be scored again. Where another
+        command or environment measures on the same core, this one waits for it.
 
         Raises:
             MeasurementFailed: nothing can be said now: the host was disturbed, or the task does not work here.
@@ -158,8 +169,8 @@ class TaskEnvironment:
         key = TrialKey(self._task.task_id, "nop", 1)
         alone = self._locks.hold(lambda: None) if self._locks else nullcontext()
         with tempfile.TemporaryDirectory(prefix="fc-score-") as place, alone:
-            graded = self._graded(key, patch, RunFolder(Path(place)))
-        ending, score = graded.endings[key], graded.score(key)
+            graded, ending = self._settled(key, patch, Path(place))
+        score = graded.score(key)
         if ending.outcome in EXCLUDED:
             raise MeasurementFailed(f"{self._task.task_id}: {ending.reason}")
         if score is None or score.speedup is None or score.expert_speedup is None or graded.session is None:
@@ -172,6 +183,15 @@ class TaskEnvironment:
         }
         reward = worth(score.speedup, score.expert_speedup)
         return Reward(ending.outcome, ending.reason, reward, score.speedup, workloads)
+
+    def _settled(self, key: TrialKey, patch: str, place: Path) -> tuple[Graded, Ending]:
+        """How it ended; in a second session where the first left it undecided for the patch's own noise."""
+        for sessions in range(1, ENOUGH_SESSIONS + 1):
+            graded = self._graded(key, patch, RunFolder(place / str(sessions)))
+            ending = settled(graded.endings[key], sessions)
+            if not is_own_noise(ending):
+                break
+        return graded, ending
 
     def _graded(self, key: TrialKey, patch: str, folder: RunFolder) -> Graded:
         grader = Grader(
@@ -256,15 +276,13 @@ def _opened(
     """
     one_of("shape", shape, tuple(_SHAPES), "shaped")
     for name, number in (("max_rounds", max_rounds), ("seed", seed)):
-        if number is not None and type(number) is not int:
-            raise ConfigError(f"{name}={number!r} is no whole number (example: {name}=12)")
+        if number is not None and not (type(number) is int and 0 <= number <= MOST):
+            raise ConfigError(f"{name}={number!r} is no whole number that can be had (example: {name}=12)")
     fewest = rounds_needed(1, FALSE_DISCOVERY_RATE)
     if max_rounds is not None and max_rounds < fewest:
         why = f"no effect could be told from chance in less than {fewest} rounds"
         raise ConfigError(f"max_rounds {max_rounds}: {why} (example: max_rounds={fewest})")
-    strange = sorted(set(cores or ()) - set(usable_cores()))
-    if strange:
-        raise ConfigError(f"cores: {strange[0]} cannot be used here (example: cores=({usable_cores()[-1]},))")
+    _check_cores(cores)
     known = settings or load_settings()
     engine = open_engine(known)
     log = known.data_dir / "logs" / f"{task.task_id}.build.log"
@@ -277,3 +295,13 @@ def _opened(
     cpus = core_sets(known.bench_cores, usable_cores())[0][:1] if cores is None else tuple(cores)
     limits, locks = limits_of(known, cpus), locks_of(known, (cpus,)) if cpus else None
     return TaskEnvironment(task, image, engine, limits, max_rounds=max_rounds, shape=shape, seed=seed, locks=locks)
+
+
+def _check_cores(cores: object) -> None:
+    """Raises ConfigError where cores are no list of cores of this process."""
+    example = f"(example: cores=({usable_cores()[-1]},))"
+    if not isinstance(cores, Sequence | None):
+        raise ConfigError(f"cores={cores!r:.60} is no list of cores {example}")
+    strange = next((core for core in cores or () if core not in usable_cores()), None)
+    if strange is not None:
+        raise ConfigError(f"cores: {strange!r:.60} cannot be used here {example}")

@@ -51,6 +51,8 @@ class Missing:
     """Configurations whose model has no known cutoff."""
     unmatched: tuple[str, ...]
     """Entries of one's own file of cutoffs that none of the models is."""
+    unmatched_stars: tuple[str, ...]
+    """Entries of one's own file of stars that are neither a task nor its repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,7 @@ def analyse(gathered: Gathered, *, stars: Mapping[str, int], cutoffs: Cutoffs) -
             merged_at=len(board.tasks) - len(dates),
             cutoffs=unknown,
             unmatched=cutoffs.unmatched({entry.model for entry in gathered.entries.values()}),
+            unmatched_stars=tuple(sorted(stars.keys() - {*board.tasks} - {row.repository for row in facts.values()})),
         ),
     )
 

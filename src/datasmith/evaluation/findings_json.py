@@ -51,10 +51,12 @@ def findings_as_json(found: Findings) -> dict[str, JsonValue]:
             "merged_at": missing.merged_at,
             "cutoffs": list(missing.cutoffs),
             "unmatched_cutoffs": list(missing.unmatched),
+            "unmatched_stars": list(missing.unmatched_stars),
         },
         "one_machine": found.gathered.one_machine,
         "left_out": list(found.gathered.unlike),
         "differing": list(found.gathered.differing),
+        "scopes": dict(found.gathered.scopes),
     }
 
 
@@ -109,6 +111,7 @@ def comparison_as_json(found: Comparison) -> dict[str, JsonValue]:
         "one_machine": found.one_machine,
         "left_out": list(found.unlike),
         "differing": list(found.differing),
+        "scopes": dict(found.scopes),
         "duplicate": {"equal": duplicate.equal, "shared": duplicate.shared} if duplicate else None,
         "tasks": [
             {

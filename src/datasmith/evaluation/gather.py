@@ -8,8 +8,9 @@ from datasmith.errors import ConfigError
 from datasmith.evaluation.board import Board, Scored
 from datasmith.evaluation.config import AgentEntry
 from datasmith.evaluation.records import RunRecord, TaskFacts
-from datasmith.evaluation.rows import TrialRow, rounds_of, trial_rows
+from datasmith.evaluation.rows import TrialRow, rounds_of, sessions_of, trial_rows
 from datasmith.evaluation.run_folder import RunFolder, read_record
+from datasmith.evaluation.selection import scope
 from datasmith.metrics.score import FailurePolicy
 from datasmith.tasks.certificate import Machine
 
@@ -34,6 +35,7 @@ class Gathered:
     names: what each run is called. facts: of each task that has a trial, where a run knows them. machines: where a
     configuration was measured on a task. unlike: tasks that are left out, as their files or the workloads that were
     measured are not the same in all runs. differing: settings that are not the same in all runs, with their values.
+    scopes: the label of each run whose scores are not over whole suites.
     """
 
     runs: tuple[RunRecord, ...]
@@ -45,6 +47,7 @@ class Gathered:
     machines: Mapping[tuple[str, str], frozenset[Machine]]
     unlike: tuple[str, ...]
     differing: tuple[str, ...]
+    scopes: Mapping[str, str]
 
     @property
     def one_machine(self) -> bool:
@@ -76,6 +79,7 @@ def gather(
     used: dict[str, AgentEntry] = {}
     facts: dict[str, TaskFacts] = {}
     machines: dict[tuple[str, str], frozenset[Machine]] = {}
+    scopes: dict[str, str] = {}
     for at, (folder, run) in enumerate(zip(folders, runs, strict=True)):
         wanted = run.config.labels if only is None else only[at]
         labels = {label: called[at, label] for label in run.config.labels if label in wanted}
@@ -87,9 +91,11 @@ def gather(
                 trials.append(Scored(name, row, rounds_of(folder, row, policy)))
                 where = (name, row.record.task_id)
                 machines[where] = machines.get(where, frozenset()) | _machines(row, run)
+        if label := scope(sessions_of(rows)):
+            scopes[names[at]] = label
         _note_facts(facts, folder, {row.record.task_id for row in rows})
     board = Board(tuple(used), trials, seed=runs[0].config.seed)
-    return Gathered(runs, names, policy, board, used, facts, machines, tuple(sorted(unlike)), _differing(runs))
+    return Gathered(runs, names, policy, board, used, facts, machines, tuple(sorted(unlike)), _differing(runs), scopes)
 
 
 def _run(folder: RunFolder) -> RunRecord:

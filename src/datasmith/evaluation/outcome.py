@@ -209,14 +209,18 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
     return Ending("measured")
 
 
+def is_own_noise(ending: Ending) -> bool:
+    """True where a patch could not be decided as its own code scatters: it is timed in another session."""
+    return ending.outcome == "invalid_measurement" and OWN_NOISE in (ending.reason or "")
+
+
 def settled(ending: Ending, sessions: int) -> Ending:
     """The ending of a trial that was timed in so many sessions, the last of which ended so.
 
     Code may scatter by chance, and is measured again for that. Were it left out for good, a patch that makes noise
     would never be worse than one that does nothing.
     """
-    own = OWN_NOISE in (ending.reason or "")
-    if ending.outcome == "invalid_measurement" and own and sessions >= ENOUGH_SESSIONS:
+    if is_own_noise(ending) and sessions >= ENOUGH_SESSIONS:
         return Ending("tampered_or_unreliable", f"{ending.reason}, in {sessions} sessions")
     return ending
 

@@ -77,6 +77,11 @@ def trial_rows(folder: RunFolder, config: RunConfig, policy: FailurePolicy) -> t
     return tuple(rows)
 
 
+def sessions_of(rows: Sequence[TrialRow]) -> tuple[SessionRecord, ...]:
+    """The sessions in which trials were compared, each once."""
+    return tuple({(row.record.task_id, row.session.session): row.session for row in rows if row.session}.values())
+
+
 def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attempt:
     """The rounds behind the pairs that a trial is scored with; none where it has no score.
 

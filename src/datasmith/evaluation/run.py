@@ -18,7 +18,7 @@ from datasmith.docker.engine import ContainerEngine
 from datasmith.docker.engines import open_engine
 from datasmith.errors import ConfigError, InvalidTask
 from datasmith.evaluation.budget import CostLimit
-from datasmith.evaluation.config import RunConfig, load_agents, renamed
+from datasmith.evaluation.config import RunConfig, as_asked, load_agents, renamed
 from datasmith.evaluation.overview import lost_to_outage
 from datasmith.evaluation.placing import TaskJob, TaskWork, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
@@ -74,6 +74,7 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     """
     if not request.kept_in:  # a folder that is there may have been renamed
         _check_run_id(request.run_id)
+    _config(request, Dataset("", "", {}), (), "")  # what cannot be is told before anything is fetched
     agents = load_agents(request.entries, request.source, request.directory, settings)
     check_cost(request.max_cost_usd, agents)
     _check_slots(request, settings)
@@ -98,7 +99,7 @@ def _evaluate(
     for note in filter(None, (too_few_rounds(request, tasks), renamed(request.entries))):
         observer.note(note)
     engine = open_engine(settings)
-    config = _config(request, dataset, tasks, engine)
+    config = _config(request, dataset, tasks, engine.name)
     folder = RunFolder(request.runs_dir / (request.run_id or config.run_id()))
     with folder.alone():
         _start(folder, config, dataset, None if executor else this_machine(), request)
@@ -189,22 +190,23 @@ def _check_slots(request: RunRequest, settings: Settings) -> None:
         raise ConfigError(TOO_FEW_CORES.format(asked=request.n_concurrent, have=have))
 
 
-def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine: ContainerEngine) -> RunConfig:
-    return RunConfig(
-        dataset=dataset.name,
-        release=dataset.release,
-        task_ids=tuple(task.task_id for task in tasks),
-        agents=request.entries,
-        n_attempts=request.n_attempts,
-        seed=request.seed,
-        timeout_s=request.timeout_s,
-        precise=request.precise,
-        max_rounds=request.max_rounds,
-        test_timeout_s=request.test_timeout_s,
-        benchmark_timeout_s=request.benchmark_timeout_s,
-        select=request.select,
-        engine=engine.name,
-    )
+def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine: str) -> RunConfig:
+    with as_asked():
+        return RunConfig(
+            dataset=dataset.name,
+            release=dataset.release,
+            task_ids=tuple(task.task_id for task in tasks),
+            agents=request.entries,
+            n_attempts=request.n_attempts,
+            seed=request.seed,
+            timeout_s=request.timeout_s,
+            precise=request.precise,
+            max_rounds=request.max_rounds,
+            test_timeout_s=request.test_timeout_s,
+            benchmark_timeout_s=request.benchmark_timeout_s,
+            select=request.select,
+            engine=engine,
+        )
 
 
 def _check_run_id(run_id: str | None) -> None:

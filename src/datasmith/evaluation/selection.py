@@ -3,8 +3,9 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from datasmith.counted import counted
 from datasmith.docker.engine import Container
-from datasmith.evaluation.records import RunRecord, SelectionRecord, SessionRecord
+from datasmith.evaluation.records import SelectionRecord, SessionRecord
 from datasmith.workloads.impact import NOT_IMPACTED, Coverage, impact_of, select
 from datasmith.workloads.touched import Suite, look
 
@@ -71,16 +72,7 @@ def scope(sessions: Sequence[SessionRecord]) -> str | None:
     left_out = {session.task_id: session.not_impacted + session.screened_out for session in sessions}
     reduced = {task: count for task, count in left_out.items() if count}
     if reduced:
-        parts.append(f"{len(reduced)} tasks leave out {sum(reduced.values())} workloads of their suites")
+        of = ("leaves", "its suite") if len(reduced) == 1 else ("leave", "their suites")
+        what = counted(sum(reduced.values()), "workload")
+        parts.append(f"{counted(len(reduced), 'task')} {of[0]} out {what} of {of[1]}")
     return "; ".join([*parts, "not comparable with full runs"]) if parts else None
-
-
-def mixture(runs: Iterable[RunRecord | None]) -> str | None:
-    """What has to stand beside numbers of several runs where any of them measured selected workloads only."""
-    known = [run for run in runs if run is not None]
-    fast = dict.fromkeys(run.run_id for run in known if run.config.select == "impacted")
-    full = dict.fromkeys(run.run_id for run in known if run.config.select == "all")
-    if not fast:
-        return None
-    beside = f", of {', '.join(full)} over all: they are not comparable" if full else "; not comparable with full runs"
-    return f"note: scores of {', '.join(fast)} are over selected workloads (--select impacted){beside}"

@@ -66,6 +66,8 @@ def agent_as_json(agent: AgentReport) -> dict[str, JsonValue]:
         "expert_speedup_interval": ends_as_json(agent.intervals.expert_speedup),
         "worst_speedup": means.worst_speedup.value,
         "log_advantage": means.log_advantage.value,
+        "normalised_advantage": means.normalised_advantage.value,
+        "normalised_advantage_n": means.normalised_advantage.n,
         "worst_speedup_interval": ends_as_json(agent.intervals.worst_speedup),
         "log_advantage_interval": ends_as_json(agent.intervals.log_advantage),
         "cost_usd": agent.cost_usd,

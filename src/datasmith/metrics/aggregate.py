@@ -25,6 +25,7 @@ class RunScore:
     expert_speedup: Mean
     worst_speedup: Mean
     log_advantage: Mean
+    normalised_advantage: Mean
     by_level: Mapping[Level, Mean]
 
 
@@ -47,6 +48,7 @@ def run_score(tasks: Sequence[Sequence[Score | None]]) -> RunScore:
         expert_speedup=over_tasks(tasks, lambda found: found.expert_speedup),
         worst_speedup=over_tasks(tasks, lambda found: found.worst_speedup),
         log_advantage=over_tasks(tasks, lambda found: found.log_advantage),
+        normalised_advantage=over_tasks(tasks, lambda found: found.normalised_advantage),
         by_level={level: over_tasks(tasks, _at(level)) for level in LEVELS},
     )
 

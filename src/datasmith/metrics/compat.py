@@ -1,4 +1,8 @@
-"""The reference evaluation's definitions, for comparing with its figures; ours are in the modules beside this one."""
+"""The reference evaluation's definitions, for comparing with its figures; ours are in the modules beside this one.
+
+`fc-eval report --compat` shows scores, levels, means and costs. Blocks, rows by model, pairs of launches, changes and
+distances are in no table of ours: they are here for whoever compares a figure by hand.
+"""
 
 import math
 import statistics

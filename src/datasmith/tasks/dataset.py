@@ -36,7 +36,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def select(self, patterns: Sequence[str], exclude: Sequence[str] = (), *, said: str = "--task-id") -> list[Task]:
-        """The tasks whose id matches a pattern (shell globs; every spelling of an id is read; none means all).
+        """The tasks that a pattern means: an id in any spelling, or a shell glob of written ids; none means all.
 
         `said` is the word by which the patterns were given.
 
@@ -142,6 +142,10 @@ def load_dataset(
         TaskError: a registry or a release cannot be read now.
     """
     where = places or Places()
+    if not reference:
+        raise ConfigError(
+            f"{said} '': is empty, as the unset variable of a script is (example: {example(said, EXAMPLE)})"
+        )
     if Path(reference).is_dir():
         return _directory(reference, Path(reference), where, said)
     named = resolve(reference, where.registries, said)

@@ -19,7 +19,7 @@ def legacy_task_id(owner: str, repo: str, pr_number: int) -> str:
 
 
 def canonical(pattern: str) -> str:
-    """A user's id or glob in the written spelling; one that has no other known form is returned in lower case.
+    """A user's id in the written spelling; what has no other known form, as a glob, is returned in lower case.
 
     Reads `owner/repo#pr` and `owner__repo-pr`. The older spelling cannot be told apart from the written one by its
     text alone: `spellings` lists it for a record whose owner and repository are known.

@@ -6,7 +6,8 @@ allclose does, the second being the expected one; integers, texts, types and sha
 
 import base64
 import re
-from collections.abc import Callable
+from bisect import bisect, insort
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
 
@@ -258,13 +259,17 @@ def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | Non
     alike = one[1] == other[1] or (not one[1] and other[1] in _EQUAL_DICTS)
     if not soft and not (alike and one[2] == other[2]):
         return Difference(path, shown(one), shown(other))
+    expected = {_key(items(pair)[0]) for pair in items(one[3])}
     theirs: dict[str, list[JsonValue]] = {}
+    floats: list[tuple[float, str]] = []
     for pair in items(other[3]):
         key, value = items(pair)
         theirs.setdefault(_key(key), []).append(value)
+        if _node(key)[0] == "float" and _key(key) not in expected:
+            insort(floats, (_complex(_node(key)).real, _key(key)))
     for pair in items(one[3]):
         key, value = items(pair)
-        left, place = theirs.get(_key(key)), f"{path}[{shown(_node(key))}]"
+        left, place = theirs.get(_key(key)) or _near(_node(key), floats, theirs), f"{path}[{shown(_node(key))}]"
         if not left:
             return None if soft else Difference(place, shown(_node(value)), "no such key")
         unlike = _taken(value, left, place, soft=soft)
@@ -281,6 +286,16 @@ def _key(node: JsonValue) -> str:
         number = _integer(node)
         return repr(node) if number is None else str(number)
     return f"[{', '.join(map(_key, node))}]"
+
+
+def _near(key: Node, floats: list[tuple[float, str]], theirs: Mapping[str, list[JsonValue]]) -> list[JsonValue] | None:
+    """The values of the nearest of some keys, which is taken out of them, where that is no other float than this."""
+    if key[0] != "float" or not floats:
+        return None
+    wanted = _complex(key).real
+    at = bisect(floats, (wanted, ""))
+    nearest = min(range(max(0, at - 1), min(len(floats), at + 1)), key=lambda place: abs(floats[place][0] - wanted))
+    return theirs[floats.pop(nearest)[1]] if close(wanted, floats[nearest][0]) else None
 
 
 def _objects(one: Node, other: Node, path: str, soft: bool) -> Difference | None:

@@ -95,6 +95,9 @@ def test_too_few_rounds_for_a_certificate_are_refused_before_anything_is_built(
         (("-a", "claude"), "'claude' cannot work with model 'none' (example: -m claude-sonnet-4)"),
         (("-a", "nop", "--engine", "lxc"), "--engine 'lxc'"),
         (("-a", "nop", "--max-cost", "-1"), "--max-cost"),
+        (("-a", "nop", "--n-attempts", "20000"), "--n-attempts: must be at most 10000"),
+        (("-a", "nop", "--seed", "99999999999999999999"), "--seed: must be at most 1000000000000000"),
+        (("-a", "nop", "-d", ""), "--dataset '': is empty"),
     ],
 )
 def test_what_a_run_is_asked_is_read_before_anything_starts(

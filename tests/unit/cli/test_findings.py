@@ -16,7 +16,7 @@ from datasmith.evaluation.findings import analyse
 from datasmith.evaluation.gather import gather
 from datasmith.evaluation.outside import Cutoffs
 from datasmith.evaluation.published import Figure, Published
-from datasmith.evaluation.run_folder import RunFolder
+from datasmith.evaluation.run_folder import RunFolder, write_record
 from tests.unit.evaluation.sample_run import MACHINE, sample_run
 from tests.unit.evaluation.test_findings import configured, moved, run_of
 
@@ -67,6 +67,37 @@ def test_findings_of_runs(capsys: pytest.CaptureFixture[str], runs: Path) -> Non
     assert "r, s: agents by Ranked Pairs (failed trials: baseline" in out
     code, out, _ = said(capsys, "findings", "s", "--runs-dir", str(runs), "--json")
     assert (code, json.loads(out)["runs"]) == (0, ["s"])
+
+
+def test_what_is_over_part_of_a_suite_is_told_beside_every_table(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """By run, in tables and in JSON, of findings and of comparisons; whole suites have no label."""
+    run = sample_run(tmp_path / "part")
+    for task in run.config.task_ids:
+        session = run.folder.sessions(task)[1].model_copy(update={"screened_out": 12})
+        write_record(run.folder.session(task, 1) / "session.json", session)
+    label = "2 tasks leave out 24 workloads of their suites; not comparable with full runs"
+    sides = [f"{tmp_path / 'part'}:command-{name}" for name in ("good", "nothing")]
+    for words in (("findings", str(tmp_path / "part")), ("compare", *sides)):
+        code, out, err = said(capsys, *words)
+        assert code == 0 and f"note: part: {label}" in " ".join(out.split()), err
+        found = json.loads(said(capsys, *words, "--json")[1])
+        assert [each["scopes"] for each in (found if isinstance(found, list) else [found])] == [{"part": label}]
+
+
+def test_costs_that_nobody_knows_are_told(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
+    """The fifth analysis is there, with an n of 0: what is missing is not left out without a word."""
+    code, out, _ = said(capsys, "findings", "r", "--runs-dir", str(runs))
+    assert code == 0 and "USD per task" in out and "unknown" in out
+
+
+def test_stars_of_nobody_are_named(capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path) -> None:
+    """Case counts in the name of a repository."""
+    (tmp_path / "stars.json").write_text('{"Acme/Repo-1": 5, "nobody/x": 1}')
+    words = ("findings", "s", "--runs-dir", str(runs), "--stars", str(tmp_path / "stars.json"))
+    assert "by these entries of --stars: Acme/Repo-1, nobody/x" in " ".join(said(capsys, *words)[1].split())
+    assert json.loads(said(capsys, *words, "--json")[1])["missing"]["unmatched_stars"] == ["Acme/Repo-1", "nobody/x"]
 
 
 def test_what_cannot_be_compared_is_an_error(capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_what_an_outage_ended_was_paid_for(tmp_path: Path) -> None:
     assert (again.cost_usd, again.input_tokens, again.output_tokens) == (6.5, 17, None)
     write_record(folder.trial(KEYS[0]) / "trajectory.json", again)
     assert not cost.allows()
-    assert "trials for $6.50; 1 were not begun" in cost.told
+    assert "trials for $6.50; 1 ended in an outage and were not begun again (to go on" in cost.told
 
 
 def test_a_model_that_was_never_reached_cost_nothing() -> None:

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from datasmith.docker.engine import ImageRef, Limits
+from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation import environment
 from datasmith.evaluation.environment import _SHAPES, TaskEnvironment, environment_of
@@ -16,10 +16,11 @@ from datasmith.evaluation.grading import Graded, Grader, Submission
 from datasmith.evaluation.outcome import Ending
 from datasmith.executors.cores import usable_cores
 from datasmith.settings import load_settings
+from datasmith.workloads.summary import OWN_NOISE
 from tests.sandboxes import embedded_engine, tree_image, tree_task
 
 
-@pytest.mark.parametrize("rounds", [-3, 0, 2])
+@pytest.mark.parametrize("rounds", [0, 1, 2])
 def test_too_few_rounds_are_named_as_they_were_given(rounds: int) -> None:
     """By the name of the parameter, before anything is opened."""
     task = tree_task(ImageRef("bubblewrap", "none", "sha256:" + "0" * 64))
@@ -27,12 +28,12 @@ def test_too_few_rounds_are_named_as_they_were_given(rounds: int) -> None:
         environment_of(task, None, max_rounds=rounds)
 
 
-@pytest.mark.parametrize("given", [{"max_rounds": "6"}, {"seed": "a"}, {"seed": 1.0}])
+@pytest.mark.parametrize("given", [{"max_rounds": "6"}, {"seed": "a"}, {"seed": 1.0}, {"seed": -1}, {"seed": 10**20}])
 def test_what_is_no_number_is_named(given: dict[str, object]) -> None:
     """With an example, before anything is opened."""
     task = tree_task(ImageRef("bubblewrap", "none", "sha256:" + "0" * 64))
     (name,) = given
-    with pytest.raises(ConfigError, match=rf"^{name}=.* is no whole number \(example: {name}=12\)$"):
+    with pytest.raises(ConfigError, match=rf"^{name}=.* is no whole number that can be had \(example: {name}=12\)$"):
         environment_of(task, None, **given)  # type: ignore[arg-type]
 
 
@@ -106,6 +107,40 @@ def test_who_is_timed_holds_its_core(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert env.score().outcome == "failed_tests"
     assert taken == [[f"core-{core}"] if pinned else []]
     assert not any(map(_is_taken, tmp_path.glob("cores/*")))
+
+
+@pytest.mark.engine
+def test_noise_of_its_own_is_decided_by_the_second_session(
+    opened: TaskEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a run: otherwise a patch that makes noise would never have the reward of a bad one."""
+    endings = iter([Ending("invalid_measurement", f"m.time_x: {OWN_NOISE}: 0.1 of 0.2 s")] * 2)
+
+    def grade(_grader: Grader, submissions: Sequence[Submission]) -> Graded:
+        return Graded(None, {submissions[0].key: next(endings)})
+
+    monkeypatch.setattr(Grader, "grade", grade)
+    found = opened.score()
+    assert (found.outcome, found.reward, found.speedup) == ("tampered_or_unreliable", 0.0, None)
+    assert found.reason is not None and found.reason.endswith("in 2 sessions")
+    assert next(endings, None) is None
+
+
+@pytest.mark.parametrize(
+    ("cores", "said"), [(3, "cores=3 is no list of cores"), ((10**6,), "cores: 1000000 cannot be used here")]
+)
+def test_cores_that_cannot_be_are_told(cores: object, said: str) -> None:
+    """With an example, before anything is opened."""
+    task = tree_task(ImageRef("bubblewrap", "none", "sha256:" + "0" * 64))
+    with pytest.raises(ConfigError, match=rf"^{said} \(example: cores=\(\d+,\)\)$"):
+        environment_of(task, None, cores=cores)  # type: ignore[arg-type]
+
+
+def test_what_a_run_cannot_be_is_told_by_its_name() -> None:
+    """Also where the environment is made without `environment_of`."""
+    image = ImageRef("bubblewrap", "none", "sha256:" + "0" * 64)
+    with pytest.raises(ConfigError, match=r"^seed: .* \(example: seed 7\)$"):
+        TaskEnvironment(tree_task(image), image, cast("ContainerEngine", image), Limits(), seed=-1)
 
 
 def _is_taken(path: Path) -> bool:

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from datasmith.evaluation.records import RunRecord, SelectionRecord
-from datasmith.evaluation.selection import ALL, EARLIER, decided, mixture, scope
+from datasmith.evaluation.records import SelectionRecord
+from datasmith.evaluation.selection import ALL, EARLIER, decided, scope
 from datasmith.workloads.impact import NOT_IMPACTED, Coverage
-from tests.unit.evaluation.sample_run import MACHINE, NOW, SampleRun, config_of
+from tests.unit.evaluation.sample_run import SampleRun
 
 LIB = "def f():\n    return 1\n"
 EDIT = "diff --git a/l.py b/l.py\n--- a/l.py\n+++ b/l.py\n@@ -1,2 +1,2 @@\n def f():\n-    return 1\n+    return 2\n"
@@ -28,21 +28,8 @@ def test_scores_over_selected_workloads_are_labelled(tmp_path: Path) -> None:
     small = whole.model_copy(update={"not_impacted": 40})
     few = whole.model_copy(update={"not_impacted": 40, "screened_out": 2})
     assert scope([whole]) is None
-    assert (scope([few]) or "").startswith("1 tasks leave out 42 workloads of their suites")
+    assert (scope([few]) or "").startswith("1 task leaves out 42 workloads of its suite;")
     assert (scope([fast, fast]) or "").startswith("scores over 2 selected of 6 workloads")
-    assert scope([small, small]) == "1 tasks leave out 40 workloads of their suites; not comparable with full runs"
-
-
-def run(run_id: str, select: str) -> RunRecord:
-    config = config_of(["t"], ["nop"], select=select)
-    return RunRecord(run_id=run_id, config=config, tool_version="1", machine=MACHINE, created_at=NOW)
-
-
-def test_selected_and_full_runs_are_not_mixed_silently() -> None:
-    """Beside tables of several runs it is said which ones are which."""
-    full = run("whole", "all")
-    assert mixture([full, None]) is None
-    assert "not comparable with full runs" in (mixture([run("quick", "impacted")]) or "")
-    both = mixture([full, run("quick", "impacted")]) or ""
-    assert "scores of quick are" in both
-    assert "of whole over all: they are not comparable" in both
+    assert scope([small, small]) == "1 task leaves out 40 workloads of its suite; not comparable with full runs"
+    other = small.model_copy(update={"task_id": "u"})
+    assert scope([small, other]) == "2 tasks leave out 80 workloads of their suites; not comparable with full runs"

@@ -154,6 +154,18 @@ def test_a_faster_tree_has_a_higher_reward(place: Path, given: bool) -> None:
     assert [(row["workload"], row["rounds"]) for row in details["workloads"]] == [("bench.time_calc", 3)]
 
 
+def test_a_workload_that_base_does_not_list_is_counted(place: Path) -> None:
+    """It was looked for: it has a row with the reason, and no ratio; what was timed is worth what it is."""
+    path = place / "acme_calc_12/tests/expected.json"
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({**known, "workloads": [*known["workloads"], "bench.time_gone"]}))
+    code, reward = graded(place, write(""), patch=PATCH)
+    assert code == 0 and (reward["n_timed"], reward["n_workloads"]) == (1.0, 2.0)
+    row = json.loads((place / "logs/details.json").read_text())["workloads"][1]
+    assert (row["workload"], row["ratio"], row["broken"]) == ("bench.time_gone", None, False)
+    assert row["reasons"] == {"base": "not among the workloads that base lists"}
+
+
 def test_a_broken_workload_is_no_gain(place: Path) -> None:
     """A patch under which a workload gives no time any more has a reward of 0, and the reason is told."""
     code, reward = graded(place, write(""), patch=PATCH.replace("+fast", "+gone"))

@@ -131,6 +131,12 @@ EQUAL: dict[str, tuple[object, object]] = {
     "41 almost nothing": (0.0, 1e-9),
     "41 almost the integer 0": (0, 1e-9),
     "51 keys that are equal": ({1: 2, (3, True): 4}, {1.0: 2, (3.0, 1): 4}),
+    "51 float keys, with other rounding": ({0.1 + 0.2: 1, 0.5: 2}, {0.3: 1, 0.5: 2}),
+    "51 a float key that is an integer by rounding": ({0.9999999999999999: 1, 2.0: 3}, {1.0: 1, 2.0: 3}),
+    "51 500 float keys, with other rounding": (
+        {i / 3: i for i in range(500)},
+        {i / 3 * (1 + 2e-16): i for i in range(500)},
+    ),
     "a long list, with other rounding": (ROWS, [[x * (1 + 1e-9) for x in row] for row in ROWS]),
     "many scalars of numpy, as numbers": ([np.int64(i) for i in range(5000)], list(range(5000))),
     "a long list of integers, as floats": ([list(range(300))] * 100, [[float(x) for x in range(300)]] * 100),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
 from datasmith.errors import MeasurementFailed
-from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig
+from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig, as_asked
 from datasmith.evaluation.grading import Graded, Grader, Submission, guard_verdict
 from datasmith.evaluation.outcome import AgentFacts, Ending
 from datasmith.evaluation.records import TaskFacts
@@ -139,18 +139,19 @@ def besiege(
 
 
 def _config(task: Task, terms: Terms, engine: ContainerEngine, seed: int) -> RunConfig:
-    return RunConfig(
-        dataset="redteam",
-        release="",
-        task_ids=(task.task_id,),
-        agents=(AgentEntry(agent=NOP, model=NO_MODEL),),
-        n_attempts=1,
-        seed=seed,
-        timeout_s=1.0,
-        precise=False,
-        max_rounds=terms.max_rounds,
-        engine=engine.name,
-    )
+    with as_asked():
+        return RunConfig(
+            dataset="redteam",
+            release="",
+            task_ids=(task.task_id,),
+            agents=(AgentEntry(agent=NOP, model=NO_MODEL),),
+            n_attempts=1,
+            seed=seed,
+            timeout_s=1.0,
+            precise=False,
+            max_rounds=terms.max_rounds,
+            engine=engine.name,
+        )
 
 
 def _confirmed(first: Ended, second: Ended | None) -> Ended:

@@ -169,7 +169,10 @@ def measure(tests: Path, work: Path, states: States, expected: dict[str, object]
     wanted = expected["workloads"]
     assert isinstance(wanted, list)
     limit = float(str(expected["benchmark_timeout_s"]))
-    tracks = [Track(name, listed[name], limit) for name in wanted if name in listed]
+    tracks = [Track(name, listed.get(name, {}), limit) for name in wanted]
+    for track in tracks:
+        if track.workload not in listed:
+            track.reasons["base"] = "not among the workloads that base lists"
     with tempfile.TemporaryDirectory() as cache:
         take_turns(tracks, bench, states, rounds, time.monotonic() + seconds, Path(cache))
     return [track.row() for track in tracks]
