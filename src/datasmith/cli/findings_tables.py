@@ -34,7 +34,7 @@ def print_findings(found: Findings, console: Console | None = None) -> None:
     of = ", ".join(found.gathered.names)
     stars = {name: f"{name} ({low:,} to {high:,} stars)" for name, (low, high) in found.stars.items()}
     for sheet in (
-        agents_sheet(board, of, policy, len(board.tasks)),
+        agents_sheet(board, of, policy, found.gathered.n_tasks),
         *order_sheets(board, policy),
         levels_sheet(board, policy),
         _slices(titled("advantage by the expert's strategy", policy), "strategy", found.tags, {}),

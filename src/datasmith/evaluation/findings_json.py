@@ -16,7 +16,8 @@ def findings_as_json(found: Findings) -> dict[str, JsonValue]:
     return {
         "runs": list(found.gathered.names),
         "policy": found.gathered.policy,
-        "n_tasks": len(board.tasks),
+        "n_tasks": found.gathered.n_tasks,
+        "n_tried": len(board.tasks),
         "order": "ranked pairs",
         "global": [agent_as_json(agent) for agent in board.ranked],
         **orders_as_json(board),

@@ -50,6 +50,11 @@ class Gathered:
     scopes: Mapping[str, str]
 
     @property
+    def n_tasks(self) -> int:
+        """How many tasks the runs are of, whether they have a trial yet or not."""
+        return len({task for run in self.runs for task in run.config.task_ids} - {*self.unlike})
+
+    @property
     def one_machine(self) -> bool:
         """True where everything was measured on the same machine."""
         return len(frozenset[Machine]().union(*self.machines.values())) <= 1

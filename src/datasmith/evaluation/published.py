@@ -150,7 +150,7 @@ def name_of(code: str) -> str:
 
 def _mean(rows: Mapping[str, tuple[float, float]], given: int | None = None, *, worst: bool = False) -> float:
     """Of the speedups, or of those of the worst workloads; with `given` tasks, those without a row count 1.0."""
-    values = [row[worst] for row in rows.values()]
+    values = [slowest if worst else speedup for speedup, slowest in rows.values()]
     n = given or len(values)
     return (math.fsum(values) + n - len(values)) / n
 

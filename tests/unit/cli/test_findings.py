@@ -17,7 +17,7 @@ from datasmith.evaluation.gather import gather
 from datasmith.evaluation.outside import Cutoffs
 from datasmith.evaluation.published import Figure, Published
 from datasmith.evaluation.run_folder import RunFolder, write_record
-from tests.unit.evaluation.sample_run import MACHINE, sample_run
+from tests.unit.evaluation.sample_run import MACHINE, SampleRun, sample_run
 from tests.unit.evaluation.test_findings import configured, moved, run_of
 
 
@@ -90,6 +90,15 @@ def test_costs_that_nobody_knows_are_told(capsys: pytest.CaptureFixture[str], ru
     """The fifth analysis is there, with an n of 0: what is missing is not left out without a word."""
     code, out, _ = said(capsys, "findings", "r", "--runs-dir", str(runs))
     assert code == 0 and "USD per task" in out and "unknown" in out
+
+
+def test_tasks_without_a_trial_are_tasks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """As in the report of a run that has just begun: of two tasks none is scored, and not of none."""
+    SampleRun(tmp_path / "new", ["acme_fast_1", "acme_fast_2"], ["good"])
+    code, out, _ = said(capsys, "findings", str(tmp_path / "new"))
+    assert code == 0 and "0 of 2" in out
+    found = json.loads(said(capsys, "findings", str(tmp_path / "new"), "--json")[1])
+    assert (found["n_tasks"], found["n_tried"]) == (2, 0)
 
 
 def test_stars_of_nobody_are_named(capsys: pytest.CaptureFixture[str], runs: Path, tmp_path: Path) -> None:
