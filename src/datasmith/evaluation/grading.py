@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef, Limits
+from datasmith.docker.room import check_room
 from datasmith.errors import MeasurementFailed
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import (
@@ -155,7 +156,15 @@ class Grader:
         task = self._task
         timeout = self._config.test_timeout_s
         tests = TreeTests(self._arm, task.test_command, task.passing_tests, self._lottery, timeout=timeout)
-        return self._tested(submission, tests.facts(submission.patch, trusted=trusted))
+        facts = tests.facts(submission.patch, trusted=trusted)
+        if before_timing(facts):
+            self._check_room()
+        return self._tested(submission, facts)
+
+    def _check_room(self) -> None:
+        """Raises ContainerError where the disk is full: what failed on it may be no failure of the submission."""
+        with self._arm("") as pristine:
+            check_room(pristine)
 
     def _tested(self, submission: Submission, facts: TestFacts) -> Ending | None:
         self._check()
@@ -209,6 +218,7 @@ class Grader:
             except MeasurementFailed as error:
                 if name in shared:
                     raise
+                self._check_room()
                 broken[name] = str(error)
         return Suite(workloads, directory, suite or "", self._image.digest), arms, broken
 

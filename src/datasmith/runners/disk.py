@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from datasmith.docker.room import LEAST_FREE_MB
 from datasmith.errors import DiskFull, StoreUnavailable
-
-LEAST_FREE_MB = 64
-"""Nothing is begun with less room than this: a build that runs out of it would look like one that fails."""
 
 
 @contextmanager
 def needing_room(*places: Path) -> Iterator[None]:
     """Let the body run where every place has room, and tell a disk that fills up meanwhile from other errors.
+
+    Nothing is begun with too little: a build that runs out of it would look like one that fails.
 
     Raises:
         StoreUnavailable: a disk is full; names the place.

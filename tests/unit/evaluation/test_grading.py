@@ -1,4 +1,4 @@
-"""What a session has timed lies beside its trials where session.json says so, and nowhere else."""
+"""What a session has timed lies beside its trials where session.json says so; a full disk fails nobody."""
 
 from pathlib import Path
 from typing import cast
@@ -6,6 +6,7 @@ from typing import cast
 import pytest
 
 from datasmith.docker.engine import ContainerEngine, Limits
+from datasmith.errors import ContainerError
 from datasmith.evaluation.grading import Grader, Submission
 from datasmith.evaluation.outcome import AgentFacts
 from datasmith.evaluation.regrade import regrade_run
@@ -14,7 +15,9 @@ from datasmith.evaluation.trial import Stopped
 from datasmith.tasks.certificate import Cost
 from datasmith.workloads.base import CONTROL, EXPERT, agent_arm
 from datasmith.workloads.measure import Measured
-from tests.unit.evaluation.sample_run import SampleRun, launches, summary
+from tests.mounts import small_disk
+from tests.sandboxes import EXPERT_PATCH, embedded_engine, tree_image, tree_task
+from tests.unit.evaluation.sample_run import SampleRun, config_of, launches, summary
 from tests.unit.evaluation.test_trial import SPEEDS, TASK, WORKED, Ready, timed
 from tests.unit.workloads.simulated import IMAGE
 
@@ -39,6 +42,34 @@ def stored(run: SampleRun, key: TrialKey) -> None:
         check=lambda: None,
     )
     grader._store(measured, [Submission(key, AgentFacts(wall_s=1.0), "")])
+
+
+@pytest.mark.engine
+def test_what_fails_on_a_full_disk_is_no_failure_of_the_patch(tmp_path: Path) -> None:
+    """The sandboxes' disk is full of something else: an outage. With room the same trial is one that failed."""
+    with small_disk(tmp_path / "disk", megabytes=90) as disk:
+        engine = embedded_engine(disk)
+        image = tree_image(engine, tmp_path / "made", {"a.py": b"x = 1\n"})
+        task = tree_task(image, test_command=("false", "{junit}"))
+        key = TrialKey(task.task_id, "nop", 1)
+        grader = Grader(
+            engine,
+            image,
+            task,
+            folder=RunFolder(tmp_path / "run"),
+            config=config_of([task.task_id], ["x"]),
+            limits=Limits(),
+            say=lambda *_said: None,
+            check=lambda: None,
+        )
+        submission = Submission(key, AgentFacts(wall_s=1.0), EXPERT_PATCH)
+        (disk / "ballast").write_bytes(b"x" * 40_000_000)
+        with pytest.raises(ContainerError, match="no space left on the disk of the sandboxes"):
+            grader._before_timing(submission)
+        assert not grader._folder.trial(key).exists()
+        (disk / "ballast").unlink()
+        ending = grader._before_timing(submission)
+        assert ending is not None and ending.outcome == "failed_tests"
 
 
 def beside(folder: RunFolder) -> dict[str, bytes]:
