@@ -68,7 +68,8 @@ def findings(
         _show_published(published, json_output)
         return
     if published is not None or not runs:
-        raise ConfigError("findings: give run folders, or --published DIR (example: fc-eval findings runs/my-run)")
+        what = "run folders and --published exclude each other" if runs else "give run folders, or --published DIR"
+        raise ConfigError(f"findings: {what} (example: fc-eval findings runs/my-run)")
     folders = [open_run(runs_dir, run) for run in runs]
     _note_doubts(folders)
     gathered = gather(folders, policy_of(policy))
