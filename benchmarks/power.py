@@ -3,8 +3,8 @@
 Run: `python -m benchmarks.power [--budget 5400] [--slower 0.02] [--seconds 60] [--ways ...]`. Ways: pairs, what a
 certificate is made of; those of `fc-eval confirm`, the fastest of short samples and instructions per call; and asv, in
 the cpu time that pairs used, and again in the seconds that the fastest samples took on the core, with all that they do
-beside timing. One session of all takes some 170 s for each of ten workloads (28 minutes), of `--ways fastest asv` 50 s
-(8 minutes); sessions are repeated while the budget lasts.
+beside timing. One session of all takes some 170 s for each of ten workloads (28 minutes), of `--ways fastest asv` 50 to
+100 s (8 to 17 minutes); sessions are repeated while the budget lasts.
 Ten workloads of one suite: five do 2 % more work under the patch, five do not, so that false alarms show, too.
 """
 

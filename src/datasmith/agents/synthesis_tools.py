@@ -25,6 +25,7 @@ from datasmith.resolution.requirements import asks_for_releases
 from datasmith.storage.base import Store
 
 if TYPE_CHECKING:
+    from datasmith.github.git import Git
     from datasmith.resolution.uv import UvCompiler
     from datasmith.settings import Settings
 
@@ -115,21 +116,28 @@ def _compiler(settings: "Settings") -> "UvCompiler":
     return UvCompiler(find_uv(), index_url=settings.index_url, ca_bundle=settings.certificates, cache_dir=cache)
 
 
+def _git_of(settings: "Settings", owner: str, repo: str) -> "Git | None":
+    """The clone that the settings know; None where there is none."""
+    from datasmith.github.forges import open_clones
+    from datasmith.github.git import Git
+    from datasmith.github.models import Repository
+
+    clone = open_clones(settings).at_hand(Repository(owner=owner, repo=repo))
+    return Git(clone) if clone else None
+
+
 def _sealing(settings: "Settings") -> SourceOf:
     def sealed(owner: str, repo: str, sha: str, place: Path) -> Path:
-        from datasmith.github.forges import clones_directory, open_clones
-        from datasmith.github.git import Git
-        from datasmith.github.models import Repository
+        from datasmith.github.forges import clones_directory
 
-        clone = open_clones(settings).at_hand(Repository(owner=owner, repo=repo))
-        if clone is None:
+        git, target = _git_of(settings, owner, repo), place / "repo.tar.gz"
+        if git is None:
             directory = clones_directory(settings)
             raise ConfigError(
                 f"there is no clone of {owner}/{repo} below {directory} and no source= was given"
                 f" (example: git clone --bare {settings.clones_from.format(owner=owner, repo=repo)}"
                 f" {directory}/{owner}/{repo}.git)"
             )
-        git, target = Git(clone), place / "repo.tar.gz"
         git.sealed_source(sha, target, commit_date=git.commit(sha).committed_at)
         return target
 
@@ -138,12 +146,7 @@ def _sealing(settings: "Settings") -> SourceOf:
 
 def _knowing(settings: "Settings") -> KnownOf:
     def known(owner: str, repo: str, sha: str) -> tuple[str, datetime] | None:
-        from datasmith.github.forges import open_clones
-        from datasmith.github.git import Git
-        from datasmith.github.models import Repository
-
-        clone = open_clones(settings).at_hand(Repository(owner=owner, repo=repo))
-        git = Git(clone) if clone else None
+        git = _git_of(settings, owner, repo)
         if git is None or not git.holds(sha):
             return None
         found = git.commit(git.commit_named(sha))

@@ -37,6 +37,8 @@ from datasmith.errors import BuildFailed, ConfigError, DiskFull
 from datasmith.resolution.diagnosis import diagnose
 from datasmith.storage.base import utc_now
 
+_GROUND = SCRIPTS[:2]
+"""What is built before a script of EDITABLE is run."""
 MOST_RECIPES = 8
 """Recipes that are put on top of each other before the table counts as exhausted."""
 MOST_FAILURES = 6
@@ -215,8 +217,7 @@ class _Search:
         """The plan as it is; after each failure what the log asks for is added."""
         self.states.append("recipe")
         done = self._attempt(self.wanted.plan, "recipe")
-        ours = on_our_own(self.wanted.plan)
-        if done.stage in SCRIPTS[:2] and ours != self.wanted.plan:
+        if done.stage in _GROUND and (ours := on_our_own(self.wanted.plan)) != self.wanted.plan:
             done = self._attempt(ours, "recipe", recipe=OWN_GROUND)
             self.trace(f"Recipe {OWN_GROUND}... {_mark(done)}")
         for _ in range(MOST_RECIPES):
@@ -242,13 +243,13 @@ class _Search:
     @property
     def _best(self) -> ImagePlan:
         """The newest plan whose packages could be had: what others' scripts are put on."""
-        plans = [attempt.plan for attempt in self.attempts if attempt.stage not in SCRIPTS[:2]]
+        plans = [attempt.plan for attempt in self.attempts if attempt.stage not in _GROUND]
         return plans[-1] if plans else self.wanted.plan
 
     @property
     def _out_of_reach(self) -> bool:
         """True where the locked packages cannot be installed: no script of EDITABLE changes that."""
-        return bool(self.attempts) and all(attempt.stage in SCRIPTS[:2] for attempt in self.attempts)
+        return bool(self.attempts) and all(attempt.stage in _GROUND for attempt in self.attempts)
 
     def _similar(self) -> Attempt | None:
         if self._out_of_reach:

@@ -74,16 +74,21 @@ def run_evaluation(request: RunRequest, settings: Settings, observer: RunObserve
     """
     if not request.kept_in:  # a folder that is there may have been renamed
         _check_run_id(request.run_id)
-    _config(request, Dataset("", "", {}), (), "")  # what cannot be is told before anything is fetched
+    asked = _asked(request)
     agents = load_agents(request.entries, request.source, request.directory, settings)
     check_cost(request.max_cost_usd, agents)
     _check_slots(request, settings)
     with _elsewhere(request, settings) as executor:
-        return _evaluate(request, settings, observer, agents, executor)
+        return _evaluate(request, asked, settings, observer, agents, executor)
 
 
 def _evaluate(
-    request: RunRequest, settings: Settings, observer: RunObserver, agents: Sequence[Agent], executor: Executor | None
+    request: RunRequest,
+    asked: RunConfig,
+    settings: Settings,
+    observer: RunObserver,
+    agents: Sequence[Agent],
+    executor: Executor | None,
 ) -> RunEnd:
     with kept_tasks(request):
         dataset = _dataset(request, settings)
@@ -99,7 +104,9 @@ def _evaluate(
     for note in filter(None, (too_few_rounds(request, tasks), renamed(request.entries))):
         observer.note(note)
     engine = open_engine(settings)
-    config = _config(request, dataset, tasks, engine.name)
+    names = tuple(task.task_id for task in tasks)
+    found = {"dataset": dataset.name, "release": dataset.release, "task_ids": names, "engine": engine.name}
+    config = asked.model_copy(update=found)
     folder = RunFolder(request.runs_dir / (request.run_id or config.run_id()))
     with folder.alone():
         _start(folder, config, dataset, None if executor else this_machine(), request)
@@ -190,12 +197,13 @@ def _check_slots(request: RunRequest, settings: Settings) -> None:
         raise ConfigError(TOO_FEW_CORES.format(asked=request.n_concurrent, have=have))
 
 
-def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine: str) -> RunConfig:
+def _asked(request: RunRequest) -> RunConfig:
+    """The configuration as it is asked for, before anybody has looked for the dataset, its tasks or an engine."""
     with as_asked():
         return RunConfig(
-            dataset=dataset.name,
-            release=dataset.release,
-            task_ids=tuple(task.task_id for task in tasks),
+            dataset=request.dataset,
+            release=request.release,
+            task_ids=(),
             agents=request.entries,
             n_attempts=request.n_attempts,
             seed=request.seed,
@@ -205,7 +213,7 @@ def _config(request: RunRequest, dataset: Dataset, tasks: Sequence[Task], engine
             test_timeout_s=request.test_timeout_s,
             benchmark_timeout_s=request.benchmark_timeout_s,
             select=request.select,
-            engine=engine,
+            engine=request.engine,
         )
 
 

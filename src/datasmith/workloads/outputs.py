@@ -6,7 +6,7 @@ allclose does, the second being the expected one; integers, texts, types and sha
 
 import base64
 import re
-from bisect import bisect, insort
+from bisect import bisect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite, isnan
@@ -259,23 +259,25 @@ def _mappings(one: Node, other: Node, path: str, soft: bool) -> Difference | Non
     alike = one[1] == other[1] or (not one[1] and other[1] in _EQUAL_DICTS)
     if not soft and not (alike and one[2] == other[2]):
         return Difference(path, shown(one), shown(other))
-    expected = {_key(items(pair)[0]) for pair in items(one[3])}
+    ours, others = _pairs(one[3]), _pairs(other[3])
     theirs: dict[str, list[JsonValue]] = {}
-    floats: list[tuple[float, str]] = []
-    for pair in items(other[3]):
-        key, value = items(pair)
-        theirs.setdefault(_key(key), []).append(value)
-        if _node(key)[0] == "float" and _key(key) not in expected:
-            insort(floats, (_complex(_node(key)).real, _key(key)))
-    for pair in items(one[3]):
-        key, value = items(pair)
-        left, place = theirs.get(_key(key)) or _near(_node(key), floats, theirs), f"{path}[{shown(_node(key))}]"
+    for name, _, value in others:
+        theirs.setdefault(name, []).append(value)
+    expected = {name for name, _, _ in ours}
+    floats = sorted((_complex(key).real, name) for name, key, _ in others if key[0] == "float" and name not in expected)
+    for name, key, value in ours:
+        left, place = theirs.get(name) or _near(key, floats, theirs), f"{path}[{shown(key)}]"
         if not left:
             return None if soft else Difference(place, shown(_node(value)), "no such key")
         unlike = _taken(value, left, place, soft=soft)
         if unlike:
             return unlike
     return None
+
+
+def _pairs(nodes: JsonValue) -> list[tuple[str, Node, JsonValue]]:
+    """What each key is found by, the key, and its value."""
+    return [(_key(key), _node(key), value) for key, value in map(items, items(nodes))]
 
 
 def _key(node: JsonValue) -> str:
