@@ -31,6 +31,16 @@ def agent_name(name: str) -> str:
     return _ALSO_CALLED.get(name, name)
 
 
+def engine_name(said: str) -> EngineName:
+    """What `--engine` says.
+
+    Raises:
+        ConfigError: there is no such engine.
+    """
+    names: tuple[EngineName, ...] = get_args(EngineName)
+    return one_of("--engine", said, names, "docker")
+
+
 class Settings(BaseSettings):
     """Every value the environment may set, read once and frozen.
 
@@ -241,8 +251,7 @@ def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings
         raise ConfigError(f"{misfit(error, named=_variable)} (example: {_assigned(name)})") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"tokens.env is not UTF-8 text: {error.reason} (example line: FC_ENGINE=docker)") from error
-    names: tuple[EngineName, ...] = get_args(EngineName)
-    chosen = one_of("--engine", engine, names, "docker") if engine else found.engine
+    chosen = engine_name(engine) if engine else found.engine
     return found.model_copy(update={"engine": chosen, "data_dir": data_dir or found.data_dir})
 
 

@@ -16,7 +16,18 @@ from datasmith.cli.data_seal import seal_check
 from datasmith.cli.data_status import status, unknown
 from datasmith.cli.data_verify import verify
 from datasmith.cli.document import document
-from datasmith.cli.options import EXECUTORS, DataDir, End, Engine, Json, MaxRounds, Precise, ResultsDir, Start
+from datasmith.cli.options import (
+    EXECUTORS,
+    DataDir,
+    End,
+    Engine,
+    Json,
+    MaxRounds,
+    Precise,
+    ResultsDir,
+    Start,
+    results_in,
+)
 from datasmith.errors import ConfigError
 from datasmith.printable import one_line
 
@@ -260,12 +271,12 @@ def funnel(
     from datasmith.storage import open_store
 
     window = Window.parse(start_date, end_date)
-    with open_store(_settings(data_dir), create=False) as store:
+    with open_store(results_in(data_dir), create=False) as store:
         items_of = store.stage_items(window.key)
         result = summed(window.key, items_of)
         near = [] if items_of else nearest(store, window.key)
     if as_json:
-        print(document({**asdict(result), "breaches": result.breaches}))
+        print(document({**asdict(result), "breaches": result.breaches, "nearest": near}))
     else:
         _print_funnel(result, items=items, near=near)
     if result.breaches:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from datasmith.cli.document import document
-from datasmith.cli.options import Json, ResultsDir
+from datasmith.cli.options import Json, ResultsDir, results_in
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 
 def attempts(data_dir: ResultsDir = None, as_json: Json = False) -> None:
     """Print how environments were built, from every attempt in the store; changes nothing."""
-    from datasmith.settings import load_settings
     from datasmith.storage import open_store
 
-    with open_store(load_settings(data_dir=data_dir), create=False) as store:
+    with open_store(results_in(data_dir), create=False) as store:
         rows = store.select("build_attempts", order=("id",))
     if as_json:
         print(document(_found(rows)))

@@ -73,7 +73,10 @@ def push(
 
 @images.command()
 def check(tasks: _Tasks, as_json: Json = False) -> None:
-    """Ask the registries for every published image; exits with 1 (missing), 17 (cannot tell), 33 (damaged record)."""
+    """Ask the registries for every published image.
+
+    Exits with 1 (one is missing, or was never published), 17 (cannot tell), 33 (damaged record).
+    """
     from datasmith.errors import InvalidTask
     from datasmith.publish.images import PUBLISHED, read_published
 
@@ -122,9 +125,9 @@ def save(
     as_json: Json = False,
 ) -> None:
     """Write one image as an OCI archive, for those without a registry."""
-    folder, *others = _folders([task])
-    if others:
-        raise ConfigError(f"TASK {task}: holds {1 + len(others)} tasks, and one is saved at a time (example: {folder})")
+    folder = only_task("TASK", task)
+    if folder is None:
+        raise ConfigError(f"TASK {task}: no task folder is there ({_EXAMPLE}/shapely_shapely_2283)")
     digest = _publisher(engine, skip_existing=True).save(folder, out)
     print(document({"archive": str(out), "manifest_digest": digest}) if as_json else f"{out}: {digest}")
 
@@ -174,12 +177,26 @@ def _age(text: str) -> timedelta:
     return age
 
 
+def only_task(setting: str, place: Path) -> Path | None:
+    """The task folder that `place` is or holds; None where there is none.
+
+    Raises:
+        ConfigError: it holds several; names the setting that gave it.
+    """
+    from datasmith.publish.images import find_published
+
+    found = find_published([place])
+    if len(found) > 1 and place not in found:
+        raise ConfigError(f"{setting} {place}: holds {len(found)} tasks, and one is needed (example: {found[0]})")
+    return place if place in found else next(iter(found), None)
+
+
 def _folders(places: list[Path]) -> tuple[Path, ...]:
     from datasmith.publish.images import find_published
 
     found = find_published(places)
     if not found:
-        raise ConfigError(f"{places[0]}: no task folder is there ({_EXAMPLE})")
+        raise ConfigError(f"TASK|DIR {places[0]}: no task folder is there ({_EXAMPLE})")
     return found
 
 

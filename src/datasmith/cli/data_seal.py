@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from datasmith.cli.data_images import only_task
 from datasmith.cli.document import document
 from datasmith.cli.options import DataDir, Engine, Json
 from datasmith.errors import ConfigError
@@ -32,12 +33,9 @@ def seal_check(
 
     settings = load_settings(data_dir=data_dir, engine=engine)
     opened = open_engine(settings)
-    if Path(what, "task.toml").is_file():
-        fix_known = True
-        image, report = _task(opened, settings, Path(what))
-    else:
-        fix_known = False
-        image, report = _image(opened, what)
+    folder = only_task("IMAGE|TASK", Path(what))
+    fix_known = folder is not None
+    image, report = _image(opened, what) if folder is None else _task(opened, settings, folder)
     if as_json:
         known = {"solution": "known" if fix_known else "not known", "not_looked_for": report.unknown}
         found = {"image": image.name, "digest": image.digest, "sealed": report.sealed}
@@ -86,7 +84,7 @@ def _image(engine: "ContainerEngine", name: str) -> "tuple[ImageRef, SealReport]
     image = engine.inspect(name)
     if image is None:
         raise ConfigError(
-            f"{name} is no task folder, and {engine.name} holds no such image"
+            f"IMAGE|TASK {name}: is no task folder, and {engine.name} holds no such image"
             " (example: fc-data seal-check work/dataset/tasks/shapely_shapely_2283)"
         )
     with engine.start(image) as container:

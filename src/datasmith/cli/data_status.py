@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from datasmith.cli.document import document
-from datasmith.cli.options import End, Json, ResultsDir, Start
+from datasmith.cli.options import End, Json, ResultsDir, Start, results_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,19 +21,18 @@ REASONS = 20
 
 
 def status(start_date: Start, end_date: End, data_dir: ResultsDir = None, as_json: Json = False) -> None:
-    """Print how far a window is: stages, speed, oldest waiting item, failures by reason, workers; changes nothing."""
+    """Print how far a window is: stages, speed, oldest open item, failures by reason, workers; changes nothing."""
     from datasmith.github.base import Window
     from datasmith.runners.status import nearest
     from datasmith.runners.status import status as read_status
-    from datasmith.settings import load_settings
     from datasmith.storage import open_store
 
     window = Window.parse(start_date, end_date)
-    with open_store(load_settings(data_dir=data_dir), create=False) as store:
+    with open_store(results_in(data_dir), create=False) as store:
         found = read_status(store, window.key, datetime.now(UTC))
         near = [] if found.is_known else nearest(store, window.key)
     if as_json:
-        print(document(asdict(found), default=lambda value: value.isoformat()))
+        print(document({**asdict(found), "nearest": near}, default=lambda value: value.isoformat()))
     else:
         print_status(found, near=near)
 
@@ -69,7 +68,7 @@ def _stages(found: "Status") -> "Sheet":
 
     counts = ("waiting", "at work", "passed", "refused", "failed", "items/min")
     columns = [Column("stage"), *(Column(name, right=True) for name in counts)]
-    columns += [Column("oldest waiting", wraps=True), Column("age", right=True)]
+    columns += [Column("oldest open", wraps=True), Column("age", right=True)]
     sheet = Sheet(f"{found.window} at {found.at:%Y-%m-%d %H:%M:%S} UTC", columns)
     for stage in found.stages:
         numbers = (stage.pending, stage.leased, stage.passed, stage.refused, stage.failed)

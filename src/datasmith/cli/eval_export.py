@@ -39,6 +39,8 @@ def export(
 
 
 def _harness(harbor: bool, terminal_bench: bool) -> "Harness":
-    if harbor == terminal_bench:
-        raise ConfigError("export: give one of --harbor and --terminal-bench (example: --harbor)")
+    if harbor and terminal_bench:
+        raise ConfigError("--harbor: --terminal-bench is given, too: these are two commands (example: --harbor)")
+    if not harbor and not terminal_bench:
+        raise ConfigError("export: --harbor or --terminal-bench is needed (example: --harbor)")
     return "harbor" if harbor else "terminal-bench"

@@ -2,31 +2,38 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from datasmith.errors import ConfigError
 
+if TYPE_CHECKING:
+    from datasmith.settings import Settings
+
 Start = Annotated[str, typer.Option("--start-date", help="First day of the window (YYYY-MM-DD, UTC, inclusive).")]
 End = Annotated[str, typer.Option("--end-date", help="Day after the window (YYYY-MM-DD, UTC, exclusive).")]
 DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Where results go (default: FC_DATA_DIR, ./work).")]
-
-
+ResultsDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Where results are (default: FC_DATA_DIR, ./work).")
+]
 _WORK = Path("work")
 
 
-def _there(path: Path | None) -> Path | None:
-    """Callback of `--data-dir` where nothing is written: the default need not be there, one that is named must."""
-    if path not in {None, _WORK} and not path.is_dir():
-        raise ConfigError(f"--data-dir {path}: no such directory (example: --data-dir ./work)")
-    return path
+def results_in(path: Path | None) -> "Settings":
+    """The settings of a command that reads results and writes none; `path` is what --data-dir gives.
 
+    Raises:
+        ConfigError: there is no such directory; the default need not be there, one that is named must.
+    """
+    from datasmith.settings import load_settings
 
-ResultsDir = Annotated[
-    Path | None,
-    typer.Option("--data-dir", callback=_there, help="Where results are (default: FC_DATA_DIR, ./work)."),
-]
+    settings = load_settings(data_dir=path)
+    place = settings.data_dir
+    if place != _WORK and not place.is_dir():
+        name, example = ("FC_DATA_DIR", "FC_DATA_DIR=./work") if path is None else ("--data-dir", "--data-dir ./work")
+        raise ConfigError(f"{name} {place}: no such directory (example: {example})")
+    return settings
 
 
 def finite(value: float | None) -> float | None:

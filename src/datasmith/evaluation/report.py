@@ -38,6 +38,8 @@ class ControlReport:
     @property
     def said(self) -> str:
         """The false positives in words."""
+        if self.half_width is None:
+            return "not tested: nothing was measured"
         if self.rate is None:
             return "not tested: too few rounds to call a workload changed"
         return f"{self.false_positives} of {self.workloads} workloads ({100 * self.rate:.1f} %)"

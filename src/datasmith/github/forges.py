@@ -140,6 +140,19 @@ def _offline(sources: Sources, settings: "Settings") -> "OfflineForge":
     return OfflineForge(sources.files, GivenClones(Clones(sources.clones).paths, open_clones(settings)))
 
 
+def check_github(sources: Sources, settings: "Settings") -> None:
+    """Where GitHub is to be asked: see that it could be.
+
+    Raises:
+        ConfigError: there is no repository, or no token.
+    """
+    if sources.forge == "github":
+        from datasmith.github.tokens import TokenPool
+
+        _wanted(sources.names, settings.data_dir / VALID)
+        TokenPool(settings.github_tokens)
+
+
 def count_merged(sources: Sources, settings: "Settings", window: Window) -> int | None:
     """How many pull requests were merged in the window; None where somebody would have to be asked.
 

@@ -6,7 +6,7 @@ from datasmith.errors import ConfigError
 from datasmith.github.forges import FORGES, Sources
 from datasmith.preflight import accounts, here, inputs
 from datasmith.preflight.base import Answer, Check, Facts, Line, Report, report
-from datasmith.settings import environment, load_settings
+from datasmith.settings import engine_name, environment, load_settings
 from datasmith.storage.base import STAGES
 
 ALL = frozenset(STAGES)
@@ -44,8 +44,10 @@ def look(
     """Run every check; those that no named stage needs are skipped. Settings that cannot be read are the only line.
 
     Raises:
-        ConfigError: there is no such stage or forge.
+        ConfigError: there is no such stage, forge or engine.
     """
+    if engine:
+        engine_name(engine)
     if forge not in FORGES:
         raise ConfigError(f"--forge {forge} is not known; there is {', '.join(FORGES)} (example: --forge github)")
     unknown = [stage for stage in stages if stage not in STAGES]
@@ -54,6 +56,6 @@ def look(
     try:
         facts = Facts(load_settings(data_dir=data_dir, engine=engine), environment(), forge, sources)
     except ConfigError as error:
-        answer = Answer("FAIL", " ".join(str(error).split()), "mend the variable that the message names")
+        answer = Answer("FAIL", " ".join(str(error).split()), "mend the setting that the message names")
         return Report((Line("Environment", "settings", answer),))
     return report(CHECKS, facts, stages)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from datasmith.errors import IndexUnavailable
 from datasmith.github.clones import without_password
 from datasmith.github.forges import local_names, open_forge
+from datasmith.github.repos_csv import VALID
 from datasmith.preflight.base import Answer, Facts
 from datasmith.resolution import index
 
@@ -16,12 +17,23 @@ def sources(facts: Facts) -> Answer:
     """The clones and files are there and can be read; GitHub is asked by its own check."""
     given = facts.sources
     if given is None or not (given.clones or given.files or given.names):
-        return Answer("SKIP", "none named", "name them as the run will get them (example: --repo ./packaging)")
+        return _listed(facts)
     names = local_names(given) or ()
     if given.forge == "offline":
         open_forge(given, facts.settings)
     files = ", ".join(str(path) for path in given.files)
     return Answer("OK", "; ".join(filter(None, [", ".join(names), files])))
+
+
+def _listed(facts: Facts) -> Answer:
+    """No source was named: GitHub's may stand in repos_valid.csv, any other run needs some."""
+    listed = facts.settings.data_dir / VALID
+    if facts.forge == "github" and listed.is_file():
+        return Answer("OK", f"those of {listed}")
+    todo = "name them as the run will get them (example: --repo ./packaging)"
+    if facts.forge != "github":
+        return Answer("SKIP", "none named, and a run needs some", todo)
+    return Answer("SKIP", f"none named, and a run needs some, or {listed}", f"{todo}, or run fc-data discover")
 
 
 def package_index(facts: Facts) -> Answer:

@@ -78,6 +78,7 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
         (*WINDOW, "--engine", "vmware"),
         (*WINDOW, "--forge", "svn"),
         (*WINDOW,),
+        (*WINDOW, "--dry-run"),
         (*WINDOW, "--repo", "missing"),
         (*WINDOW, "--repo", "."),
         (*WINDOW, "--repo", "missing", "--dry-run"),
@@ -100,22 +101,27 @@ def test_wrong_input_is_one_line_and_exit_code_2(
 
 @pytest.mark.parametrize("command", ["funnel", "status", "attempts"])
 def test_results_that_are_not_there_are_no_empty_window(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
 ) -> None:
-    """A misspelt directory is an error; the default may be missing, since nothing was done yet."""
+    """A misspelt directory is an error, named by what gave it; the default may be missing, as nothing was done yet."""
     words = [] if command == "attempts" else ["--start-date", "2026-02-01", "--end-date", "2026-03-01"]
+    monkeypatch.setenv("FC_DATA_DIR", "misspelt")
+    code, _, err = said(capsys, command, *words)
+    assert (code, err) == (2, "error: FC_DATA_DIR misspelt: no such directory (example: FC_DATA_DIR=./work)\n")
+    monkeypatch.delenv("FC_DATA_DIR")
     code, out, err = said(capsys, command, *words, "--json", "--data-dir", tmp_path / "misspelt")
     assert (code, json.loads(out)["error"]["kind"]) == (2, "ConfigError")
     assert err == f"error: --data-dir {tmp_path / 'misspelt'}: no such directory (example: --data-dir ./work)\n"
     assert said(capsys, command, *words)[0] == 0
 
 
-def test_a_dry_run_makes_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_dry_run_makes_nothing(capsys: pytest.CaptureFixture[str], clone: Clone, tmp_path: Path) -> None:
     """Not even the data directory; as text and as JSON."""
-    code, out, err = said(capsys, *WINDOW, "--dry-run", "--repo", "acme/calc")
+    dry = (*WINDOW, "--dry-run", "--repo", clone.path)
+    code, out, err = said(capsys, *dry)
     assert (code, err, out.count("would work on what stage")) == (0, "", 5)
     assert "1 scrape_repos       would look at acme/calc" in out
-    code, out, err = said(capsys, *WINDOW, "--dry-run", "--json", "--stage", "3", "--stage", "3")
+    code, out, err = said(capsys, *dry, "--json", "--stage", "3", "--stage", "3")
     assert [step["name"] for step in json.loads(out)["stages"]] == ["classify_prs"]
     assert list((tmp_path / "here").iterdir()) == []
 
@@ -152,7 +158,7 @@ def test_json_is_all_there_is_on_standard_output(capsys: pytest.CaptureFixture[s
     found = json.loads(out)
     assert (code, [stage["passed"] for stage in found["stages"]]) == (0, [1, 1])
     code, out, _ = said(capsys, "funnel", *WINDOW, "--json")
-    assert json.loads(out) == {**found["funnel"], "breaches": []}
+    assert json.loads(out) == {**found["funnel"], "breaches": [], "nearest": []}
 
 
 def test_the_funnel_of_an_unknown_window_is_empty(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -160,7 +166,7 @@ def test_the_funnel_of_an_unknown_window_is_empty(capsys: pytest.CaptureFixture[
     code, out, err = said(capsys, "funnel", *WINDOW)
     assert (code, err) == (0, "") and "no pull request has been seen" in out
     code, out, _ = said(capsys, "funnel", *WINDOW, "--json")
-    assert json.loads(out) == {"window": "2026-02-01..2026-03-01", "stages": [], "breaches": []}
+    assert json.loads(out) == {"window": "2026-02-01..2026-03-01", "stages": [], "breaches": [], "nearest": []}
     assert list((tmp_path / "here").iterdir()) == []
 
 

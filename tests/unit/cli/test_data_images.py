@@ -112,6 +112,8 @@ def test_an_archive_is_of_one_task_in_a_place_that_can_be(
     shutil.copytree(folder, folder.with_name("another"))
     code, _, err = asked(capsys, "save", folder.parent, "--out", tmp_path / "two.tar")
     assert code == 2 and f"TASK {folder.parent}: holds 2 tasks" in err
+    code, _, err = asked(capsys, "save", tmp_path / "new", "--out", tmp_path / "two.tar")
+    assert code == 2 and f"TASK {tmp_path / 'new'}: no task folder is there" in err
 
 
 def test_the_cache_is_tidied_up(capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """fc-data seal-check from the outside."""
 
 import json
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -69,6 +70,10 @@ def test_a_task_is_searched_for_its_own_fix(
     assert (code, found["sealed"], found["solution"]) == (1, False, "known")
     leak = "/workspace/repo/notes holds 1 of 1 lines that the fix adds to a.py"
     assert leak in found["problems"]
+    assert json.loads(asked(capsys, leaking.parent, "--json")[1]) == found
+    shutil.copytree(leaking, leaking.with_name("another"))
+    code, _, err = asked(capsys, leaking.parent)
+    assert code == 2 and f"IMAGE|TASK {leaking.parent}: holds 2 tasks, and one is needed" in err
     assert "1 lines that the fix adds and base does not have" in found["looked_at"]
     clean = task_folder(image_of(engine, tmp_path / "two", "nothing\n"), tmp_path / "two")
     others = json.loads(asked(capsys, clean, "--json")[1])["problems"]
@@ -88,7 +93,7 @@ def test_an_image_is_searched_without_a_fix(
     assert "  not looked for: lines and names of the fix" in out and "of the fix are" not in out
     code, out, err = asked(capsys, "no/such:image")
     assert (code, out) == (2, "")
-    assert "no/such:image is no task folder, and bubblewrap holds no such image (example: " in err
+    assert "IMAGE|TASK no/such:image: is no task folder, and bubblewrap holds no such image (example: " in err
 
 
 def test_without_the_fix_nothing_is_said_about_the_solution(

@@ -58,18 +58,19 @@ def test_the_status_of_nothing_makes_nothing(capsys: pytest.CaptureFixture[str])
 
 
 def test_a_window_that_is_not_known_names_those_that_are(capsys: pytest.CaptureFixture[str]) -> None:
-    """Status and funnel name the nearest, as a date is soon mistyped; documents for programs stay as they are."""
+    """Status and funnel name the nearest, as a date is soon mistyped, for people and for programs."""
     with SqlStore.at(Path("work/fc.sqlite")) as store:
         store.migrate()
         for month in range(1, 8):
             store.enter(f"2026-0{month}-01..2026-0{month + 1}-01", 1, [("a/b", "repository")], datetime.now(UTC))
     asked = ("--start-date", "2026-02-01", "--end-date", "2026-03-02")
-    near = ", ".join(f"2026-0{month}-01..2026-0{month + 1}-01" for month in (1, 2, 3, 4))
-    line = f"nothing is known of this window; nearest known: {near}\n"
+    near = [f"2026-0{month}-01..2026-0{month + 1}-01" for month in (1, 2, 3, 4)]
+    line = f"nothing is known of this window; nearest known: {', '.join(near)}\n"
     assert said(capsys, "status", *asked) == (0, f"2026-02-01..2026-03-02: {line}", "")
     assert said(capsys, "funnel", *asked) == (0, f"funnel of 2026-02-01..2026-03-02\n  {line}", "")
-    empty = {"window": "2026-02-01..2026-03-02", "stages": [], "breaches": []}
+    empty = {"window": "2026-02-01..2026-03-02", "stages": [], "breaches": [], "nearest": near}
     assert json.loads(said(capsys, "funnel", *asked, "--json")[1]) == empty
+    assert json.loads(said(capsys, "status", *asked, "--json")[1])["nearest"] == near
     assert "no pull request has been seen" in said(capsys, "funnel", *DATES)[1]
 
 
@@ -153,7 +154,7 @@ def test_a_window_that_somebody_works_on_is_refused(capsys: pytest.CaptureFixtur
         for words in (run, (*run, "--resume"), (*run, "--join")):
             code, out, err = said(capsys, *words)
             assert (code, out, err.count("\n")) == (40, "", 1) and f"pid {os.getpid()}" in err
-        for asked in ((*DATES, "--dry-run"), ("funnel", *DATES), ("status", *DATES)):
+        for asked in ((*run, "--dry-run"), ("funnel", *DATES), ("status", *DATES)):
             assert said(capsys, *asked)[0] == 0
         assert said(capsys, "funnel", *DATES, "--json")[1] == before
         assert said(capsys, "--start-date", "2026-01-01", *run[2:])[0] == 0

@@ -168,13 +168,16 @@ def test_a_run_over_github_mines_the_valid_list(
 def test_a_run_over_github_needs_tokens_and_repositories(
     capsys: pytest.CaptureFixture[str], server: GitHubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line each; a dry run needs neither."""
-    code, _, err = said(capsys, *WINDOW)
-    assert code == 2 and "--repo pypa/packaging" in err and "fc-data discover" in err
+    """One line each; a dry run of what could not run says so, too, and asks nobody."""
+    dry = ("--dry-run",)
+    for words in ((), dry):
+        code, _, err = said(capsys, *WINDOW, *words)
+        assert code == 2 and "--repo pypa/packaging" in err and "fc-data discover" in err
+    assert said(capsys, *WINDOW, "--repo", "acme/calc", *dry)[0] == 0
     monkeypatch.delenv("GH_TOKENS")
-    code, _, err = said(capsys, *WINDOW, "--repo", "acme/calc")
-    assert code == 2 and "GH_TOKENS" in err
-    assert said(capsys, *WINDOW, "--dry-run")[0] == 0
+    for words in ((), dry):
+        code, _, err = said(capsys, *WINDOW, "--repo", "acme/calc", *words)
+        assert code == 2 and "GH_TOKENS" in err
     assert server.seen == [] and not Path("work").exists()
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.cli.common import run_app
+from datasmith.cli.eval import app
 from datasmith.errors import ConfigError
 from datasmith.evaluation import export
 from datasmith.evaluation.export import export_tasks
@@ -19,6 +21,19 @@ def test_a_file_is_no_place_for_folders(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"--output .*is no directory \(example: --output harbor-tasks\)"):
         export_tasks([], tmp_path / "file", "harbor")
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--harbor", "--terminal-bench"], "--harbor: --terminal-bench is given, too"),
+        ([], "export: --harbor or --terminal-bench is needed"),
+    ],
+)
+def test_one_harness_is_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], says: str) -> None:
+    """Both, and none, are one-line errors."""
+    assert run_app(app, ["export", str(tmp_path), "--output", str(tmp_path / "out"), *flags]) == 2
+    assert says in capsys.readouterr().err
 
 
 def test_tasks_are_not_exported_over_themselves(tmp_path: Path) -> None:

@@ -113,10 +113,12 @@ def test_settings_that_cannot_be_read_are_the_only_line(monkeypatch: pytest.Monk
     assert found.rc == 1 and "FC_MEMORY_MB" in found.text() and len(found.lines) == 1
 
 
-def test_a_stage_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stage_or_an_engine_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """One line, exit code 2."""
     with pytest.raises(ConfigError, match="--stage 9"):
         look(stages=(9,))
+    with pytest.raises(ConfigError, match="--engine 'vmware'"):
+        look(engine="vmware")
     assert main(["--stage", "9"]) == 2 and capsys.readouterr().err.startswith("error: --stage 9")
 
 

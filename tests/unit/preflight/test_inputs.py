@@ -1,6 +1,7 @@
 """Checks of clones, files and the package index that a run is given."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,6 @@ def facts(sources: Sources | None = None, **settings: object) -> Facts:
 
 def test_clones_are_opened(tmp_path: Path) -> None:
     """By name where they can be used; one that is shallow, or no clone, is told as the run would tell it."""
-    assert inputs.sources(facts()).state == "SKIP"
     clone = Clone(tmp_path / "calc")
     clone.merge(2, "Faster")
     found = inputs.sources(facts(Sources("git", (clone.path,))))
@@ -43,6 +43,17 @@ def test_clones_are_opened(tmp_path: Path) -> None:
     for place, says in (("shallow", "shallow clone"), ("absent", "absent")):
         with pytest.raises(ConfigError, match=says):
             inputs.sources(facts(Sources("git", (tmp_path / place,))))
+
+
+def test_a_run_needs_sources_and_preflight_says_so(tmp_path: Path) -> None:
+    """None is no failure, as they may be named later; GitHub's may stand in the file that discover writes."""
+    assert inputs.sources(facts()) == Answer(
+        "SKIP", "none named, and a run needs some", "name them as the run will get them (example: --repo ./packaging)"
+    )
+    asked = replace(facts(data_dir=tmp_path), forge="github")
+    assert inputs.sources(asked).detail == f"none named, and a run needs some, or {tmp_path / 'repos_valid.csv'}"
+    (tmp_path / "repos_valid.csv").write_text("repo_name\nacme/calc\n")
+    assert inputs.sources(asked) == Answer("OK", f"those of {tmp_path / 'repos_valid.csv'}")
 
 
 def test_a_file_of_pull_requests_must_be_there(tmp_path: Path) -> None:
