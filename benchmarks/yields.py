@@ -5,12 +5,13 @@ Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--un
 For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
 no model used, and stage 5 as far as is asked. All is kept below WORK, and the same
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
-those that were refused, minutes per environment and MB per task.
+those that were refused, minutes per environment and MB per task; with `--each` what became of each pull request.
 """
 
 import argparse
 import json
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -35,6 +36,8 @@ from datasmith.runners.testing import TEST_BUDGET_S
 from datasmith.settings import Settings, load_settings
 from datasmith.storage import open_store
 from datasmith.storage.base import FINAL_STATES, STAGES, ItemState, StageItem
+from datasmith.tasks.certificate import Certificate
+from datasmith.tasks.folder import CERTIFICATE
 from datasmith.workloads.impact import Select
 from datasmith.workloads.measure import MeasurePlan
 
@@ -119,6 +122,8 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
     grown = noted(place / "images_mb.txt", 0.0 if options.show else images_mb(settings) - before)
     with open_store(settings) as store:
         rows = store.stage_items(request.window.key)
+    if options.each:
+        print("\n".join(each_of(rows, journal.reached, place)))
     return summed(place.name, suite, rows, journal.reached, grown)
 
 
@@ -217,6 +222,33 @@ def summed(
     return name, cells, reasons
 
 
+def each_of(rows: Iterable[StageItem], reached: Mapping[str, Reached], place: Path) -> list[str]:
+    """A line of a Markdown table for each pull request that stage 5 has ended, by number: minutes and result."""
+    tried = [row for row in rows if row.kind == "pull_request" and row.stage == 5 and is_tried(row, reached)]
+    lines = ["| PR | minutes | result |", "| --- | --- | --- |"]
+    for row in sorted(tried, key=lambda row: int(row.item.partition(":")[2])):
+        name, _, number = row.item.partition(":")
+        took = reached[row.item].whole_s if row.item in reached else None
+        made = place / "made" / f"{name.replace('/', '_')}_{number}" / CERTIFICATE
+        said = made_a_task(made) if row.state == "passed" else shortened(row.reason)
+        lines.append(f"| {number} | {'' if took is None else round(took / 60)} | {said} |")
+    return lines
+
+
+def made_a_task(path: Path) -> str:
+    """What a certificate says of a task: the expert's speedup over its workloads, and over those that changed."""
+    found = Certificate.model_validate_json(path.read_bytes())
+    expert = found.expert
+    return shortened(f"**a task**: {expert.speedup:.3f} [{expert.low:.3f}, {expert.high:.3f}]; {found.reason}")
+
+
+def shortened(reason: str) -> str:
+    """A reason of stage 5 with two decimals, and without what every line of a table would repeat."""
+    said = re.sub(r"^after a screening \((\d+) of (\d+) workloads[^)]*\): ", r"\1 of \2: ", " ".join(reason.split()))
+    said = re.sub(r"\d+\.\d{3}\b", lambda number: f"{float(number[0]):.2f}", said.replace("|", "\\|"))
+    return said.replace("largest effect ", "")
+
+
 def is_tried(row: StageItem, reached: Mapping[str, Reached]) -> bool:
     """True where stage 5 has brought it to an end, now or (where this sample leaves it out) earlier."""
     ended = row.item in reached and reached[row.item].whole_s is not None
@@ -250,6 +282,7 @@ def main() -> None:
     parser.add_argument("--test-budget", type=float, default=TEST_BUDGET_S, help="seconds for the tests at base")
     parser.add_argument("--again", default="", help="decide again what was refused with a reason that holds this")
     parser.add_argument("--show", action="store_true", help="print what is known, run nothing")
+    parser.add_argument("--each", action="store_true", help="print what became of each pull request, too")
     parser.add_argument("--max-rounds", type=int, default=12, help="with --until measured: at most so many a workload")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     options = parser.parse_args()
