@@ -23,7 +23,7 @@ done
 
 
 def test_a_version_of_gits_state_stays(tmp_path: Path) -> None:
-    """Also where the patch changes files; afterwards git tells of them again."""
+    """Also where the patch changes files; afterwards git tells of them again, and nothing is left beside the tree."""
     engine = embedded_engine(tmp_path / "cache")
     image = calc_image(engine, tmp_path)
     with engine.start(image, mounts=inside_mounts(), writable_env=True) as container:
@@ -34,5 +34,9 @@ def test_a_version_of_gits_state_stays(tmp_path: Path) -> None:
         assert rebuild(container, BUILD, {}, timeout=60) is None
         status = container.exec(["git", "-c", "safe.directory=*", "status", "--short"], timeout=60)
         assert status.text.split() == ["M", "calc.py"]
+        beside = f"{BUILD}\ntouch /workspace/pytest.ini /workspace/conftest.py\n"
+        assert rebuild(container, beside, {}, timeout=60) is None
+        found = container.exec(["ls", "-A", "/workspace"], timeout=60)
+        assert sorted(found.text.split()) == ["cache", "repo"]
         renamed = BUILD.replace("version=$(", "version=x$(")
         assert "__editable__.calc-x" in str(rebuild(container, renamed, {}, timeout=60))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, cast, get_args
 
+from datasmith.docker.cli_build import template
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.engine import ImageRef
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, build_args_text, short
@@ -21,6 +22,11 @@ MOST_SIMILAR = 5
 """Contexts of other commits that are tried."""
 
 TierName = Literal["cache", "recipe", "similar", "agent"]
+
+
+def is_strangers(texts: Mapping[str, str]) -> bool:
+    """True where one of these scripts, by name, is of EDITABLE and not ours: an agent wrote it once, or a user."""
+    return any(text != template(name) for name in EDITABLE if (text := texts.get(name)) is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Container
-from datasmith.errors import ContainerError
+from datasmith.errors import ConfigError, ContainerError
 from datasmith.tasks.folder import is_test_path
 from datasmith.tasks.policy import PYTEST_FILES, shadows
-from datasmith.workloads.config import find_configs
+from datasmith.workloads.config import AsvConfig, find_configs
 
 TIMEOUT_S = 300.0
 SHOWN = 5
@@ -19,6 +19,11 @@ _UNASKED = re.compile(r"(?:.*/)?(?:site|user)customize(?:[./].*)?")
 _CACHED = re.compile(r"(.*/)?__pycache__/([^/.]+)\.[^/]*\.pyc")
 _MODULE = (".py", ".so", ".pyd", ".pyc")
 _FINDER = re.compile(r"import (\w*editable\w*)(?:; *\1\.install\([^()]*\))?", re.IGNORECASE)
+_MADE_BY_HAND = (".py", ".pyx", ".c", ".cc", ".cpp", ".cxx")
+"""Sources of modules."""
+_OF_BUILDS = ("build", "dist")
+"""Directories of the tree that builds fill, and that nobody imports from."""
+_PLUGIN = re.compile(r"=\s*([\w.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,8 @@ class Holdings:
     """What an environment and a tree hold: digests by path, texts of .pth files, paths of all files of the tree.
 
     `options` are those of the tree's files of many uses that speak of pytest, `programs` the names of the system's own.
+    `plugins` are texts of lists of entry points, in both, that bring plug-ins of pytest; `declared` is what the tree
+    says of its own.
     """
 
     files: Mapping[str, str]
@@ -33,6 +40,16 @@ class Holdings:
     tree: Sequence[str]
     options: Sequence[str] = ()
     programs: Sequence[str] = ()
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    declared: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """What a build may bring: the top names of the package's modules. `suites` are the directories of benchmarks."""
+
+    modules: frozenset[str] = frozenset()
+    suites: tuple[str, ...] = ()
 
 
 def holdings(container: Container) -> Holdings:
@@ -55,27 +72,52 @@ def holdings(container: Container) -> Holdings:
 def _read(data: bytes) -> Holdings:
     try:
         found = json.loads(zlib.decompress(data))
-        lists = (tuple(found[name]) for name in ("tree", "options", "programs"))
-        return Holdings(dict(found["files"]), dict(found["start"]), *lists)
+        tree, options, programs = (tuple(found[name]) for name in ("tree", "options", "programs"))
+        texts, declared = dict(found["plugins"]), str(found["declared"])
+        return Holdings(dict(found["files"]), dict(found["start"]), tree, options, programs, texts, declared)
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         raise ContainerError(f"what a build left cannot be listed: {error}") from error
 
 
-def planted(before: Holdings, after: Holdings) -> tuple[str, ...]:
+def own_of(import_names: Iterable[str], untouched: Container, tree: Iterable[str]) -> Own:
+    """What the package is called, and where the configurations of an unbuilt tree, of these paths, have benchmarks.
+
+    A configuration that cannot be read names none: nothing can be run of it.
+    """
+    suites = {suite for path in find_configs(tree) if (suite := _suite(untouched, path))}
+    return Own(frozenset(name.partition(".")[0] for name in import_names), tuple(sorted(suites)))
+
+
+def _suite(untouched: Container, path: str) -> str:
+    try:
+        text = untouched.read_file(f"{WORKDIR}/{path}").decode("utf-8", "replace")
+        return AsvConfig.parse(text, path).benchmark_dir
+    except (ConfigError, FileNotFoundError):
+        return ""
+
+
+def planted(before: Holdings, after: Holdings, own: Own | None = None) -> tuple[str, ...]:
     """What a build did beside installing the package; `before` is the same environment, and the tree unbuilt.
 
     Files of the locked packages must be as they were, and byte code that was there may only go. New files are what a
-    build is for, but nothing new may run when an interpreter starts, other than what makes an editable installation;
-    no byte code may stand for a locked source, or for none; no module may be found in the place of a locked one, and
-    no program in the place of the system's; and no new test, or configuration of tests or benchmarks, may lie in the
-    tree.
+    build is for, but nothing new may run when an interpreter or pytest starts, other than what makes an editable
+    installation, and plug-ins that the tree itself declares; no byte code may stand for a locked source, or for none;
+    no module may be found in the place of a locked one, and no program in the place of the system's. In the tree there
+    may lie no new test or benchmark, nothing that configures them, and no new module, other than the package's own,
+    where imports look first.
     """
+    own = own or Own()
     found = [f"changed {name}" for name in sorted(before.files) if _is_changed(name, before, after)]
     new = sorted(after.files.keys() - before.files.keys())
     found += [f"planted {name}" for name in _unasked(new, before, after)]
     found += [f"planted {name}" for name in sorted(after.start) if name in new and not _is_editable(after.start[name])]
     strange = sorted(set(after.tree) - set(before.tree))
-    found += [f"planted {name} in the tree" for name in strange if _decides(name, name in after.options)]
+    brought = after.plugins.keys() & {*new, *strange}
+    found += [f"planted {name}" for name in sorted(brought) if not _is_declared(name, before, after)]
+    here = _Tree(frozenset(before.tree), _import_roots(after), own)
+    found += [
+        f"planted {name} in the tree" for name in strange if _decides(name, name in after.options) or here.refuses(name)
+    ]
     return tuple(dict.fromkeys(found))[:SHOWN]
 
 
@@ -142,6 +184,48 @@ def _decides(name: str, speaks_of_pytest: bool) -> bool:
     configures = file in PYTEST_FILES or bool(find_configs((name,))) or speaks_of_pytest
     unasked = bool(_UNASKED.fullmatch(name))
     return is_test or configures or unasked or (name.endswith(_MODULE) and shadows(name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The tree before a build; `roots` are the directories in which imports look, "" or with a slash at the end."""
+
+    before: frozenset[str]
+    roots: tuple[str, ...]
+    own: Own
+
+    def refuses(self, name: str) -> bool:
+        """Whether a new file is a module that takes part in benchmarks or tests, or that others are to import."""
+        if not name.endswith(_MODULE) or "__pycache__/" in name:
+            return False
+        in_suite = any(name.startswith(f"{suite}/") for suite in self.own.suites)
+        return in_suite or self._tests_anew(name) or any(self._stands_first(name, root) for root in self.roots)
+
+    def _tests_anew(self, name: str) -> bool:
+        """Whether machine code lies among tests that no source of the tree can have become."""
+        return is_test_path(name) and not any(_stem(name) + end in self.before for end in _MADE_BY_HAND[1:])
+
+    def _stands_first(self, name: str, root: str) -> bool:
+        """Whether a module, or one right in a new directory, has a name of its own in one of the roots."""
+        top, _, rest = name.removeprefix(root).partition("/")
+        if not name.startswith(root) or "/" in rest or (rest and not top.isidentifier()):
+            return False
+        called = top.partition(".")[0]
+        there = any(path.startswith(f"{root}{top}/") for path in self.before) if rest else False
+        return not there and called not in self.own.modules and top not in _OF_BUILDS
+
+
+def _import_roots(after: Holdings) -> tuple[str, ...]:
+    """The tree's root, which pytest puts before all, and what start-up files name of it."""
+    lines = {line.strip().rstrip("/") for text in after.start.values() for line in text.splitlines()}
+    return ("", *sorted(f"{line.removeprefix(f'{WORKDIR}/')}/" for line in lines if line.startswith(f"{WORKDIR}/")))
+
+
+def _is_declared(name: str, before: Holdings, after: Holdings) -> bool:
+    """Whether the tree's own descriptions name each module that a new list of entry points gives to pytest."""
+    group = after.plugins[name].partition("[pytest11]")[2].partition("\n[")[0]
+    modules = _PLUGIN.findall(group)
+    return bool(modules) and all(module in before.declared for module in modules)
 
 
 def _is_editable(text: str) -> bool:

@@ -17,16 +17,16 @@ from datasmith.agents.attempts import (
     cached_context,
     day_of,
     earlier_failures,
+    is_strangers,
     note_attempt,
     save_context,
     similar_contexts,
     whole_context,
 )
-from datasmith.agents.planted import holdings, planted
+from datasmith.agents.planted import holdings, own_of, planted
 from datasmith.agents.recipes import OWN_GROUND, on_our_own, remedy, with_scripts
 from datasmith.agents.scripting import Brief, ScriptWriter, Written
 from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
-from datasmith.docker.cli_build import template
 from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
 from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, Tier
@@ -317,7 +317,8 @@ class _Search:
         tools = self.synthesizer.tools
         with tools.engine.start(self._tree_image(plan), limits=tools.limits) as untouched:
             before = holdings(untouched)
-        return planted(before, holdings(container))
+            own = own_of(plan.build_args.get("FC_IMPORT_NAMES", "").split(), untouched, before.tree)
+        return planted(before, holdings(container), own)
 
     def _attempt(self, plan: ImagePlan, tier: TierName, *, recipe: str = "", written: Written | None = None) -> Attempt:
         """Build and verify a plan, and write down how it went; an outage is not written down, nor is a full disk.
@@ -347,7 +348,7 @@ class _Search:
             why = diagnose(error.log_tail).text
             return Attempt(plan, tier, False, error.stage, error.rc, "", error.log_tail, 0.0, reason=why)
         with tools.engine.start(image, limits=tools.limits, mounts=tools.mounts) as container:
-            strange = self._planted(plan, container) if _is_strangers(plan) else ()
+            strange = self._planted(plan, container) if is_strangers(plan.context.texts) else ()
             if strange:
                 said = "; ".join(strange)
                 return Attempt(
@@ -359,11 +360,6 @@ class _Search:
             raise DiskFull(seen.stage, said)
         why = "" if seen.ok else diagnose(said).text
         return Attempt(plan, tier, seen.ok, seen.stage, seen.rc, seen.stdout, seen.stderr, 0.0, image=image, reason=why)
-
-
-def _is_strangers(plan: ImagePlan) -> bool:
-    """True where a script of EDITABLE is not ours: an agent wrote it once, whichever tier it comes from now."""
-    return any(text != template(name) for name in EDITABLE if (text := plan.context.texts.get(name)) is not None)
 
 
 def _mark(attempt: Attempt) -> str:

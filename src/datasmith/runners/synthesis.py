@@ -28,7 +28,7 @@ from datasmith.runners.order import Order, Refusal, Sealed, Verified
 from datasmith.runners.screening import SCREENING_S, screened, write_glances
 from datasmith.runners.solution import fix_of_order, solution
 from datasmith.runners.suite_fit import Fitted, fitted
-from datasmith.runners.testing import TEST_COMMAND, TestRuns, compared, last_line, narrowed, no_tests
+from datasmith.runners.testing import TEST_COMMAND, TestRuns, compared, last_line, narrowed, no_tests, told_falsely
 from datasmith.runners.timed import Timing
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import REBUILD_TIMEOUT_S
@@ -207,6 +207,9 @@ class Synthesis:
             base, command = narrowed(base, paths)
         if not base.passed:
             return Refusal(no_tests(base))
+        false = told_falsely(sealed.inputs.files, lambda: self._arm(sealed, "", order, core), base.passed, command)
+        if false:
+            return false
         progress("tests with the expert's patch")
         expert = self._expert_tests(order, sealed, core, command)
         if isinstance(expert, Refusal):

@@ -3,10 +3,12 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Collection, Sequence
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from datasmith.agents.attempts import is_strangers
 from datasmith.counted import counted
 from datasmith.docker.engine import ENV_PREFIX, Container, ImageRef
 from datasmith.docker.verifiers import PYTEST, TestReport, run_tests
@@ -14,6 +16,7 @@ from datasmith.printable import printable
 from datasmith.redact import redact
 from datasmith.runners.order import Order, Refusal, Verified
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
+from datasmith.workloads.broken_tests import NO_REPORT, break_tests, is_broken, still_passing, write_broken
 from datasmith.workloads.inside.test_budget import FIRST, PLUGIN, SECONDS
 from datasmith.workloads.mounts import INSIDE_HOME
 
@@ -22,6 +25,8 @@ TEST_COMMAND: tuple[str, ...] = (f"{ENV_PREFIX}/bin/python", *PYTEST[1:], "--con
 TEST_BUDGET_S = 900.0
 """After so long the run at base ends with the module it is at, and the task has the tests that ran until then."""
 SHOWN_TESTS = 3
+MOST_FALSE = 0.1
+"""Of the tests that we break, this share may pass: a function that was broken can be called in another place alone."""
 _INTERRUPTED = 2
 """pytest's exit code of a run that ended early."""
 _MOST_NEAR = 500
@@ -120,6 +125,32 @@ def file_of(test: str, paths: Collection[str]) -> str | None:
     parts = test.partition("::")[0].split(".")
     tried = (f"{'/'.join(parts[:length])}.py" for length in range(len(parts), 0, -1))
     return next((path for path in tried if path in paths), None)
+
+
+def told_falsely(
+    scripts: Mapping[str, str], start: Callable[[], Container], passed: Collection[str], command: Sequence[str]
+) -> Refusal | None:
+    """Where somebody else's scripts built an image: a refusal if they let tests pass that fail.
+
+    Half of the tests that passed are broken in a container of its untouched tree, which is started for that, and have
+    to fail.
+    """
+    if not is_strangers(scripts):
+        return None
+    with start() as container:
+        broken = break_tests(container, passed, random.SystemRandom())
+        asked = [name for name in passed if is_broken(name, broken)]
+        if not asked:
+            return Refusal("none of its tests can be broken, so that nothing shows what decides them")
+        write_broken(container, broken)
+        report = run_tests(container, command, timeout=TEST_TIMEOUT_S)
+    if report.timed_out:
+        return Refusal(f"its tests are not done after {TEST_TIMEOUT_S:g} s where some of them are broken")
+    false = still_passing(report, broken)
+    if NO_REPORT in false or len(false) > MOST_FALSE * len(asked):
+        said = f"of {len(asked)} that were broken pass {', '.join(sorted(false)[:SHOWN_TESTS])}"
+        return Refusal(f"its build scripts, which are not ours, decide its tests: {said}")
+    return None
 
 
 def no_tests(report: TestReport) -> str:

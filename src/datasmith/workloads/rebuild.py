@@ -42,7 +42,7 @@ def rebuild(container: Container, script: str, build_args: Mapping[str, str], *,
         result = container.exec(["/bin/bash", "-c", script], timeout=timeout, env=env)
     if not result.ok:
         return f"the patched tree does not build: {told(result, timeout)}"
-    problem = _without_byte_code(container)
+    problem = _cleaned(container)
     if problem:
         return problem
     after = environment_prints(container)
@@ -76,11 +76,16 @@ def _mark(container: Container, how: str, names: bytes) -> None:
         raise MeasurementFailed(f"git cannot mark the files of the patch: {told(done, GIT_TIMEOUT_S)}")
 
 
-def _without_byte_code(container: Container) -> str | None:
-    """Take away what a build may have left for Python to run in the place of the tree's sources."""
-    words = ["/usr/bin/find", WORKDIR, "-name", "__pycache__", "-prune", "-exec", "/bin/rm", "-rf", "{}", "+"]
-    done = container.exec(words, timeout=CLEAN_TIMEOUT_S)
-    return None if done.ok else f"byte code of the build cannot be deleted: {told(done, CLEAN_TIMEOUT_S)}"
+def _cleaned(container: Container) -> str | None:
+    """Take away what a build may have left for Python to run for the tree's sources, or for pytest above it."""
+    place, _, tree = WORKDIR.rpartition("/")
+    above = [place, "-mindepth", "1", "-maxdepth", "1", "!", "-name", tree, "!", "-name", "cache"]
+    for where in ([WORKDIR, "-name", "__pycache__", "-prune"], above):
+        words = ["/usr/bin/find", *where, "-exec", "/bin/rm", "-rf", "{}", "+"]
+        done = container.exec(words, timeout=CLEAN_TIMEOUT_S)
+        if not done.ok:
+            return f"what the build left cannot be deleted: {told(done, CLEAN_TIMEOUT_S)}"
+    return None
 
 
 def _runs_at_start(entry: str) -> bool:

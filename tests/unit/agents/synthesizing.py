@@ -37,8 +37,8 @@ class StubContainer:
         self.tree = tree
 
     def exec(self, argv: object, **_: object) -> ExecResult:
-        nothing = json.dumps({"files": {}, "start": {}, "tree": self.tree, "options": [], "programs": []}).encode()
-        return ExecResult(0, zlib.compress(nothing), b"", 0.1, 0.1, False)
+        nothing = {"files": {}, "start": {}, "tree": self.tree, "options": [], "programs": [], "plugins": {}}
+        return ExecResult(0, zlib.compress(json.dumps({**nothing, "declared": ""}).encode()), b"", 0.1, 0.1, False)
 
     def __enter__(self) -> Self:
         return self

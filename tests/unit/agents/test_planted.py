@@ -12,7 +12,7 @@ import pytest
 
 from datasmith import process
 from datasmith.agents.coding.inside.listing import is_python, programs
-from datasmith.agents.planted import Holdings, holdings, planted
+from datasmith.agents.planted import Holdings, Own, holdings, own_of, planted
 from datasmith.docker.engine import Container, ExecResult
 from datasmith.errors import ContainerError
 from tests.sandboxes import GIT_ENV, committed
@@ -22,7 +22,11 @@ CODE = f"{SITE}/pytest/__pycache__/__init__.cpython-311.pyc"
 LOCKED = {f"{SITE}/pytest/__init__.py": "1", f"{SITE}/a.pth": "2", CODE: "3", f"{SITE}/six.py": "4"}
 LOCKED |= {f"{SITE}/shared/locked.py": "5", "bin/python": "6"}
 SYSTEM = ("bash", "find", "git", "grep", "prlimit", "python3", "sh", "sort", "xargs")
-BEFORE = Holdings(LOCKED, {f"{SITE}/a.pth": "import a"}, ("build.log", "pyproject.toml"), ("pyproject.toml",), SYSTEM)
+TREE = ("build.log", "pyproject.toml", "src/calc/__init__.py", "tests/util.py", "tests/fast.pyx", "tools/make.py")
+DECLARED = "[project.entry-points.pytest11]\ncalc = 'calc.testing'\n"
+BEFORE = Holdings(
+    LOCKED, {f"{SITE}/a.pth": "import a"}, TREE, ("pyproject.toml",), SYSTEM, declared=DECLARED
+)  # fmt: skip
 STAND_INS = (
     "sitecustomize.pyc", "sitecustomize.cpython-311-x86_64-linux-gnu.so", "usercustomize.abi3.so", "calc/gone.pyc",
     "__pycache__/sitecustomize.cpython-311.pyc", "sitecustomize/__init__.abi3.so", "six.cpython-311.so", "six.pyc",
@@ -34,8 +38,14 @@ DECIDE = (
     ".asv.conf.json", "sub/.asv-x.json", "asv.conf.jsonc",
     ".pytest.ini", "pytest.toml", "tox.ini", "sub/x_test.py", "tests/new.py", "pytest.so", "pytest/__init__.py",
     "json.py", "sitecustomize.cpython-311-x86_64-linux-gnu.so", "a/__pycache__/test_a.cpython-311-pytest-8.3.3.pyc",
+    "benchmarks/aaa.py", "benchmarks/a.cpython-311-x86_64-linux-gnu.so", "benchmarks/sub/a.pyc", "hypothesis.py",
+    "tests/util.cpython-311-x86_64-linux-gnu.so", "hypothesis/__init__.py", "hypothesis/strategies.so", "six.abi3.so",
 )  # fmt: skip
 FINDER = "import __editable___calc_1_finder; __editable___calc_1_finder.install()"
+
+
+OWN = Own(frozenset({"calc"}), ("benchmarks",))
+PLUGINS = f"{SITE}/calc-1.dist-info/entry_points.txt"
 
 
 def after(
@@ -43,15 +53,17 @@ def after(
     start: Mapping[str, str] | None = None,
     tree: Sequence[str] = (),
     options: Sequence[str] = (),
+    plugins: Mapping[str, str] | None = None,
 ) -> Holdings:
     """The same with more."""
-    new = dict.fromkeys(start or {}, "9")
+    new = dict.fromkeys([*(start or {}), *(plugins or {})], "9")
     return Holdings(
         {**BEFORE.files, **new, **(files or {})},
         {**BEFORE.start, **(start or {})},
         (*BEFORE.tree, *tree, *options),
         (*BEFORE.options, *options),
         SYSTEM,
+        plugins or {},
     )
 
 
@@ -62,7 +74,10 @@ def after(
         after(start={f"{SITE}/__editable__.calc-1.pth": "/workspace/repo/src\n"}),
         after(start={f"{SITE}/__editable__.calc-1.pth": FINDER}),
         after(start={f"{SITE}/calc-editable.pth": "import _calc_editable_loader"}),
-        after(tree=("calc.egg-info/PKG-INFO", "calc/fast.so", "build/lib/calc.py")),
+        after(tree=("calc.egg-info/PKG-INFO", "calc/fast.so", "build/lib/calc.py", "calc.so", "tools/made.py")),
+        after(tree=("tests/fast.cpython-311.so", "build/setup.py", "dist/x.py", "src/calc/_version.py")),
+        after(start={f"{SITE}/calc.pth": "/workspace/repo/src\n"}, tree=("src/calc/fast.so",)),
+        after(plugins={PLUGINS: "[console_scripts]\na = b\n\n[pytest11]\ncalc = calc.testing\n\n[x]\na = evil\n"}),
         after({f"{SITE}/calc.cpython-311-x86_64-linux-gnu.so": "3", f"{SITE}/calc.libs/libgomp.so.1": "4"}),
         after({f"{SITE}/calc/a.py": "3", f"{SITE}/calc/__pycache__/a.cpython-311.pyc": "4", f"{SITE}/calc/a.pyc": "5"}),
         after({f"{SITE}/shared/calc.py": "3", f"{SITE}/shared/calc/__init__.py": "4", "bin/calc-git": "5"}),
@@ -72,7 +87,7 @@ def after(
 )  # fmt: skip
 def test_a_build_may_install(built: Holdings) -> None:
     """Its own files, an editable installation, and what compilers leave in the tree."""
-    assert planted(BEFORE, built) == ()
+    assert planted(BEFORE, built, OWN) == ()
 
 
 @pytest.mark.parametrize(
@@ -93,12 +108,19 @@ def test_a_build_may_install(built: Holdings) -> None:
         *((after({f"{SITE}/{name}": "9"}), f"planted {SITE}/{name}") for name in STAND_INS),
         *((after({f"bin/{name}": "9"}), f"planted bin/{name}") for name in SYSTEM),
         *((after(tree=(name,)), f"planted {name} in the tree") for name in DECIDE),
+        (
+            after(start={f"{SITE}/c.pth": "/workspace/repo/src/"}, tree=("src/hypothesis.py",)),
+            "planted src/hypothesis.py in the tree",
+        ),
+        (after(plugins={PLUGINS: "[pytest11]\ncalc = calc_build\n"}), f"planted {PLUGINS}"),
+        (after(plugins={PLUGINS: "[pytest11]\ncalc = calc.testing\nb = evil\n"}), f"planted {PLUGINS}"),
+        (after(plugins={PLUGINS: "[pytest11]\n"}), f"planted {PLUGINS}"),
         *((after(options=(name,)), f"planted {name} in the tree") for name in ("setup.cfg", "sub/pyproject.toml")),
     ],
 )
 def test_more_than_a_build_is_named(built: Holdings, said: str) -> None:
     """Locked packages stay as they are; nothing new runs unasked, or decides on tests and benchmarks."""
-    assert said in planted(BEFORE, built)
+    assert said in planted(BEFORE, built, OWN)
 
 
 class Answers:
@@ -152,6 +174,36 @@ def test_a_package_that_the_system_has_too_may_be_built(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(text)
     assert [name for name in texts if is_python(str(tmp_path / name))] == ["pygmentize"]
     assert {"sh", "grep"} <= set(programs())
+
+
+def test_plug_ins_of_pytest_are_listed(tmp_path: Path) -> None:
+    """Those that an environment brings, and what the tree says of its own."""
+    env, tree = tmp_path / "env", tmp_path / "tree"
+    text = "[pytest11]\ncalc = calc.testing\n"
+    for path, said in {
+        env / "a.dist-info/entry_points.txt": text,
+        env / "b.dist-info/entry_points.txt": "[console_scripts]\nb = b:main\n",
+        tree / "pyproject.toml": "[project.entry-points.pytest11]\n",
+        tree / "setup.cfg": "[metadata]\n",
+        tree / "src/c.egg-info/entry_points.txt": text,
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(said)
+    found = json.loads(listed(env, tree).text)
+    assert found["plugins"] == {"a.dist-info/entry_points.txt": text, "src/c.egg-info/entry_points.txt": text}
+    assert found["declared"] == "[project.entry-points.pytest11]\n"
+
+
+def test_the_unbuilt_tree_says_where_benchmarks_lie() -> None:
+    """By each configuration that can be read; modules by their top names."""
+    texts = {"asv.conf.json": '{"benchmark_dir": "bench"}', "sub/asv.conf.json": "{}", "old/asv.conf.json": "[}"}
+
+    class Untouched:
+        def read_file(self, path: str) -> bytes:
+            return texts[path.removeprefix("/workspace/repo/")].encode()
+
+    own = own_of(("calc.core", "calc"), cast("Container", Untouched()), texts)
+    assert own == Own(frozenset({"calc"}), ("bench", "sub/benchmarks"))
 
 
 def test_byte_code_and_options_of_pytest_are_listed(tmp_path: Path) -> None:

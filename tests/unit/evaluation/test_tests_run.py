@@ -11,7 +11,15 @@ import pytest
 from datasmith.docker.engine import WORKDIR, ExecResult
 from datasmith.errors import ContainerError, MeasurementFailed
 from datasmith.evaluation.outcome import before_timing
-from datasmith.evaluation.tests_run import NO_REPORT, TIMED_OUT, TreeTests, broken_text, candidates, function_name
+from datasmith.evaluation.tests_run import TIMED_OUT, TreeTests
+from datasmith.workloads.broken_tests import (
+    NO_REPORT,
+    break_tests,
+    broken_text,
+    candidates,
+    function_name,
+    write_broken,
+)
 from tests.unit.workloads.simulated import SimulatedContainer
 
 TESTS = '''
@@ -157,7 +165,8 @@ def test_half_of_the_tests_of_all_files_are_broken() -> None:
     files = {f"tests/test_{number}.py": text for number in range(20)}
     tree = Tree(lambda _request: 1.0, files=dict(files))
     names = [f"tests.test_{file}::test_{number}" for file in range(20) for number in range(20)]
-    broken = TreeTests(lambda _patch: tree, ("pytest",), names, random.Random(1))._break(tree, "")
+    broken = break_tests(tree, names, random.Random(1))
+    write_broken(tree, broken)
     assert broken.keys() == files.keys()
     assert 160 <= sum(len(functions) for _, functions in broken.values()) <= 240
     assert {path: made for path, (made, _) in broken.items()} == tree.files

@@ -1,20 +1,31 @@
 """Which tests a task has: those of the whole suite, or where that takes too long, those next to the patch."""
 
+import gzip
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Self, cast
 
 import pytest
 
+from datasmith.docker.cli_build import template
 from datasmith.docker.engine import Container, ExecResult, ImageRef
 from datasmith.docker.junit import TestState
 from datasmith.docker.seal import SealReport
 from datasmith.docker.verifiers import REPORT, TestReport
 from datasmith.process import clean_environment, run
 from datasmith.runners.order import Refusal, Verified
-from datasmith.runners.testing import TEST_COMMAND, TestRuns, compared, file_of, module_of, narrowed, near_tests
+from datasmith.runners.testing import (
+    TEST_COMMAND,
+    TestRuns,
+    compared,
+    file_of,
+    module_of,
+    narrowed,
+    near_tests,
+    told_falsely,
+)
 from datasmith.workloads.inside import test_budget
 from tests.clones import Clone
 from tests.unit.runners.test_synthesis import order
@@ -31,6 +42,8 @@ def report(states: Mapping[str, TestState], *, rc: int = 0, timed_out: bool = Fa
     return TestReport(states, rc, timed_out, 1.0, "the end\x1b[2J\n\n")
 
 
+NAMES = [f"tests.test_a::test_{number}" for number in range(20)]
+SUITE = "".join(f"def test_{number}():\n    assert {number} == {number}\n\n\n" for number in range(20))
 BASE: dict[str, TestState] = {"tests.test_a::one": "passed", "tests.test_b.TestB::two": "passed"}
 
 
@@ -188,3 +201,62 @@ def test_tests_in_several_processes_have_no_budget() -> None:
     for processes, environment in ((2, {test_budget.SECONDS: "1"}), (None, {}), (None, {test_budget.SECONDS: "1"})):
         test_budget.pytest_configure(Config(processes), environment)
     assert len(registered) == 1
+
+
+class Tree:
+    """A tree with one test file; what pytest says of it is up to `told`, which sees the file's text."""
+
+    def __init__(self, told: Callable[[str], Mapping[str, TestState]], text: str = SUITE) -> None:
+        self.text, self.told = text, told
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def read_file(self, path: str) -> bytes:
+        if path != "/workspace/repo/tests/test_a.py":
+            raise FileNotFoundError(path)
+        return self.text.encode()
+
+    def write_file(self, path: str, data: bytes) -> None:
+        self.text = data.decode()
+
+    def exec(self, _argv: object, **_: object) -> ExecResult:
+        states = self.told(self.text)
+        cases = "".join(
+            f'<testcase classname="{name.partition("::")[0]}" name="{name.partition("::")[2]}">'
+            f"{'' if state == 'passed' else '<failure/>'}</testcase>"
+            for name, state in states.items()
+        )
+        return ExecResult(0, gzip.compress(f"<testsuite>{cases}</testsuite>".encode()), b"", 1.0, 1.0, False)
+
+
+def honest(text: str) -> dict[str, TestState]:
+    """What the functions of a file say when they are called."""
+    space: dict[str, Callable[[], None]] = {}
+    exec(compile(text, "test_a.py", "exec"), {}, space)
+    return {name: _ended(space[name.partition("::")[2]]) for name in NAMES}
+
+
+def _ended(test: Callable[[], None]) -> TestState:
+    try:
+        test()
+    except (AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError):
+        return "failed"
+    return "passed"
+
+
+def test_scripts_of_somebody_else_may_not_decide_the_tests() -> None:
+    """Tests that are broken fail in an honest image; where all pass, or nothing is reported, it is refused."""
+
+    def said(told: Callable[[str], Mapping[str, TestState]], text: str = SUITE, script: str = "true\n") -> str:
+        tree = cast("Container", Tree(told, text))
+        found = told_falsely({"docker_build_pkg.sh": script}, lambda: tree, NAMES, ("pytest",))
+        return found.reason if found else ""
+
+    assert said(honest) == ""
+    assert said(lambda _: dict.fromkeys(NAMES, "passed"), script=template("docker_build_pkg.sh")) == ""
+    assert "which are not ours, decide its tests" in said(lambda _: dict.fromkeys(NAMES, "passed"))
+    assert "decide its tests" in said(lambda _: {})
+    assert "can be broken" in said(honest, "no python at all (")

@@ -34,6 +34,8 @@ $git ls-files --others --exclude-standard --directory | sed 's,^,/,' >>.git/info
 # An index without times and inodes: the same tree is the same bytes, whenever it was built.
 rm -f .git/index
 $git read-tree HEAD
+# Beside the tree nothing is left: pytest and Python look for configuration in the directories above, too.
+find "${FC_WORKDIR%/*}" -mindepth 1 -maxdepth 1 ! -name "${FC_WORKDIR##*/}" ! -name cache -exec rm -rf {} +
 # When uv installed the package is nobody's business, either.
 find "$FC_ENV" -path '*.dist-info/uv_cache.json' -delete
 { find "$FC_ENV" -path '*.dist-info/RECORD' -exec grep -lF /uv_cache.json, {} + || true; } |

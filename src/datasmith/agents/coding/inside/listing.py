@@ -12,6 +12,10 @@ MOST_TEXT = 20000
 SYSTEM = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 OPTIONS = ("setup.cfg", "pyproject.toml")
 """Files of many uses, in which pytest may find its options."""
+ENTRY_POINTS = "entry_points.txt"
+DESCRIPTIONS = ("setup.py", "setup.cfg", "pyproject.toml")
+PLUGINS = "pytest11"
+"""The group of entry points that pytest imports."""
 
 
 def files_below(top: str) -> "dict[str, str]":
@@ -63,6 +67,26 @@ def speaks_of_pytest(path: str) -> bool:
         return b"pytest" in file.read()
 
 
+def plugins(top: str, names: "list[str]") -> "dict[str, str]":
+    """The text of every list of entry points that speaks of pytest's plug-ins: pytest imports them when it starts."""
+    lists = [name for name in names if os.path.basename(name) == ENTRY_POINTS]
+    return {name: text for name in lists if PLUGINS in (text := text_of(os.path.join(top, name)))}
+
+
+def declared(tree: str) -> str:
+    """What the tree's own descriptions of its package say, as far as they speak of pytest's plug-ins."""
+    texts = [text_of(os.path.join(tree, name)) for name in DESCRIPTIONS]
+    return "\n".join(text for text in texts if PLUGINS in text)
+
+
+def text_of(path: str) -> str:
+    """The beginning of a file; empty where there is none."""
+    if not os.path.isfile(path):
+        return ""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(MOST_TEXT)
+
+
 def programs() -> "list[str]":
     """Names of the system's own programs; those in Python belong to packages, which an environment may hold, too."""
     places = [place for place in SYSTEM if os.path.isdir(place)]
@@ -89,16 +113,18 @@ def start_files(top: str) -> "dict[str, str]":
     for name in files_below(top):
         path = os.path.join(top, name)
         if name.endswith(".pth") and os.path.isfile(path):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                found[name] = file.read(MOST_TEXT)
+            found[name] = text_of(path)
     return found
 
 
 def main() -> None:
     """The environment is the first argument, the tree the second."""
     env, tree = sys.argv[1:3]
-    held = {"files": files_below(env), "start": start_files(env), "tree": files_of_tree(tree)}
-    print(json.dumps({**held, "options": with_options(tree), "programs": programs()}))
+    files, names = files_below(env), files_of_tree(tree)
+    held = {"files": files, "start": start_files(env), "tree": names}
+    brought = {**plugins(env, list(files)), **plugins(tree, names)}
+    more = {"options": with_options(tree), "programs": programs(), "plugins": brought, "declared": declared(tree)}
+    print(json.dumps({**held, **more}))
 
 
 if __name__ == "__main__":
