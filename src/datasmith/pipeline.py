@@ -24,7 +24,7 @@ from datasmith.executors.cores import core_locks, usable_cores
 from datasmith.executors.executors import HERE, open_executor
 from datasmith.executors.local import LocalExecutor
 from datasmith.github.base import Forge
-from datasmith.github.forges import check_github, count_merged, local_names, open_clones, open_forge
+from datasmith.github.forges import check_sources, count_merged, local_names, open_clones, open_forge
 from datasmith.publish.funnel import Funnel, funnel
 from datasmith.publish.images import ImagePublisher
 from datasmith.redact import Redactor
@@ -77,9 +77,10 @@ def plan(settings: Settings, request: Request) -> list[Step]:
     Raises:
         ConfigError: a source is missing or unusable, no clone holds the wished suite, or the agent cannot be used.
     """
-    check_github(request.sources, settings)
+    check_sources(request.sources, settings)
     names = local_names(request.sources)
     check_asked(settings, request)
+    open_executor(request.executor, settings).close()
     with open_store(settings, create=False) as store:
         return [_step(store, settings, request, stage, names) for stage in request.stages]
 

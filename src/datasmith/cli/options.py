@@ -24,13 +24,14 @@ def results_in(path: Path | None) -> "Settings":
     """The settings of a command that reads results and writes none; `path` is what --data-dir gives.
 
     Raises:
-        ConfigError: there is no such directory; the default need not be there, one that is named must.
+        ConfigError: there is no such directory, and no database elsewhere; the default need not be there, one that is
+            named must.
     """
     from datasmith.settings import load_settings
 
     settings = load_settings(data_dir=path)
     place = settings.data_dir
-    if place != _WORK and not place.is_dir():
+    if not settings.database_url and place != _WORK and not place.is_dir():
         name, example = ("FC_DATA_DIR", "FC_DATA_DIR=./work") if path is None else ("--data-dir", "--data-dir ./work")
         raise ConfigError(f"{name} {place}: no such directory (example: {example})")
     return settings

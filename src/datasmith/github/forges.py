@@ -140,12 +140,14 @@ def _offline(sources: Sources, settings: "Settings") -> "OfflineForge":
     return OfflineForge(sources.files, GivenClones(Clones(sources.clones).paths, open_clones(settings)))
 
 
-def check_github(sources: Sources, settings: "Settings") -> None:
-    """Where GitHub is to be asked: see that it could be.
+def check_sources(sources: Sources, settings: "Settings") -> None:
+    """See that what the forge needs was given; clones are looked at by `local_names`.
 
     Raises:
-        ConfigError: there is no repository, or no token.
+        ConfigError: there is no repository or token for GitHub, or no file to read.
     """
+    if sources.forge == "offline":
+        _offline(sources, settings)
     if sources.forge == "github":
         from datasmith.github.tokens import TokenPool
 

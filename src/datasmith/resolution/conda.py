@@ -58,14 +58,15 @@ def nearest(paths: Iterable[str]) -> str | None:
 def read_environment(text: str) -> tuple[str, ...]:
     """The lines of conda's list, by their names on PyPI, and of pip's list, as written.
 
-    A file that is unreadable or over a limit lists nothing.
+    Raises:
+        ValueError: the file is unreadable, or over a limit; says which.
     """
     if len(text) > MAX_CHARACTERS:
-        return ()
+        raise ValueError(f"it has more than {MAX_CHARACTERS} characters")
     try:
         document = yaml.load(text, Loader=_Loader)
-    except (yaml.YAMLError, RecursionError, *_NOT_OF_ITS_TAG):
-        return ()
+    except (yaml.YAMLError, RecursionError, *_NOT_OF_ITS_TAG) as error:
+        raise ValueError(f"it is no YAML ({type(error).__name__})") from error
     listed = document.get("dependencies") if isinstance(document, dict) else None
     found = list[str]()
     for item in listed if isinstance(listed, list) else ():
@@ -74,4 +75,6 @@ def read_environment(text: str) -> tuple[str, ...]:
         elif isinstance(item, dict):
             further = item.get("pip")
             found += [line for line in further if isinstance(line, str)] if isinstance(further, list) else []
-    return tuple(found) if len(found) <= MOST_LINES else ()
+    if len(found) > MOST_LINES:
+        raise ValueError(f"it lists {len(found)} lines (at most {MOST_LINES} are read)")
+    return tuple(found)

@@ -20,6 +20,9 @@ from datasmith.resolution.versions import RELEASED
 
 TIMEOUT_S = 600.0
 MOST_BYTES = 1_000_000
+MOST_NAMED = 5000
+"""Extras that all requirements together may name: the largest real projects have some thousand, and each takes a
+millisecond."""
 MOST_EXTRAS = 20
 """So many that one requirement names are looked at: for each, its marker is asked on every Python."""
 _EXTRA = re.compile(r'\bextra [=!]= "([^"]*)"|"([^"]*)" [=!]= extra\b')
@@ -127,10 +130,14 @@ def read_told(text: str) -> Told:
     """Read metadata as a build wrote it: run-time requirements, and those of extras without the marker for them."""
     raw, _ = parse_email(text)
     found: dict[str, list[str]] = {}
-    for line in raw.get("requires_dist", ()):
+    lines = raw.get("requires_dist", ())
+    named = sum(line.count("extra") for line in lines)
+    if named > MOST_NAMED:
+        return Told(problem=f"its requirements name extras {named} times (at most {MOST_NAMED} times are looked at)")
+    for line in lines:
         for extra, requirement in _by_extra(line):
             found.setdefault(extra, []).append(requirement)
-    lists = {name: tuple(lines) for name, lines in found.items()}
+    lists = {name: tuple(asked) for name, asked in found.items()}
     return Told(lists.pop("", ()), lists, raw.get("requires_python", ""))
 
 

@@ -36,12 +36,20 @@ class SimpleIndex:
         """The wheels and sdists of a project (canonical name) uploaded before a moment, in the page's order.
 
         Raises:
-            IndexUnavailable: the index cannot be reached.
+            IndexUnavailable: the index cannot be reached, or answers with what is no page of an index.
         """
         if name not in self._pages:
-            url = f"{self._url}/{name}/"
-            self._pages[name] = read_page(self._get(url, MOST_PAGE_BYTES, name) or b"", url)
+            self._pages[name] = self._page(name, f"{self._url}/{name}/")
         return tuple(file for file in self._pages[name] if file.uploaded < before)
+
+    def _page(self, name: str, url: str) -> tuple[IndexFile, ...]:
+        body = self._get(url, MOST_PAGE_BYTES, name)
+        if body is None:
+            raise unavailable(f"{name}: its page has more than {MOST_PAGE_BYTES} bytes")
+        try:
+            return read_page(body, url) if body else ()
+        except ValueError as error:
+            raise unavailable(f"{name}: no page of an index: {error}") from error
 
     def content(self, file: IndexFile) -> bytes | None:
         """The bytes of a file; None where it is too large.

@@ -1,6 +1,7 @@
 """Read the page of a project on a package index, as JSON (PEP 691) or HTML (PEP 503): pure."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +30,9 @@ def read_page(data: bytes, page_url: str) -> tuple[IndexFile, ...]:
     """The files of a page in its order; those without a hash, an upload date or a usable name are passed over.
 
     Sdists are .tar.gz and .zip: uv takes no others.
+
+    Raises:
+        ValueError: it is no page of an index: JSON that breaks off or lists no files, or a text that links nowhere.
     """
     text = data.decode("utf-8", "replace")
     entries = _from_json(text) if text.lstrip().startswith("{") else _from_html(text)
@@ -38,15 +42,21 @@ def read_page(data: bytes, page_url: str) -> tuple[IndexFile, ...]:
 def _from_json(text: str) -> Iterator[Mapping[str, str]]:
     try:
         page = json.loads(text)
-    except (ValueError, RecursionError):
-        return
-    files = page.get("files") if isinstance(page, dict) else None
-    for entry in files if isinstance(files, list) else ():
+    except RecursionError as error:
+        raise ValueError("too deep") from error
+    files = page.get("files")
+    if not isinstance(files, list):
+        raise ValueError("it lists no files")
+    for entry in files:
         if isinstance(entry, dict):
             hashes = entry.get("hashes")
             digest = hashes.get("sha256") if isinstance(hashes, dict) else None
             told = {"name": entry.get("filename"), "url": entry.get("url"), "uploaded": entry.get("upload-time")}
             yield {key: value for key, value in (told | {"sha256": digest}).items() if isinstance(value, str)}
+
+
+_EMPTY = re.compile(r"\blinks for\b|pypi:repository-version", re.IGNORECASE)
+"""What a page in HTML says of itself that lists no files: a maintenance page does not."""
 
 
 class _Links(HTMLParser):
@@ -65,6 +75,8 @@ class _Links(HTMLParser):
 def _from_html(text: str) -> Iterator[Mapping[str, str]]:
     reader = _Links()
     reader.feed(text)
+    if not reader.found and not _EMPTY.search(text):
+        raise ValueError("it links to no files")
     for link in reader.found:
         url, _, fragment = link.get("href", "").partition("#")
         name = unquote(urlsplit(url).path.rpartition("/")[2])

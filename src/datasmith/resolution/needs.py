@@ -126,7 +126,7 @@ def _lists(tree: SourceTree, metadata: ProjectMetadata) -> dict[str, tuple[str, 
     told |= {f"group {name}": (name, lines, "") for name, lines in metadata.groups.items()}
     told |= {f"file {path}": (name, (f"-r {path}",), "") for path, name in _requirement_files(tree, metadata.root)}
     if not any(purpose != "benchmarks" for _, purpose in groups.choose_names({name for name, _, _ in told.values()})):
-        told |= _environment_file(tree, metadata.root)
+        return _read(told, tree, metadata) | _environment_file(tree, metadata)
     return _read(told, tree, metadata)
 
 
@@ -155,15 +155,19 @@ def _by_name(lists: Mapping[str, tuple[str, Reading]]) -> dict[str, str]:
     return found
 
 
-def _environment_file(tree: SourceTree, root: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
+def _environment_file(tree: SourceTree, metadata: ProjectMetadata) -> dict[str, tuple[str, Reading]]:
     """The conda environment for development, where there is one; conda's files stand in for lists of pip."""
-    local = {path: posixpath.relpath(path, root) for path in tree.texts if conda.is_environment_file(path)}
+    local = {path: posixpath.relpath(path, metadata.root) for path in tree.texts if conda.is_environment_file(path)}
     suited = [path for path, name in local.items() if groups.purpose_of(conda.told_by_name(name)) is not None]
     path = conda.nearest(path for path in suited if not local[path].startswith(".."))
     if path is None:
         return {}
-    lines = conda.read_environment(tree.texts[path])
-    return {f"conda {path}": (conda.told_by_name(local[path]), lines, posixpath.dirname(path))}
+    key, name = f"conda {path}", conda.told_by_name(local[path])
+    try:
+        lines = conda.read_environment(tree.texts[path])
+    except ValueError as error:
+        return {key: (name, Reading(dropped=(Dropped(requirement=path, reason=f"cannot be read: {error}"),)))}
+    return _read({key: (name, lines, posixpath.dirname(path))}, tree, metadata)
 
 
 def _requirement_files(tree: SourceTree, root: str) -> list[tuple[str, str]]:
@@ -183,7 +187,7 @@ def _imported(tree: SourceTree, metadata: ProjectMetadata, lists: Mapping[str, t
     """
     elsewhere = _by_name(lists)
     found = {name: elsewhere.get(canonicalize_name(name), name) for name in _guesses(tree, metadata)}
-    listed = {**_by_name(_read(_environment_file(tree, metadata.root), tree, metadata)), **elsewhere}
+    listed = {**_by_name(_environment_file(tree, metadata)), **elsewhere}
     for name in imports.while_collecting(tree, metadata.import_names):
         if line := listed.get(canonicalize_name(name)):
             found.setdefault(name, line)

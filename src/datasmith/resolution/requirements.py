@@ -250,7 +250,7 @@ def unique(needs: Iterable[Need]) -> tuple[Need, ...]:
 
 
 def from_conda(line: str) -> str:
-    """A line of conda's with the name that its distribution has on PyPI; a channel before it is left as it is."""
+    """A line of conda's with the name that its distribution has on PyPI."""
     name = re.match(r"[\w.-]*", line)
     word = name[0] if name else ""
     return _CONDA_NAMES.get(word.lower(), word) + line[len(word) :]

@@ -100,12 +100,11 @@ def choose(wish: SuiteWish, pr: PR, clone: Path) -> ForeignSuite | str:
     """The wished suite out of the clone that holds it, or why there is none.
 
     By a ref; else the newest commit of the clone's default branch that has a suite, for a suite's own repository the
-    newest that is not younger than the merge.
-
-    Raises:
-        ConfigError: the clone does not hold the ref.
+    newest that is not younger than the merge. A ref that this clone lacks may be in that of another project.
     """
     git = Git(clone)
+    if wish.ref not in ("", NEWEST) and not git.holds(wish.ref):
+        return f"its clone holds no commit {wish.ref[:100]!r}, which --suite-from names"
     commit = _wished(git, wish, pr.merged_at)
     if commit is None:
         return f"the suite's repository has no commit as old as the merge ({pr.merged_at:%Y-%m-%d})"

@@ -79,6 +79,7 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
         (*WINDOW, "--forge", "svn"),
         (*WINDOW,),
         (*WINDOW, "--dry-run"),
+        (*WINDOW, "--dry-run", "--forge", "offline", "--stage", "4"),
         (*WINDOW, "--repo", "missing"),
         (*WINDOW, "--repo", "."),
         (*WINDOW, "--repo", "missing", "--dry-run"),
@@ -108,11 +109,21 @@ def test_results_that_are_not_there_are_no_empty_window(
     monkeypatch.setenv("FC_DATA_DIR", "misspelt")
     code, _, err = said(capsys, command, *words)
     assert (code, err) == (2, "error: FC_DATA_DIR misspelt: no such directory (example: FC_DATA_DIR=./work)\n")
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path / 'elsewhere.sqlite'}")
+    assert "FC_DATA_DIR" not in said(capsys, command, *words)[2]
+    monkeypatch.delenv("DATABASE_URL")
     monkeypatch.delenv("FC_DATA_DIR")
     code, out, err = said(capsys, command, *words, "--json", "--data-dir", tmp_path / "misspelt")
     assert (code, json.loads(out)["error"]["kind"]) == (2, "ConfigError")
     assert err == f"error: --data-dir {tmp_path / 'misspelt'}: no such directory (example: --data-dir ./work)\n"
     assert said(capsys, command, *words)[0] == 0
+
+
+def test_a_dry_run_needs_the_executors_settings(capsys: pytest.CaptureFixture[str], clone: Clone) -> None:
+    """As the run does."""
+    for dry in ((), ("--dry-run",)):
+        code, _, err = said(capsys, *WINDOW, "--repo", clone.path, "--stage", "4", "--executor", "ray", *dry)
+        assert code == 2 and "needs FC_RAY_ADDRESS" in err
 
 
 def test_a_dry_run_makes_nothing(capsys: pytest.CaptureFixture[str], clone: Clone, tmp_path: Path) -> None:

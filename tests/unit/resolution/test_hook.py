@@ -77,3 +77,11 @@ def test_what_files_say_of_computed_extras_is_added() -> None:
 def test_garbage_says_nothing() -> None:
     """A build is free to write what it likes."""
     assert read_told("\0\xff no metadata") == Told()
+
+
+@pytest.mark.timeout(20)
+def test_metadata_that_would_take_minutes_is_not_looked_at() -> None:
+    """Each extra that a marker names is asked for on each Python."""
+    extras = " or ".join(f"extra == 'e{number}'" for number in range(20))
+    text = "".join(f"Requires-Dist: x{line} ; {extras}\n" for line in range(1900))
+    assert read_told(text).problem == "its requirements name extras 38000 times (at most 5000 times are looked at)"

@@ -58,9 +58,10 @@ def test_a_line_costs_no_other(line: str) -> None:
 @pytest.mark.parametrize(
     "value", ["!!bool foo", "!!timestamp foo", "!!int ''", "!!float ''", "!!timestamp 2001-01-01T00:00:00+99:99", "\0"]
 )
-def test_a_value_that_is_not_what_its_tag_says_lists_nothing(value: str) -> None:
+def test_a_value_that_is_not_what_its_tag_says_is_no_yaml(value: str) -> None:
     """Wherever in an environment file it stands."""
-    assert read_environment(f"dependencies:\n - six\nother: {value}\n") == ()
+    with pytest.raises(ValueError, match="it is no YAML"):
+        read_environment(f"dependencies:\n - six\nother: {value}\n")
 
 
 @pytest.mark.timeout(20)

@@ -7,6 +7,7 @@ import pytest
 from datasmith.errors import IndexUnavailable
 from datasmith.resolution import index
 from datasmith.resolution.index import SimpleIndex
+from datasmith.resolution.index_page import read_page
 from tests.integration.loopback_index import Release, Sdist, serving
 
 NOW = datetime(2024, 3, 1, tzinfo=UTC)
@@ -52,6 +53,21 @@ def test_a_file_that_is_too_large_is_none(monkeypatch: pytest.MonkeyPatch) -> No
     with serving(RELEASES) as served:
         reader = SimpleIndex(served.url)
         assert reader.content(reader.files("x", before=NOW)[1]) is None
+
+
+def test_a_page_that_is_none_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer of another kind, or one that is too large, says nothing of a project; it is asked for again."""
+    with serving(RELEASES) as served:
+        reader = SimpleIndex(served.url)
+        with monkeypatch.context() as patched:
+            patched.setattr(index, "read_page", lambda *_: read_page(b"<h1>Down for maintenance</h1>", ""))
+            with pytest.raises(IndexUnavailable, match="x: no page of an index: it links to no files"):
+                reader.files("x", before=NOW)
+        with monkeypatch.context() as patched:
+            patched.setattr(index, "MOST_PAGE_BYTES", 10)
+            with pytest.raises(IndexUnavailable, match="x: its page has more than 10 bytes"):
+                reader.files("x", before=NOW)
+        assert len(reader.files("x", before=NOW)) == 2
 
 
 def test_an_index_that_is_gone_is_no_answer() -> None:

@@ -52,8 +52,25 @@ def test_json_and_html_say_the_same(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [b"", b"{", b"{}", b'{"files": 3}', b'{"files": [{"hashes": 1}]}', b"\xff<a href", b"[]"]
+    "page",
+    [
+        b'{"files": []}',
+        b'{"files": [{"hashes": 1}]}',
+        b"<title>Links for x</title>",
+        b'<meta name="pypi:repository-version" content="1.3">',
+        b"<a href='other.html'>no file</a>",
+    ],
 )
-def test_a_page_that_says_nothing_lists_nothing(page: bytes) -> None:
-    """A broken page is not a reason to break."""
+def test_a_page_may_list_nothing(page: bytes) -> None:
+    """Or nothing that can be used."""
     assert read_page(page, PAGE) == ()
+
+
+@pytest.mark.parametrize(
+    "page", [b"", b"{", b"{}", b'{"files": 3}', b'{"files": [', b"\xff<a href", b"[]", b"{" + b'"a":{' * 100_000,
+             b"<h1>Down for maintenance</h1>"]
+)  # fmt: skip
+def test_what_is_no_page_says_nothing_of_a_project(page: bytes) -> None:
+    """An outage is not an answer: no list of files follows from it."""
+    with pytest.raises(ValueError):
+        read_page(page, PAGE)

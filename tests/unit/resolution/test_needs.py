@@ -164,7 +164,10 @@ def test_the_project_itself_is_not_a_need() -> None:
 
 
 def test_a_conda_environment_stands_in_for_lists_of_pip() -> None:
-    """Where the project has none for tests; its native names are told, documentation's file is not read."""
+    """Where the project has none for tests; its native names are told, documentation's file is not read.
+
+    One that cannot be read is told, too.
+    """
     environment = "dependencies: [python=3.9, geos, pytest-mock, 'conda-forge::dask-core=2021.10', {pip: [pooch]}]"
     texts = {
         "pyproject.toml": '[project]\nname = "p"\n',
@@ -175,6 +178,8 @@ def test_a_conda_environment_stands_in_for_lists_of_pip() -> None:
     found = wanted(texts)
     assert by_origin(found, "tests") == ["pytest-mock", "dask==2021.10.*", "pooch"]
     assert "geos" in found.native
+    broken = wanted({**texts, "environment.yml": "dependencies: [{{ x }}]"})
+    assert ("environment.yml", True) in {(each.requirement, "cannot be read" in each.reason) for each in broken.dropped}
     texts["requirements-test.txt"] = "hypothesis"
     assert by_origin(wanted(texts), "tests") == ["hypothesis"]
 

@@ -11,7 +11,7 @@ import pytest
 from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Limits
-from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, IndexUnavailable
+from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, IndexUnavailable, StoreUnavailable
 from datasmith.runners.verification.base import Generation, Step, Stopped, Times, conditions
 from datasmith.runners.verification.run import Judged, Kind, Verification, find_folders
 from datasmith.runners.verification.sealed import SealedFolders
@@ -128,6 +128,30 @@ def test_a_full_disk_is_no_verdict(engine: BubblewrapEngine, tmp_path: Path) -> 
     script.write_text(before)
     again = judged(tmp_path, Counted(engine, tmp_path), folder)
     assert again.verdict and again.verdict.ok
+
+
+class Refuses:
+    """A way to verify that ends with this error."""
+
+    engine, conditions = "stub", "{}"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
+        raise self.error
+
+
+def test_what_is_wrong_here_is_no_verdict_on_a_folder(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """A disk without room holds a folder, beside others that go on; a mistake of a setting is not remembered."""
+    folder = sealed_folder(tmp_path / "tasks")
+    full = StoreUnavailable("logs: no space left on the disk")
+    assert judged(tmp_path, Refuses(full), folder).held == str(full)
+    wrong = Refuses(ConfigError("FC_INDEX_URL: a password in it"))
+    first = judged(tmp_path, wrong, folder)
+    assert failure(first).stage == "unknown" and not judged(tmp_path, wrong, folder).known
+    (folder / "environment/build_args.sh").write_text("no assignment\n")
+    assert failure(judged(tmp_path, Counted(engine, tmp_path), folder)).stage == "parse"
 
 
 def test_one_of_the_tasks_own_workloads_must_run(engine: BubblewrapEngine, tmp_path: Path) -> None:

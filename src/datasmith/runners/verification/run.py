@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Literal
 
 from datasmith import process
-from datasmith.errors import ConfigError, ContainerError, DiskFull, EngineUnavailable, IndexUnavailable, InvalidTask
+from datasmith.errors import (
+    ConfigError,
+    ContainerError,
+    DiskFull,
+    EngineUnavailable,
+    IndexUnavailable,
+    InvalidTask,
+    StoreUnavailable,
+)
 from datasmith.runners.disk import needing_room
 from datasmith.runners.verification.base import Generation, Step, Stopped, failed
 from datasmith.runners.verification.verdict import Failed, Verdict, Verdicts, Verified, clear, inputs_digest, lay_down
@@ -103,7 +111,7 @@ class Verification:
     def _one(self, folder: Path, kind: Kind, bar: "_Bar") -> Judged:
         try:
             judged = self._judged(folder, kind, Step(lambda what: bar.note(f"{folder.name}: {what}"), self.stop))
-        except (EngineUnavailable, IndexUnavailable, DiskFull) as error:
+        except (EngineUnavailable, IndexUnavailable, DiskFull, StoreUnavailable) as error:
             if self.stop.is_set():
                 raise Stopped(folder.name) from error
             judged = Judged(folder, None, held=str(error))
@@ -162,7 +170,8 @@ class Verification:
         except InvalidTask as error:
             return failed("parse", str(error))
         except ConfigError as error:
-            return failed("parse", str(error))
+            # Of a setting here: another day it is another one, and nothing is remembered.
+            return failed("unknown", str(error))
         except (EngineUnavailable, DiskFull):
             raise
         except ContainerError as error:

@@ -9,7 +9,7 @@ from datasmith.docker.engine import Container, ContainerEngine, ImageRef
 from datasmith.docker.engines import limits_of
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.docker.verifiers import ProfileVerifier, TestReport, run_tests
-from datasmith.errors import BuildFailed, MeasurementFailed
+from datasmith.errors import BuildFailed, ConfigError, InvalidTask, MeasurementFailed
 from datasmith.runners.verification.base import Step, Times, build_failed, conditions, failed, some, tests_failed
 from datasmith.runners.verification.verdict import Failed, Verified
 from datasmith.settings import Settings
@@ -54,15 +54,23 @@ class SealedFolders:
         return self._at_base(task, image, step)
 
     def _build(self, task: Task, folder: Path, log: Path) -> ImageRef:
-        plan = ImagePlan.from_directory(
-            folder / "environment",
-            owner=task.owner,
-            repo=task.repo,
-            tag=str(task.pr_number),
-            python_version=task.build.python_version,
-        )
+        plan = self._plan(task, folder)
         images = ImageManager(self.container_engine, namespace=self.settings.namespace)
         return images.build(plan, log=log, timeout_s=self.times.build_s)
+
+    @staticmethod
+    def _plan(task: Task, folder: Path) -> ImagePlan:
+        """What its environment says; raises InvalidTask where that cannot be read."""
+        try:
+            return ImagePlan.from_directory(
+                folder / "environment",
+                owner=task.owner,
+                repo=task.repo,
+                tag=str(task.pr_number),
+                python_version=task.build.python_version,
+            )
+        except ConfigError as error:
+            raise InvalidTask([str(error)]) from error
 
     def _at_base(self, task: Task, image: ImageRef, step: Step) -> Verified | Failed:
         with self.container_engine.start(image, mounts=inside_mounts()) as container:
