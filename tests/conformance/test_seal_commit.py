@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.docker import seal
-from datasmith.docker.engine import ENV_PREFIX, WORKDIR
+from datasmith.docker.engine import CACHE_DIR, ENV_PREFIX, WORKDIR
 from datasmith.docker.seal import SealReport
 from datasmith.tasks.telltale import fix_of
 from tests.conformance.engines import Built
@@ -125,6 +125,16 @@ def test_what_a_commit_or_its_directory_tells_is_found(built: Built, tmp_path: P
     spoil(tree)
     problems = checked(built, tree).problems
     assert any(said in problem for problem in problems), problems
+
+
+def test_nothing_is_left_beside_the_tree(built: Built, tmp_path: Path) -> None:
+    """Pytest would read its configuration there, where a tree has none, and no list of the tree's files names it."""
+    script = b"cd /workspace; touch pytest.ini conftest.py repo/kept cache/kept; mkdir .more; touch .more/x"
+    made = left_by(built, committed(tmp_path / "tree", FILES), "beside", script, sealed=True)
+    with built.engine.start(made) as container:
+        found = container.exec(["/usr/bin/find", "/workspace", "-maxdepth", "1", "-mindepth", "1"], timeout=60)
+        assert sorted(found.text.split()) == [CACHE_DIR, WORKDIR]
+        assert container.exec(["/usr/bin/test", "-f", f"{WORKDIR}/kept"], timeout=60).ok
 
 
 def test_a_whole_file_of_a_fix_that_only_takes_away_is_found(built: Built, tmp_path: Path) -> None:

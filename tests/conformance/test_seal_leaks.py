@@ -183,16 +183,6 @@ def spoiled(built: Built, place: Path, name: str) -> tuple[ImageRef, Fix]:
     return left_by(built, tree, f"leak-{[*SPOILED].index(name)}", b"true\n", sealed=sealed), fix(tree)
 
 
-def test_nothing_is_left_beside_the_tree(built: Built, tmp_path: Path) -> None:
-    """Pytest would read its configuration there, where a tree has none, and no list of the tree's files names it."""
-    script = b"cd /workspace; touch pytest.ini conftest.py repo/kept cache/kept; mkdir .more; touch .more/x"
-    made = left_by(built, committed(tmp_path / "tree", FILES), "beside", script, sealed=True)
-    with built.engine.start(made) as container:
-        found = container.exec(["/usr/bin/find", "/workspace", "-maxdepth", "1", "-mindepth", "1"], timeout=60)
-        assert sorted(found.text.split()) == [CACHE_DIR, WORKDIR]
-        assert container.exec(["/usr/bin/test", "-f", f"{WORKDIR}/kept"], timeout=60).ok
-
-
 def test_an_image_without_a_leak_is_sealed(built: Built, tmp_path: Path) -> None:
     """A build's own machine code, documentation and metadata at base are no sign of the fix."""
     ours = Leak("", path=f"{WORKDIR}/build/lib/pkg/core.so", content=b"\x7fELF\0PyInit_core\0build_a_table\0")

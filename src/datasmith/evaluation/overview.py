@@ -116,6 +116,17 @@ def in_use(folder: RunFolder) -> bool:
     return False
 
 
+def _is_run(path: Path) -> bool:
+    """Whether a directory is a run's folder, also where run.json was lost.
+
+    Raises:
+        StoreUnavailable: it may not be looked into.
+    """
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise StoreUnavailable(f"{path} may not be read (example: chmod u+rx {path})")
+    return any((path / name).exists() for name in ("run.json", "run.lock", "trials"))
+
+
 def all_runs(runs_dir: Path) -> tuple[list[RunState], dict[str, DatasmithError]]:
     """The runs below a directory, oldest first, and what is wrong with folders that cannot be read, by their names.
 
@@ -128,9 +139,10 @@ def all_runs(runs_dir: Path) -> tuple[list[RunState], dict[str, DatasmithError]]
         raise ConfigError(f"--runs-dir {runs_dir}: no such directory, so there is no run: {FIRST_RUN}")
     found: list[RunState] = []
     problems: dict[str, DatasmithError] = {}
-    for path in sorted(runs_dir.glob("*/run.json")):
+    for path in sorted(each for each in runs_dir.iterdir() if each.is_dir() and not each.name.startswith(".")):
         try:
-            found.append(run_state(RunFolder(path.parent)))
+            if _is_run(path):
+                found.append(run_state(RunFolder(path)))
         except (TrialError, StoreUnavailable) as error:
-            problems[path.parent.name] = error
+            problems[path.name] = error
     return sorted(found, key=lambda state: state.run.created_at), problems

@@ -29,6 +29,8 @@ class ControlReport:
     workloads: int
     false_positives: int
     half_width: float | None
+    untested: int = 0
+    """The workloads that had too few rounds."""
 
     @property
     def rate(self) -> float | None:
@@ -42,7 +44,8 @@ class ControlReport:
             return "not tested: nothing was measured"
         if self.rate is None:
             return "not tested: too few rounds to call a workload changed"
-        return f"{self.false_positives} of {self.workloads} workloads ({100 * self.rate:.1f} %)"
+        more = f"; {self.untested} more had too few rounds" if self.untested else ""
+        return f"{self.false_positives} of {self.workloads} workloads ({100 * self.rate:.1f} %){more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,7 @@ def _control(sessions: Sequence[SessionRecord], rows: Sequence[TrialRow]) -> Con
         workloads=sum(testable for _, testable in called),
         false_positives=sum(changed for changed, _ in called),
         half_width=widths[len(widths) // 2] if widths else None,
+        untested=sum(len(session.control.valid) for session in sessions) - sum(testable for _, testable in called),
     )
 
 

@@ -120,7 +120,8 @@ class RunFolder:
         """Keep other processes out of this folder during the body.
 
         Raises:
-            ConfigError: another process works on the run, or the folder cannot be written.
+            ConfigError: another process works on the run, or there can be no such folder.
+            StoreUnavailable: the folder cannot be written.
         """
         with naming("--runs-dir", self.root.parent, "runs"):
             self.root.mkdir(parents=True, exist_ok=True)
@@ -128,7 +129,8 @@ class RunFolder:
         try:
             descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
-            raise ConfigError(f"cannot write {file}: {error.strerror} (example: chmod u+w {self.root})") from error
+            said = f"cannot write {file}: {error.strerror} (example: chmod u+w {self.root})"
+            raise StoreUnavailable(said) from error
         try:
             self._take(descriptor)
             yield

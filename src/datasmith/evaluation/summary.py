@@ -26,6 +26,7 @@ def as_json(report: Report, page: Path | None) -> dict[str, JsonValue]:
         "left_out": list(report.strays),
         "control": {
             "workloads": report.control.workloads,
+            "untested": report.control.untested,
             "false_positives": report.control.false_positives,
             "rate": report.control.rate,
             "median_half_width": report.control.half_width,

@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 
 from datasmith import process
 from datasmith.agents.coding.programs import find_program
@@ -44,6 +45,12 @@ def tokens_file(_facts: Facts) -> Answer:
         return Answer("FAIL", "is a directory, and is not read", f"mv {TOKENS_FILE} elsewhere")
     if not TOKENS_FILE.is_file():
         return Answer("SKIP", "no such file in this directory; the environment alone is read")
+    with TOKENS_FILE.open(encoding="utf-8", errors="replace") as file:
+        broken = [line.original.line for line in parse_stream(file) if line.error]
+    if broken:
+        return Answer(
+            "FAIL", f"line {broken[0]} cannot be read, and nobody reads it", "write it as in FC_ENGINE=docker"
+        )
     without = [name for name, value in dotenv_values(TOKENS_FILE).items() if value is None]
     if without:
         said = f"{counted(len(without), 'line')} without a value, which nobody reads"

@@ -45,7 +45,8 @@ def package_index(facts: Facts) -> Answer:
     try:
         found = asked.files(ANY_PROJECT, before=datetime.now(UTC))
     except IndexUnavailable as error:
-        return Answer("FAIL", f"{shown}: {error}", "reach it, or set FC_INDEX_URL to a mirror that can be reached")
+        todo = f"reach it, or name a mirror that can be reached (example: FC_INDEX_URL={index.PYPI})"
+        return Answer("FAIL", f"{shown}: {error}", todo)
     if found:
         return Answer("OK", shown)
     return Answer(

@@ -5,6 +5,7 @@ from sqlalchemy.engine import URL, make_url
 
 from datasmith.errors import ConfigError
 
+_SUPPORTED = ("sqlite", "postgresql")
 CONNECT_S = 15
 """How long opening a connection to a PostgreSQL server may take, unless the URL says otherwise."""
 KEEPALIVES = {"keepalives_idle": 60, "keepalives_interval": 15, "keepalives_count": 4, "tcp_user_timeout": 120_000}
@@ -23,12 +24,13 @@ def read_url(text: str | URL) -> URL:
         url = make_url(text)
         if url.drivername in {"postgres", "postgresql"}:
             url = url.set(drivername="postgresql+psycopg")
-        url.get_dialect().import_dbapi()
+        if url.get_backend_name() in _SUPPORTED:
+            url.get_dialect().import_dbapi()
     except ModuleNotFoundError as error:
         raise ConfigError(_without_driver(url.get_backend_name(), error)) from error
     except (exc.ArgumentError, exc.NoSuchModuleError, ImportError, ValueError) as error:
         raise ConfigError(f"DATABASE_URL cannot be used: {error} (example: sqlite:///work/fc.sqlite)") from error
-    if url.get_backend_name() not in {"sqlite", "postgresql"}:
+    if url.get_backend_name() not in _SUPPORTED:
         raise ConfigError(
             f"DATABASE_URL names {url.get_backend_name()}; sqlite and postgresql are supported "
             "(example: postgresql://user:password@host:5432/database)"

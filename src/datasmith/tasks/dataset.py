@@ -1,13 +1,14 @@
 """Datasets: a set of task folders, addressed by a directory, a registered name, or a place on the Hub."""
 
 import fnmatch
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from datasmith.errors import ConfigError, InvalidTask, TaskError
-from datasmith.tasks.folder import read_task
+from datasmith.tasks.folder import misnamed, read_task
 from datasmith.tasks.hub import Hub, HubAddress, HubFiles, HubListing
 from datasmith.tasks.ids import canonical, spellings
 from datasmith.tasks.names import EXAMPLE, Named, example, resolve
@@ -66,7 +67,7 @@ class Dataset:
         """The task of a folder, which must be named after it: trials and records are found by the task's id."""
         task = read_task(self.folders[name])
         if task.task_id != name:
-            raise InvalidTask([f"{name}: task_id is {task.task_id}, and the folder must have that name, too"])
+            raise InvalidTask([f"{name}: {misnamed(task.task_id)}"])
         return task
 
     def _chosen(self, patterns: Sequence[str], said: str) -> set[str]:
@@ -173,12 +174,21 @@ def _directory(reference: str, path: Path, places: Places, said: str, release: s
                 f"(example: {example(said, reference.partition('@')[0])}@{index.release})"
             )
         return Dataset(reference, index.release, ReleasedFolders(index, _Beside(path), places.cache))
+    _expect_open(reference, path, said)
     patterns = ("*.parquet", *(f"{at}*/{name}" for at in ("", "tasks/") for name in OF_A_TASK))
     files = [file.relative_to(path).as_posix() for pattern in patterns for file in path.glob(pattern)]
     folders = {name: path / place for name, place in task_folders(files).items()}
     if folders:
         return Dataset(reference, LOCAL, folders)
     raise ConfigError(f"{said} {reference}: {no_tasks(files)} (example: {example(said, EXAMPLE)})")
+
+
+def _expect_open(reference: str, path: Path, said: str) -> None:
+    """See that no directory is left out because this user may not look into it."""
+    below = (each for place in (path, path / "tasks") if place.is_dir() for each in place.iterdir() if each.is_dir())
+    for each in below:
+        if not os.access(each, os.R_OK | os.X_OK):
+            raise TaskError(f"{said} {reference}: {each} may not be read (example: chmod -R u+rX {each})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -307,11 +307,16 @@ def check_task(folder: Path) -> tuple[str, ...]:
     return tuple(f"{folder.name}: {problem}" for problem in problems)
 
 
+def misnamed(task_id: str) -> str:
+    """What is wrong with a folder of this task that has another name."""
+    return f"task_id is {task_id}, and the folder must have that name, too"
+
+
 def _record_problems(folder: Path, task: Task) -> list[str]:
     """What the record itself gets wrong."""
     suite = task.benchmark_dir.split("/")
     rules = (
-        (task.task_id == folder.resolve().name, f"task_id is {task.task_id}"),
+        (task.task_id == folder.resolve().name, misnamed(task.task_id)),
         (
             task.task_id == task_id(task.owner, task.repo, task.pr_number),
             f"task_id does not follow from {task.repository}#{task.pr_number}",

@@ -127,6 +127,7 @@ def test_the_control_arm_is_counted(tmp_path: Path) -> None:
     assert (control.workloads, control.false_positives) == (6, 0)
     assert control.said == "0 of 6 workloads (0.0 %)"
     assert ControlReport(0, 0, None).said == "not tested: nothing was measured"
+    assert ControlReport(20, 0, 0.02, 3).said == "0 of 20 workloads (0.0 %); 3 more had too few rounds"
     assert ControlReport(0, 0, 0.02).said.startswith("not tested: too few rounds")
     assert control.half_width == pytest.approx(0.02, abs=0.001)
 

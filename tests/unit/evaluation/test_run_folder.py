@@ -1,6 +1,7 @@
 """The run folder: whole files, one process at a time, errors that name the file."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -184,7 +185,10 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--runs-dir"), RunFolder(tmp_path / "file" / "r").alone():
         pass
     (tmp_path / "r" / ".in-use").mkdir(parents=True)
-    with pytest.raises(ConfigError, match=r"cannot write .*/r/\.in-use: Is a dir"), RunFolder(tmp_path / "r").alone():
+    with (
+        pytest.raises(StoreUnavailable, match=r"cannot write .*/r/\.in-use: Is a dir"),
+        RunFolder(tmp_path / "r").alone(),
+    ):
         pass
     with pytest.raises(StoreUnavailable, match=r"x\.json"):
         write_text(tmp_path / "file" / "x.json", "")
@@ -224,6 +228,22 @@ def test_a_file_that_cannot_be_read_has_a_code_of_its_own(tmp_path: Path, capsys
     assert run_app(app, ["report", str(tmp_path / "r")]) == StoreUnavailable.exit_code
     assert capsys.readouterr().err == f"error: cannot read {record}: Is a directory\n"
     assert run_app(app, ["runs", "list", "--runs-dir", str(tmp_path)]) == StoreUnavailable.exit_code
+
+
+def test_no_run_is_left_out_of_the_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One without run.json, and one that may not be looked into, are named, and the exit code tells of them."""
+    for name in ("one", "two", "three"):
+        sample_run(tmp_path / "runs" / name)
+    (tmp_path / "runs/two/run.json").unlink()
+    (tmp_path / "runs/no run").mkdir()
+    closed, access = str(tmp_path / "runs/three"), os.access
+    monkeypatch.setattr(os, "access", lambda path, *rest, **more: str(path) != closed and access(path, *rest, **more))
+    assert run_app(app, ["runs", "list", "--runs-dir", str(tmp_path / "runs")]) == StoreUnavailable.exit_code
+    told = capsys.readouterr()
+    assert "run.json is missing" in told.err and f"{closed} may not be read" in told.err
+    assert all(f"│ {name} " in told.out for name in ("one", "three", "two")) and "no run" not in told.out
 
 
 @pytest.mark.parametrize(("name", "example"), [("run.json", "r"), ("run.lock", "my-run")])

@@ -40,6 +40,9 @@ def test_a_file_of_tokens_that_is_not_read_as_meant_is_told(tmp_path: Path, monk
     (tmp_path / "tokens.env").chmod(0o600)
     found = here.tokens_file(facts(tmp_path))
     assert found.state == "FAIL" and found.detail.startswith("1 line without a value") and "secret" not in str(found)
+    (tmp_path / "tokens.env").write_text('FC_ENGINE=docker\nGH TOKENS=ghp_secret\nFC_LOG_LEVEL="DEBUG\n')
+    found = here.tokens_file(facts(tmp_path))
+    assert found.state == "FAIL" and found.detail.startswith("line 2 cannot be read") and "secret" not in str(found)
     (tmp_path / "tokens.env").unlink()
     (tmp_path / "tokens.env").mkdir()
     assert here.tokens_file(facts(tmp_path)).state == "FAIL"

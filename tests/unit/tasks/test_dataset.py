@@ -1,6 +1,7 @@
 """Datasets: found by directory or name, tasks chosen by any spelling of their id."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_a_folder_of_another_name_than_its_task_is_no_task(root: Path) -> None:
         chosen(root)
     assert chosen(root, "acme_calc_12") == ["acme_calc_12"]
     assert len(load_dataset(str(root)).readable(())[1]) == 1
+
+
+def test_a_folder_that_may_not_be_read_is_not_left_out(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dataset with one task less would be another one."""
+    closed, access = str(root / "acme_calc_1"), os.access
+    monkeypatch.setattr(os, "access", lambda path, *rest, **more: str(path) != closed and access(path, *rest, **more))
+    with pytest.raises(TaskError, match=r"acme_calc_1 may not be read \(example: chmod"):
+        load_dataset(str(root))
 
 
 @pytest.mark.parametrize("pattern", ["acme_calc_2", "pandas-dev-pandas-50643", "x*", ""])

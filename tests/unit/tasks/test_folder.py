@@ -291,7 +291,9 @@ def test_each_breach_of_the_files_is_found(folder: Path, damage: Callable[[Path]
 def test_a_moved_folder_is_told(folder: Path) -> None:
     """The folder's name is the task's id."""
     _move(folder)
-    assert check_task(folder.with_name("acme_calc_13")) == ("acme_calc_13: task_id is acme_calc_12",)
+    assert check_task(folder.with_name("acme_calc_13")) == (
+        "acme_calc_13: task_id is acme_calc_12, and the folder must have that name, too",
+    )
 
 
 def test_the_digest_covers_all_but_the_certificate(folder: Path) -> None:
