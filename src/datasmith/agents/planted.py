@@ -19,8 +19,8 @@ _UNASKED = re.compile(r"(?:.*/)?(?:site|user)customize(?:[./].*)?")
 _CACHED = re.compile(r"(.*/)?__pycache__/([^/.]+)\.[^/]*\.pyc")
 _MODULE = (".py", ".so", ".pyd", ".pyc")
 _FINDER = re.compile(r"import (\w*editable\w*)(?:; *\1\.install\([^()]*\))?", re.IGNORECASE)
-_MADE_BY_HAND = (".py", ".pyx", ".c", ".cc", ".cpp", ".cxx")
-"""Sources of modules."""
+_COMPILED_FROM = (".pyx", ".c", ".cc", ".cpp", ".cxx")
+"""Sources of machine code."""
 _OF_BUILDS = ("build", "dist")
 """Directories of the tree that builds fill, and that nobody imports from."""
 _PLUGIN = re.compile(r"=\s*([\w.]+)")
@@ -114,7 +114,7 @@ def planted(before: Holdings, after: Holdings, own: Own | None = None) -> tuple[
     strange = sorted(set(after.tree) - set(before.tree))
     brought = after.plugins.keys() & {*new, *strange}
     found += [f"planted {name}" for name in sorted(brought) if not _is_declared(name, before, after)]
-    here = _Tree(frozenset(before.tree), _import_roots(after), own)
+    here = _Tree.of(before.tree, _import_roots(after), own)
     found += [
         f"planted {name} in the tree" for name in strange if _decides(name, name in after.options) or here.refuses(name)
     ]
@@ -188,31 +188,42 @@ def _decides(name: str, speaks_of_pytest: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The tree before a build; `roots` are the directories in which imports look, "" or with a slash at the end."""
+    """The tree before a build.
+
+    `roots` are the directories in which imports look, "" or with a slash at the end; `folders` those right in them.
+    """
 
     before: frozenset[str]
     roots: tuple[str, ...]
+    folders: frozenset[str]
     own: Own
 
+    @classmethod
+    def of(cls, before: Sequence[str], roots: tuple[str, ...], own: Own) -> "_Tree":
+        below = ((root, path[len(root) :].partition("/")) for path in before for root in roots if path.startswith(root))
+        return cls(frozenset(before), roots, frozenset(root + top for root, (top, slash, _) in below if slash), own)
+
     def refuses(self, name: str) -> bool:
-        """Whether a new file is a module that takes part in benchmarks or tests, or that others are to import."""
-        if not name.endswith(_MODULE) or "__pycache__/" in name:
+        """Whether a new file is a module that takes part in benchmarks or tests, or that others are to import.
+
+        Neither pytest nor an import looks below build/, where setuptools copies packages with their tests to.
+        """
+        if not name.endswith(_MODULE) or "__pycache__/" in name or name.startswith("build/"):
             return False
         in_suite = any(name.startswith(f"{suite}/") for suite in self.own.suites)
         return in_suite or self._tests_anew(name) or any(self._stands_first(name, root) for root in self.roots)
 
     def _tests_anew(self, name: str) -> bool:
         """Whether machine code lies among tests that no source of the tree can have become."""
-        return is_test_path(name) and not any(_stem(name) + end in self.before for end in _MADE_BY_HAND[1:])
+        return is_test_path(name) and not any(_stem(name) + end in self.before for end in _COMPILED_FROM)
 
     def _stands_first(self, name: str, root: str) -> bool:
         """Whether a module, or one right in a new directory, has a name of its own in one of the roots."""
         top, _, rest = name.removeprefix(root).partition("/")
         if not name.startswith(root) or "/" in rest or (rest and not top.isidentifier()):
             return False
-        called = top.partition(".")[0]
-        there = any(path.startswith(f"{root}{top}/") for path in self.before) if rest else False
-        return not there and called not in self.own.modules and top not in _OF_BUILDS
+        known = bool(rest) and root + top in self.folders
+        return not known and top.partition(".")[0] not in self.own.modules and top not in _OF_BUILDS
 
 
 def _import_roots(after: Holdings) -> tuple[str, ...]:
