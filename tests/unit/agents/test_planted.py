@@ -75,7 +75,7 @@ def after(
         after(start={f"{SITE}/__editable__.calc-1.pth": FINDER}),
         after(start={f"{SITE}/calc-editable.pth": "import _calc_editable_loader"}),
         after(tree=("calc.egg-info/PKG-INFO", "calc/fast.so", "build/lib/calc.py", "calc.so", "tools/made.py")),
-        after(tree=("tests/fast.cpython-311.so", "build/lib/calc/tests/test_a.py", "dist/x.py", "src/calc/_version.py")),
+        after(tree=("tests/fast.cpython-311.so", "build/lib/calc/tests/test_a.py", "dist/x.py", "src/calc/v.py")),
         after(start={f"{SITE}/calc.pth": "/workspace/repo/src\n"}, tree=("src/calc/fast.so",)),
         after(plugins={PLUGINS: "[console_scripts]\na = b\n\n[pytest11]\ncalc = calc.testing\n\n[x]\na = evil\n"}),
         after({f"{SITE}/calc.cpython-311-x86_64-linux-gnu.so": "3", f"{SITE}/calc.libs/libgomp.so.1": "4"}),
