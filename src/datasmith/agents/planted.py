@@ -15,6 +15,8 @@ from datasmith.workloads.config import AsvConfig, find_configs
 
 TIMEOUT_S = 300.0
 SHOWN = 5
+LONGEST_START = 10_000
+"""Characters of a start-up file: of a longer one the listing may lack the end."""
 _UNASKED = re.compile(r"(?:.*/)?(?:site|user)customize(?:[./].*)?")
 _CACHED = re.compile(r"(.*/)?__pycache__/([^/.]+)\.[^/]*\.pyc")
 _MODULE = (".py", ".so", ".pyd", ".pyc")
@@ -48,8 +50,8 @@ class Holdings:
 class Own:
     """What a build may bring: the top names of the package's modules. `suites` are the directories of benchmarks."""
 
-    modules: frozenset[str] = frozenset()
-    suites: tuple[str, ...] = ()
+    modules: frozenset[str]
+    suites: tuple[str, ...]
 
 
 def holdings(container: Container) -> Holdings:
@@ -96,7 +98,7 @@ def _suite(untouched: Container, path: str) -> str:
         return ""
 
 
-def planted(before: Holdings, after: Holdings, own: Own | None = None) -> tuple[str, ...]:
+def planted(before: Holdings, after: Holdings, own: Own) -> tuple[str, ...]:
     """What a build did beside installing the package; `before` is the same environment, and the tree unbuilt.
 
     Files of the locked packages must be as they were, and byte code that was there may only go. New files are what a
@@ -106,14 +108,15 @@ def planted(before: Holdings, after: Holdings, own: Own | None = None) -> tuple[
     may lie no new test or benchmark, nothing that configures them, and no new module, other than the package's own,
     where imports look first.
     """
-    own = own or Own()
     found = [f"changed {name}" for name in sorted(before.files) if _is_changed(name, before, after)]
     new = sorted(after.files.keys() - before.files.keys())
     found += [f"planted {name}" for name in _unasked(new, before, after)]
     found += [f"planted {name}" for name in sorted(after.start) if name in new and not _is_editable(after.start[name])]
     strange = sorted(set(after.tree) - set(before.tree))
     brought = after.plugins.keys() & {*new, *strange}
-    found += [f"planted {name}" for name in sorted(brought) if not _is_declared(name, before, after)]
+    found += [
+        f"planted {name}" for name in sorted(brought) if not _is_declared(after.plugins[name], before.declared, own)
+    ]
     here = _Tree.of(before.tree, _import_roots(after), own)
     found += [
         f"planted {name} in the tree" for name in strange if _decides(name, name in after.options) or here.refuses(name)
@@ -232,14 +235,18 @@ def _import_roots(after: Holdings) -> tuple[str, ...]:
     return ("", *sorted(f"{line.removeprefix(f'{WORKDIR}/')}/" for line in lines if line.startswith(f"{WORKDIR}/")))
 
 
-def _is_declared(name: str, before: Holdings, after: Holdings) -> bool:
-    """Whether the tree's own descriptions name each module that a new list of entry points gives to pytest."""
-    group = after.plugins[name].partition("[pytest11]")[2].partition("\n[")[0]
-    modules = _PLUGIN.findall(group)
-    return bool(modules) and all(module in before.declared for module in modules)
+def _is_declared(text: str, declared: str, own: Own) -> bool:
+    """Whether each module that a new list of entry points gives to pytest is the package's, and declared by its tree.
+
+    A list may have a group twice, and all that it holds counts.
+    """
+    modules = _PLUGIN.findall(text.partition("[pytest11]")[2].partition("\n[")[0])
+    ours = all(module.partition(".")[0] in own.modules and module in declared for module in modules)
+    return bool(modules) and text.count("pytest11") == 1 and ours
 
 
 def _is_editable(text: str) -> bool:
-    """Lines that name the tree, or call the finder that an editable installation brings."""
+    """Lines that name the tree, or call the finder that an editable installation brings; all of them were read."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return all(line == WORKDIR or line.startswith(f"{WORKDIR}/") or _FINDER.fullmatch(line) for line in lines)
+    ours = all(line == WORKDIR or line.startswith(f"{WORKDIR}/") or _FINDER.fullmatch(line) for line in lines)
+    return ours and len(text) < LONGEST_START

@@ -139,7 +139,7 @@ def all_runs(runs_dir: Path) -> tuple[list[RunState], dict[str, DatasmithError]]
         raise ConfigError(f"--runs-dir {runs_dir}: no such directory, so there is no run: {FIRST_RUN}")
     found: list[RunState] = []
     problems: dict[str, DatasmithError] = {}
-    for path in sorted(each for each in runs_dir.iterdir() if each.is_dir() and not each.name.startswith(".")):
+    for path in sorted(each for each in runs_dir.iterdir() if each.is_dir()):
         try:
             if _is_run(path):
                 found.append(run_state(RunFolder(path)))

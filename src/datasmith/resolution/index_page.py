@@ -12,6 +12,8 @@ from packaging.utils import InvalidSdistFilename, InvalidWheelFilename, parse_sd
 from packaging.version import Version
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.01"
+_EMPTY = re.compile(r"\blinks for\b|pypi:repository-version", re.IGNORECASE)
+"""What a page in HTML says of itself that lists no files: a maintenance page does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,6 @@ def _from_json(text: str) -> Iterator[Mapping[str, str]]:
             digest = hashes.get("sha256") if isinstance(hashes, dict) else None
             told = {"name": entry.get("filename"), "url": entry.get("url"), "uploaded": entry.get("upload-time")}
             yield {key: value for key, value in (told | {"sha256": digest}).items() if isinstance(value, str)}
-
-
-_EMPTY = re.compile(r"\blinks for\b|pypi:repository-version", re.IGNORECASE)
-"""What a page in HTML says of itself that lists no files: a maintenance page does not."""
 
 
 class _Links(HTMLParser):

@@ -101,6 +101,7 @@ def test_a_build_may_install(built: Holdings) -> None:
         (after(start={f"{SITE}/x.pth": "import os; os.system('x')"}), f"planted {SITE}/x.pth"),
         (after(start={f"{SITE}/x.pth": "/workspace/repo\n/tmp"}), f"planted {SITE}/x.pth"),
         (after(start={f"{SITE}/x.pth": "/workspace/repository"}), f"planted {SITE}/x.pth"),
+        (after(start={f"{SITE}/x.pth": "/workspace/repo\n" * 2000}), f"planted {SITE}/x.pth"),
         (after(tree=("conftest.py",)), "planted conftest.py in the tree"),
         (after(tree=("tests/test_new.py",)), "planted tests/test_new.py in the tree"),
         (after(tree=("asv.conf.json",)), "planted asv.conf.json in the tree"),
@@ -115,6 +116,11 @@ def test_a_build_may_install(built: Holdings) -> None:
         (after(plugins={PLUGINS: "[pytest11]\ncalc = calc_build\n"}), f"planted {PLUGINS}"),
         (after(plugins={PLUGINS: "[pytest11]\ncalc = calc.testing\nb = evil\n"}), f"planted {PLUGINS}"),
         (after(plugins={PLUGINS: "[pytest11]\n"}), f"planted {PLUGINS}"),
+        (after(plugins={PLUGINS: "[pytest11]\nt = test\n"}), f"planted {PLUGINS}"),
+        (
+            after(plugins={PLUGINS: "[pytest11]\ncalc = calc.testing\n[[pytest11]]\nb = evil\n"}),
+            f"planted {PLUGINS}",
+        ),
         *((after(options=(name,)), f"planted {name} in the tree") for name in ("setup.cfg", "sub/pyproject.toml")),
     ],
 )
@@ -183,6 +189,7 @@ def test_plug_ins_of_pytest_are_listed(tmp_path: Path) -> None:
     for path, said in {
         env / "a.dist-info/entry_points.txt": text,
         env / "b.dist-info/entry_points.txt": "[console_scripts]\nb = b:main\n",
+        env / "long.dist-info/entry_points.txt": f"#{'x' * 30_000}\n{text}",
         tree / "pyproject.toml": "[project.entry-points.pytest11]\n",
         tree / "setup.cfg": "[metadata]\n",
         tree / "src/c.egg-info/entry_points.txt": text,
@@ -190,6 +197,7 @@ def test_plug_ins_of_pytest_are_listed(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(said)
     found = json.loads(listed(env, tree).text)
+    assert found["plugins"].pop("long.dist-info/entry_points.txt").startswith("#xx")
     assert found["plugins"] == {"a.dist-info/entry_points.txt": text, "src/c.egg-info/entry_points.txt": text}
     assert found["declared"] == "[project.entry-points.pytest11]\n"
 

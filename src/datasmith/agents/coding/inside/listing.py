@@ -53,24 +53,25 @@ def files_of_tree(tree: str) -> "list[str]":
     return found
 
 
-def with_options(tree: str) -> "list[str]":
+def with_options(tree: str, names: "list[str]") -> "list[str]":
     """Paths of the files OPTIONS that speak of pytest."""
-    named = [name for name in files_of_tree(tree) if os.path.basename(name) in OPTIONS]
-    return [name for name in named if speaks_of_pytest(os.path.join(tree, name))]
+    named = [name for name in names if os.path.basename(name) in OPTIONS]
+    return [name for name in named if speaks_of("pytest", os.path.join(tree, name))]
 
 
-def speaks_of_pytest(path: str) -> bool:
+def speaks_of(word: str, path: str) -> bool:
     """Whether that word is in a file."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
-        return b"pytest" in file.read()
+        return word.encode() in file.read()
 
 
 def plugins(top: str, names: "list[str]") -> "dict[str, str]":
     """The text of every list of entry points that speaks of pytest's plug-ins: pytest imports them when it starts."""
     lists = [name for name in names if os.path.basename(name) == ENTRY_POINTS]
-    return {name: text for name in lists if PLUGINS in (text := text_of(os.path.join(top, name)))}
+    paths = {name: os.path.join(top, name) for name in lists}
+    return {name: text_of(path) for name, path in paths.items() if speaks_of(PLUGINS, path)}
 
 
 def declared(tree: str) -> str:
@@ -107,24 +108,26 @@ def stop(error: OSError) -> None:
     raise error
 
 
-def start_files(top: str) -> "dict[str, str]":
+def start_files(top: str, names: "list[str]") -> "dict[str, str]":
     """The text of every .pth file: the interpreter reads them when it starts."""
-    found = {}
-    for name in files_below(top):
-        path = os.path.join(top, name)
-        if name.endswith(".pth") and os.path.isfile(path):
-            found[name] = text_of(path)
-    return found
+    paths = {name: os.path.join(top, name) for name in names if name.endswith(".pth")}
+    return {name: text_of(path) for name, path in paths.items() if os.path.isfile(path)}
 
 
 def main() -> None:
     """The environment is the first argument, the tree the second."""
     env, tree = sys.argv[1:3]
     files, names = files_below(env), files_of_tree(tree)
-    held = {"files": files, "start": start_files(env), "tree": names}
-    brought = {**plugins(env, list(files)), **plugins(tree, names)}
-    more = {"options": with_options(tree), "programs": programs(), "plugins": brought, "declared": declared(tree)}
-    print(json.dumps({**held, **more}))
+    held = {
+        "files": files,
+        "start": start_files(env, list(files)),
+        "tree": names,
+        "options": with_options(tree, names),
+        "programs": programs(),
+        "plugins": {**plugins(env, list(files)), **plugins(tree, names)},
+        "declared": declared(tree),
+    }
+    print(json.dumps(held))
 
 
 if __name__ == "__main__":
