@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from datasmith.printable import ending
 from datasmith.redact import redact
 
 _Name = TypeVar("_Name", bound=str)
@@ -231,7 +232,7 @@ class DiskFull(ContainerError):
     exit_code = 41
 
     def __init__(self, stage: str, log_tail: str) -> None:
-        said = " ".join(redact(log_tail).split())[-300:]
+        said = ending(redact(log_tail), 300)
         super().__init__(f"the disk was full in build stage {stage!r}, which says nothing about the commit: {said}")
 
 

@@ -88,9 +88,9 @@ def _told(found: "ErrorDetails", known: Collection[str], named: Callable[[str], 
     return f"{where}: {what}" if where else what
 
 
-def nearest(name: str, known: Collection[str]) -> str:
-    """The known name that is most like one that is not known; empty where none is."""
-    return next(iter(difflib.get_close_matches(name, known, n=1)), "")
+def nearest(name: str, known: Collection[str], *, alike: float = 0.6) -> str:
+    """The known name that is most like one that is not known, and `alike` at least (0 to 1); empty where none is."""
+    return next(iter(difflib.get_close_matches(name, known, n=1, cutoff=alike)), "")
 
 
 def _guess(name: str, known: Collection[str]) -> str:

@@ -16,3 +16,12 @@ def one_line(text: str) -> str:
 def cut(text: str, most: int) -> str:
     """At most so many characters; an ellipsis stands for the rest."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def ending(text: str, most: int) -> str:
+    """The last words of a text on one line, at most so many characters; an ellipsis stands for what was before."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    rest = line[2 - most :]
+    return f"… {rest.partition(' ')[2] or rest}"

@@ -1,5 +1,7 @@
 """The only reader of the environment and of tokens.env."""
 
+import functools
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -12,7 +14,7 @@ from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, Validation
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from datasmith.errors import ConfigError, one_of
-from datasmith.misfits import misfit
+from datasmith.misfits import misfit, nearest
 
 if TYPE_CHECKING:
     import ssl
@@ -21,6 +23,9 @@ TOKENS_FILE = Path("tokens.env")
 """Read beside the environment, from the working directory; the environment wins."""
 
 EngineName = Literal["auto", "docker", "podman", "bubblewrap"]
+_log = logging.getLogger(__name__)
+_MISSPELT = 0.85
+"""How alike a variable of ours and one that nobody reads must be: other programs have variables with FC_, too."""
 AgentName = Literal["auto", "none", "claude", "codex", "gemini", "mini_swe"]
 _ALSO_CALLED = {"mini-swe-agent": "mini_swe"}
 LevelName = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], BeforeValidator(str.upper)]
@@ -239,7 +244,7 @@ class Settings(BaseSettings):
 
 
 def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings:
-    """Read the environment now; what a flag gives goes before it.
+    """Read the environment now; what a flag gives goes before it. A variable that looks misspelt is warned of, once.
 
     Raises:
         ConfigError: a variable cannot be read as its type; the message names it.
@@ -251,8 +256,18 @@ def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings
         raise ConfigError(f"{misfit(error, named=_variable)} (example: {_assigned(name)})") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"tokens.env is not UTF-8 text: {error.reason} (example line: FC_ENGINE=docker)") from error
+    known = known_variables()
+    for name in environment():
+        if name.upper().startswith("FC_") and name.upper() not in known:
+            _warn_of(name, nearest(name.upper(), known, alike=_MISSPELT))
     chosen = engine_name(engine) if engine else found.engine
     return found.model_copy(update={"engine": chosen, "data_dir": data_dir or found.data_dir})
+
+
+@functools.cache
+def _warn_of(name: str, near: str) -> None:
+    if near:
+        _log.warning("%s is no setting, and nobody reads it: did you mean %s?", name, near)
 
 
 _EXAMPLES = {

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from datasmith.errors import ConfigError
-from datasmith.settings import Settings, load_settings, secrets_of
+from datasmith.settings import Settings, _warn_of, load_settings, secrets_of
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +101,18 @@ def test_each_secret_of_a_list_is_one() -> None:
     found = secrets_of({"GH_TOKENS": "aa11, bb22 cc33", "A_PASSWORD": "dd ee,ff", "A_NAME": "gg"})
     assert {"aa11", "bb22", "cc33", "dd ee,ff"} <= set(found)
     assert not {"dd", "ee", "gg"} & set(found)
+
+
+@pytest.mark.parametrize("place", ["environment", "tokens.env"])
+def test_a_misspelt_variable_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture, place: str
+) -> None:
+    """With the name that was meant; a variable of some other program's is not spoken of."""
+    _warn_of.cache_clear()
+    if place == "environment":
+        monkeypatch.setenv("FC_DATADIR", "elsewhere")
+    else:
+        (tmp_path / "tokens.env").write_text("FC_DATADIR=elsewhere\n")
+    monkeypatch.setenv("FC_DEBUG", "1")
+    assert load_settings().data_dir == load_settings().data_dir == Path("work")
+    assert caplog.messages == ["FC_DATADIR is no setting, and nobody reads it: did you mean FC_DATA_DIR?"]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from datasmith.tasks.certificate import Certificate
+    from datasmith.tasks.dataset import Places
     from datasmith.tasks.task import Task
 
 tasks = typer.Typer(help="Look at task folders.", name="tasks")
@@ -187,7 +188,9 @@ def _print_tasks(rows: "Sequence[Task]", json_output: bool) -> None:
 
 @tasks.command("check")
 def check_tasks(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="A task folder, or a directory of them.")] = "",
+    task: Annotated[
+        list[str] | None, typer.Argument(metavar="TASK", help="Task folders, or directories of them.")
+    ] = None,
     *,
     dataset: DatasetOption = "",
     registry: RegistryOption = REGISTRY,
@@ -196,28 +199,38 @@ def check_tasks(
     """Check task folders without running them; the exit code is that of an invalid task where one is."""
     from datasmith.errors import InvalidTask
     from datasmith.settings import load_settings
-    from datasmith.tasks.dataset import Places, load_dataset
+    from datasmith.tasks.dataset import Places
     from datasmith.tasks.folder import check_task
-    from datasmith.tasks.release import ReleasedFolders
 
     if bool(task) == bool(dataset):
         raise ConfigError(
-            "tasks check: give a TASK folder or --dataset (example: fc-eval tasks check --dataset work/dataset/tasks)"
+            "tasks check: give TASK folders or --dataset (example: fc-eval tasks check --dataset work/dataset/tasks)"
         )
-    places, said = Places.of(load_settings(), registry), "--dataset" if dataset else "TASK"
-    folders = load_dataset(dataset or _local_tasks(task), places, said=said).folders
+    places = Places.of(load_settings(), registry)
+    given = [(dataset, "--dataset")] if dataset else [(_local_tasks(word), "TASK") for word in task or ()]
+    folders = [found for word, said in given for found in _whole(word, said, places)]
+    problems = [check_task(folder) for _, folder in folders]
+    bare = [not (folder / "certificate.json").exists() for _, folder in folders]
+    if json_output:
+        rows = [
+            {"task_id": name, "problems": list(found), "has_certificate": not without}
+            for (name, _), found, without in zip(folders, problems, bare, strict=True)
+        ]
+        print(document(rows, indent=1))
+    if any(problems):
+        raise InvalidTask([problem for found in problems for problem in found])
+    if not json_output:
+        without = f"; without a certificate: {sum(bare)}" if any(bare) else ""
+        print(f"task folders in order: {len(folders)}{without}")
+
+
+def _whole(word: str, said: str, places: "Places") -> "list[tuple[str, Path]]":
+    """The task folders of a dataset by their names; of a release each archive is looked at, too."""
+    from datasmith.tasks.dataset import load_dataset
+    from datasmith.tasks.release import ReleasedFolders
+
+    folders = load_dataset(word, places, said=said).folders
     if isinstance(folders, ReleasedFolders):
         for name in folders:
             folders.archive(name)  # a folder that was unpacked before says nothing of what the release holds now
-    problems = {name: check_task(folder) for name, folder in folders.items()}
-    bare = [name for name, folder in folders.items() if not (folder / "certificate.json").exists()]
-    if json_output:
-        rows = [
-            {"task_id": name, "problems": list(found), "has_certificate": name not in bare}
-            for name, found in problems.items()
-        ]
-        print(document(rows, indent=1))
-    if any(problems.values()):
-        raise InvalidTask([problem for found in problems.values() for problem in found])
-    if not json_output:
-        print(f"task folders in order: {len(folders)}" + (f"; without a certificate: {len(bare)}" if bare else ""))
+    return list(folders.items())

@@ -92,6 +92,8 @@ def _notes(found: Findings) -> list[str]:
     ]
     if missing.cutoffs:
         notes.append(f"no knowledge cutoff known (give --cutoffs FILE): {', '.join(missing.cutoffs)}")
+    elif not found.cutoffs:
+        notes.append("no configuration has a model, and so a knowledge cutoff: there are no months to count")
     if missing.unmatched:
         notes.append(f"no model of these runs is meant by these entries of --cutoffs: {', '.join(missing.unmatched)}")
     if missing.unmatched_stars:

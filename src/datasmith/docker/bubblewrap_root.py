@@ -11,6 +11,7 @@ from datasmith.docker.environment import CERTIFICATES
 from datasmith.docker.outages import not_built, unanswered
 from datasmith.docker.trees import copy_tree, remove_tree
 from datasmith.errors import BuildFailed, IndexUnavailable
+from datasmith.printable import ending
 
 SUITE = "bookworm"
 DEBIAN_PACKAGES = (
@@ -155,6 +156,6 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
     if not done.ok:
         if not done.timed_out and unanswered(done.error_text[-4000:]):
             here = f"on this machine `apt-get install {' '.join(packages)}` does without it"
-            tail = " ".join(done.error_text.split())[-300:]
+            tail = ending(done.error_text, 300)
             raise IndexUnavailable(f"Debian's mirror is unavailable: {tail} ({here})")
         raise not_built(_SCRIPT, done.rc, done.error_text, late_s=timeout if done.timed_out else None)

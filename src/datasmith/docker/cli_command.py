@@ -12,6 +12,7 @@ from pathlib import Path
 from datasmith import process
 from datasmith.docker.engine import Mount
 from datasmith.errors import ContainerError, EngineUnavailable
+from datasmith.printable import ending
 
 _GONE = (
     "cannot connect to the",
@@ -156,7 +157,7 @@ class Cli:
 
     def failure(self, done: process.Completed) -> ContainerError:
         """What to raise for a command of ours that failed."""
-        said = " ".join(done.error_text.split())[-300:]
+        said = ending(done.error_text, 300)
         asked = " ".join(done.argv[:2])
         if not self.unreachable(done):
             return ContainerError(f"{asked} failed with exit code {done.rc}: {said}")

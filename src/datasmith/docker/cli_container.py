@@ -16,6 +16,7 @@ from datasmith.docker.cli_command import Cli
 from datasmith.docker.engine import SANDBOX_USER, WORKDIR, ExecResult, ImageRef, Limits
 from datasmith.docker.environment import CLEAN_ENVIRONMENT, ENV_GROUP
 from datasmith.errors import ContainerError, EngineUnavailable
+from datasmith.printable import ending
 
 USER = f"{SANDBOX_USER}:{SANDBOX_USER}"
 ENV_WRITER = f"{SANDBOX_USER}:{ENV_GROUP}"
@@ -186,7 +187,7 @@ class CliContainer:
         state = self._cli.run(["inspect", "--format", "{{.State.Running}}", self._id])
         if not state.ok and self._cli.unreachable(state):
             raise self._cli.failure(state)
-        said = " ".join(done.error_text.split())[-300:]
+        said = ending(done.error_text, 300)
         if state.text.strip() != "true":
             raise EngineUnavailable(f"the container of {self._image.name} is gone: {said}")
         if not started:

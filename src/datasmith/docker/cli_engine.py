@@ -35,6 +35,7 @@ from datasmith.docker.origin import runs_only_ours
 from datasmith.docker.outages import build_failure
 from datasmith.docker.parts import parts_of
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, PublishError
+from datasmith.printable import ending
 from datasmith.process import find_uv
 from datasmith.redact import has_credentials
 
@@ -126,8 +127,8 @@ class CliEngine:
         found = self._digest(self._base_image) if done.ok else None
         if found is None:
             raise EngineUnavailable(
-                f"{self.name} cannot fetch the base image {self._base_image} (set FC_BASE_IMAGE to one that is there):"
-                f" {' '.join(done.error_text.split())[-300:]}"
+                f"{self.name} cannot fetch the base image {self._base_image}: {ending(done.error_text, 300)}"
+                " (name one that is there, example: FC_BASE_IMAGE=registry.example.org/debian:bookworm-slim)"
             )
         return found
 
@@ -326,7 +327,7 @@ class CliEngine:
         done = self._cli.run(["push", reference], timeout=_LONG_S)
         found = _DIGEST.search(done.text)
         if not done.ok or found is None:
-            said = " ".join((done.error_text or done.text).split())[-300:]
+            said = ending(done.error_text or done.text, 300)
             raise PublishError(f"{image.name} did not arrive at {reference}: {said}")
         return found[1]
 

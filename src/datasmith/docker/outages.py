@@ -5,6 +5,7 @@ import re
 from datasmith.docker.engine import Tier
 from datasmith.docker.origin import runs_only_ours
 from datasmith.errors import BuildFailed, ContainerError, DiskFull, IndexUnavailable
+from datasmith.printable import ending
 
 NETWORK = re.compile(
     r"error sending request|failed to fetch|request failed after|timed out|dns error|connection (?:refused|reset)"
@@ -40,7 +41,7 @@ def failed(tier: Tier, script: str, rc: int, log: str, *, timed_out: bool) -> Bu
     """
     tail = log[-_TAIL:]
     if tier.network == "build" and not timed_out and runs_only_ours(tier) and unanswered(tail):
-        said = f"{script}: what it downloads from is unavailable: {' '.join(tail.split())[-300:]}"
+        said = f"{script}: what it downloads from is unavailable: {ending(tail, 300)}"
         return IndexUnavailable(said if tier.kind == "base" else f"{said} ({ANOTHER_INDEX})")
     return not_built(script, rc, tail, late_s=tier.timeout_s if timed_out else None)
 

@@ -14,7 +14,7 @@ from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.ranking import RULES
-from datasmith.metrics.score import Interval
+from datasmith.metrics.score import FailurePolicy, Interval
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 
 EXPERT_SERIES = 0
@@ -23,6 +23,11 @@ DRAWN_WORKLOADS = 30
 N_SERIES = 7
 """The style sheet knows this many colours and shapes; further agents start over."""
 MINUS = "\u2212"
+POLICIES_SAID: Mapping[FailurePolicy, str] = {
+    "floor": "a workload counts with what was measured where it was slower, else as unchanged code",
+    "baseline": "they count as unchanged code",
+    "exclude": "they are left out",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ def render(report: Report, now: datetime) -> str:
         series=series,
         drawn={row.record.agent: series[row.record.agent] for row in _measured(report.trials)},
         levels=LEVELS,
+        policies=POLICIES_SAID,
         overview=overview(report, series),
         ranks_said=ranks_said(report.board),
         tasks=task_views(report, series),

@@ -332,9 +332,10 @@ def read_index(data: bytes, tag: str) -> "Index":
 
 
 def find_published(places: Sequence[Path]) -> tuple[Path, ...]:
-    """The task folders among these directories and right below them, in order."""
-    found = {place for place in places if (place / "task.toml").is_file()}
-    found |= {path.parent for place in places for path in place.glob("*/task.toml")}
+    """The task folders among these directories and right below them, in order; also what is left of one."""
+    names = ("task.toml", PUBLISHED)
+    found = {place for place in places for name in names if (place / name).is_file()}
+    found |= {path.parent for place in places for name in names for path in place.glob(f"*/{name}")}
     return tuple(sorted(found))
 
 

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from datasmith.docker.archive import MOST_BYTES, unpack
 from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import SANDBOX_USER
-from datasmith.errors import ContainerError, InvalidTask
+from datasmith.errors import ContainerError, InvalidTask, said_by
 from datasmith.misfits import misfits
 from datasmith.tar_members import DAMAGE, members, open_tar, what_is_wrong
 from datasmith.tasks.asv_archive import runner_archive
@@ -201,10 +201,6 @@ def _put(target: Path, text: str) -> None:
     target.write_bytes(text.encode("utf-8"))
 
 
-def _text(path: Path) -> str:
-    return path.read_bytes().decode("utf-8")
-
-
 def _json(value: object) -> str:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
@@ -236,14 +232,16 @@ def read_task(folder: Path | str) -> Task:
         InvalidTask: files are missing or do not say what a task needs; lists every problem found.
     """
     folder = Path(folder)
-    linked = (SUITE,) if (folder / SUITE).is_symlink() else ()
-    missing = [f"{folder.name}: {name} is missing" for name in (*_REQUIRED, *linked) if not _is_own_file(folder, name)]
-    if missing:
-        raise InvalidTask(missing)
     try:
+        linked = (SUITE,) if (folder / SUITE).is_symlink() else ()
+        missing = [name for name in (*_REQUIRED, *linked) if not _is_own_file(folder, name)]
+        if missing:
+            raise InvalidTask([f"{folder.name}: {name} is missing" for name in missing])
         return _parse(folder)
-    except (ValueError, OSError) as error:
-        problems = misfits(error) if isinstance(error, ValidationError) else [f"{type(error).__name__}: {error}"]
+    except OSError as error:
+        raise InvalidTask([f"{folder.name}: {error.filename} cannot be read: {said_by(error)}"]) from error
+    except ValueError as error:
+        problems = misfits(error) if isinstance(error, ValidationError) else [str(error)]
         raise InvalidTask([f"{folder.name}: {problem}" for problem in problems]) from error
 
 
@@ -259,12 +257,12 @@ def _parse(folder: Path) -> Task:
     linked = [name for name in names if not _is_own_file(folder, f"environment/{name}")]
     if linked:
         raise ValueError(f"environment/{linked[0]} is no plain file")
-    texts = {name: _text(folder / "environment" / name) for name in names}
+    texts = {name: _in(folder, f"environment/{name}", str) for name in names}
     record["build"] = BuildInputs.model_validate({**record["build"], "files": texts})
-    record["instruction"] = _text(folder / "instruction.md")
-    record["expert_patch"] = (folder / EXPERT_PATCH).read_bytes().decode("utf-8", "surrogateescape")
+    record["instruction"] = _in(folder, "instruction.md", str)
+    record["expert_patch"] = _in(folder, EXPERT_PATCH, str, "surrogateescape")
     if "suite" in record:
-        record["suite_patch"] = (folder / SUITE).read_bytes().decode("utf-8", "surrogateescape")
+        record["suite_patch"] = _in(folder, SUITE, str, "surrogateescape")
     if _is_own_file(folder, CERTIFICATE):
         record["certificate"] = _in(folder, CERTIFICATE, Certificate.model_validate_json)
     return Task.model_validate({**record, **expected})
@@ -280,15 +278,23 @@ def _expected_of(text: str) -> dict[str, Any]:
     return {"passing_tests": said["passing"], "test_command": said["command"]}
 
 
-def _in(folder: Path, name: str, parse: Callable[[str], _Read]) -> _Read:
+def _in(folder: Path, name: str, parse: Callable[[str], _Read], errors: str = "strict") -> _Read:
     """What a file of the folder says; raises InvalidTask, naming the file, where it cannot be read so."""
     try:
-        return parse(_text(folder / name))
-    except KeyError as error:
-        raise InvalidTask([f"{folder.name}: {name}: cannot be read: {error} is missing"]) from error
-    except (ValueError, TypeError, RecursionError) as error:
-        told = "; ".join(misfits(error)) if isinstance(error, ValidationError) else str(error)
-        raise InvalidTask([f"{folder.name}: {name}: cannot be read: {told}"]) from error
+        return parse((folder / name).read_bytes().decode("utf-8", errors))
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InvalidTask([f"{folder.name}: {name}: cannot be read: {_said(error)}"]) from error
+
+
+def _said(error: Exception) -> str:
+    match error:
+        case KeyError():
+            return f"{error} is missing"
+        case UnicodeDecodeError():
+            return f"not UTF-8 text: {error.reason}"
+        case ValidationError():
+            return "; ".join(misfits(error))
+    return said_by(error)
 
 
 def source_archive(folder: Path) -> Path:
@@ -345,7 +351,7 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
         found.append(f"{SUITE} is another one than its record says")
     found += _archive_problems(folder)
     try:
-        is_object = isinstance(json.loads(_text(folder / "provenance.json")), dict)
+        is_object = isinstance(json.loads((folder / "provenance.json").read_text("utf-8")), dict)
     except (ValueError, RecursionError):
         is_object = False
     return found if is_object else [*found, "provenance.json is no JSON object"]

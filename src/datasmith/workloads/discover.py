@@ -9,7 +9,7 @@ from itertools import islice, product
 from typing import get_args
 
 from datasmith.docker.engine import Container, ExecResult
-from datasmith.printable import printable
+from datasmith.printable import ending, printable
 from datasmith.workloads.base import Workload, WorkloadKind
 from datasmith.workloads.inside.discover import LONGEST_ID
 from datasmith.workloads.launch import suite_path
@@ -98,7 +98,7 @@ def _end(result: ExecResult, timeout: float) -> str:
     """Why a listing that gave nothing ended."""
     if result.timed_out:
         return f"listing the benchmarks took longer than {timeout:g} s"
-    tail = " ".join(result.error_text.split())[-300:]
+    tail = ending(result.error_text, 300)
     return f"listing the benchmarks ended with exit code {result.rc}: {tail}"
 
 

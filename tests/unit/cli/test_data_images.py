@@ -63,6 +63,10 @@ def test_an_image_is_pushed_and_then_there(
     assert (code, [row["state"] for row in json.loads(out)["images"]]) == (0, ["available"])
     assert "1 of 1 available" in err
     texts = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    (folder / "task.toml").unlink()
+    assert [row["state"] for row in json.loads(asked(capsys, "check", folder.parent, "--json")[1])["images"]] == [
+        "available"
+    ]
     assert not any(PASSWORD.encode() in text for text in [out.encode(), err.encode(), *texts])
 
 

@@ -202,7 +202,8 @@ def test_a_report_is_printed_and_written(capsys: pytest.CaptureFixture[str], tmp
     assert code == 0
     for text in ("command-good", "failed_tests", "baseline", "A/A false positives: 0 of 6"):
         assert text in out
-    assert "policy “baseline”" in (tmp_path / "runs" / "r" / "report.html").read_text()
+    page = (tmp_path / "runs" / "r" / "report.html").read_text()
+    assert "policy “baseline”: they count as unchanged code" in page
 
 
 def test_a_report_is_printed_where_its_page_cannot_be_written(

@@ -60,6 +60,18 @@ def test_tables_fit_a_terminal_of_120_columns(runs: Path) -> None:
     assert text.count("┏") >= 10
 
 
+def test_an_empty_table_of_months_says_why(tmp_path: Path) -> None:
+    """A model without a known cutoff asks for --cutoffs; where no configuration has a model, nobody can give one."""
+    told = {}
+    for name, model in (("of-models", "gpt-x"), ("of-none", "none")):
+        folder = run_of(tmp_path / name, {model: 1.2}, [0])
+        target = io.StringIO()
+        print_findings(analyse(gather([folder], "floor"), stars={}, cutoffs=Cutoffs()), Console(file=target, width=200))
+        told[name] = target.getvalue()
+    assert "no knowledge cutoff known (give --cutoffs FILE)" in told["of-models"]
+    assert "there are no months to count" in told["of-none"]
+
+
 def test_findings_of_runs(capsys: pytest.CaptureFixture[str], runs: Path) -> None:
     """As tables, and as one JSON document; runs are named by id or by folder."""
     code, out, _ = said(capsys, "findings", "r", str(runs / "s"), "--runs-dir", str(runs), "--policy", "baseline")

@@ -86,6 +86,7 @@ def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.Captur
     assert (code, found, err) == (0, rows, "")
     assert said(capsys, "tasks check tasks") == (0, rows, "")
     assert said(capsys, "tasks check tasks/acme_calc_2") == (0, rows[1:], "")
+    assert said(capsys, "tasks check tasks/acme_calc_2 tasks/acme_calc_1") == (0, rows[::-1], "")
     code, found, _ = said(capsys, "tasks show tasks/acme_calc_2")
     assert (code, [row["task_id"] for row in found]) == (0, ["acme_calc_2"])
     code, found, _ = said(capsys, "tasks pack -d tasks --to release --name mine --release 2026-03")

@@ -1,6 +1,7 @@
 """What the docker command line says, told apart: an answer, a name that stands for nothing, and no answer at all."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,17 @@ def test_whatever_else_is_said_is_no_answer(tmp_path: Path, said: str, error: ty
         asked.inspect("x:1")
     with pytest.raises(error):
         asked.base_of(ImageRef("docker", "x:1", "sha256:0"))
+
+
+def test_a_base_image_that_cannot_be_had_is_named(tmp_path: Path) -> None:
+    """With the end of what the program said, whole words of it, and with the setting and an example."""
+    asked = engine(tmp_path, f"[ $1 = image ] && echo 'No such image' >&2 || echo '{'long ' * 99}end' >&2; exit 1")
+    with pytest.raises(EngineUnavailable) as told:
+        asked.pythons()
+    assert re.fullmatch(
+        r"docker cannot fetch the base image b: … (long )+end \(name one that is there, example: FC_BASE_IMAGE=\S+\)",
+        str(told.value),
+    )
 
 
 def test_an_answer_is_one(tmp_path: Path) -> None:

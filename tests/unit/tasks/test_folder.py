@@ -1,5 +1,6 @@
 """The task folder: whole or absent, read back equal, every breach found."""
 
+import errno
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -201,6 +202,20 @@ def test_a_file_that_is_no_document_is_named(folder: Path, name: str) -> None:
     (problem,) = check_task(folder)
     assert problem.startswith(f"{folder.name}: {name}: cannot be read: ") and "Error" not in problem
     assert ": : " not in problem
+
+
+@pytest.mark.parametrize("name", ["instruction.md", "environment/docker_build_pkg.sh", "task.toml"])
+def test_a_file_that_is_no_text_is_named(folder: Path, name: str) -> None:
+    """In words, whichever file it is."""
+    (folder / name).write_bytes(b"\xff\xfe")
+    assert check_task(folder) == (f"{folder.name}: {name}: cannot be read: not UTF-8 text: invalid start byte",)
+
+
+def test_a_file_that_the_system_refuses_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what the system says of it."""
+    refused = PermissionError(errno.EACCES, "Permission denied", str(folder / "environment"))
+    monkeypatch.setattr(Path, "iterdir", lambda _self: (_ for _ in ()).throw(refused))
+    assert check_task(folder) == (f"{folder.name}: {folder / 'environment'} cannot be read: Permission denied",)
 
 
 def _remove_scripts(folder: Path) -> None:
