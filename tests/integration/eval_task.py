@@ -17,11 +17,16 @@ SLOW = "def total(n):\n    result = 0\n    for i in range(n):\n        result +=
 FAST = "def total(n):\n    return n * (n - 1) // 2\n"
 HALF = "def total(n):\n    return sum(range(n))\n"
 WRONG = "def total(n):\n    return 0\n"
+TEST_CALC = "import calc\n\ndef test_total():\n    assert calc.total(10) == 45\n"
 RUN_TESTS = """
 import sys
-sys.path.insert(0, ".")
-import calc
-ok = calc.total(10) == 45
+sys.path[:0] = [".", "tests"]
+try:
+    import test_calc
+    test_calc.test_total()
+    ok = True
+except Exception:
+    ok = False
 body = "" if ok else '<failure message="wrong"/>'
 case = f'<testcase classname="tests.test_calc" name="test_total">{body}</testcase>'
 open(sys.argv[1], "w").write(f"<testsuites><testsuite>{case}</testsuite></testsuites>")
@@ -43,6 +48,7 @@ FILES = {
     "benchmarks/__init__.py": b"",
     "benchmarks/bench.py": BENCH.encode(),
     "tests/run_tests.py": RUN_TESTS.encode(),
+    "tests/test_calc.py": TEST_CALC.encode(),
 }
 MAKE_ENV = "set -eu\nrm -rf /opt/env/*\npython3 -m venv --without-pip /opt/env\n"
 

@@ -1,7 +1,7 @@
 """What the store remembers of environments: every try to build one, and the contexts that worked."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, cast, get_args
@@ -24,9 +24,9 @@ MOST_SIMILAR = 5
 TierName = Literal["cache", "recipe", "similar", "agent"]
 
 
-def is_strangers(texts: Mapping[str, str]) -> bool:
-    """True where one of these scripts, by name, is of EDITABLE and not ours: an agent wrote it once, or a user."""
-    return any(text != template(name) for name in EDITABLE if (text := texts.get(name)) is not None)
+def is_strangers(texts: Mapping[str, str], names: Iterable[str] = EDITABLE) -> bool:
+    """True where one of these texts, by name, is of `names` and not ours: an agent wrote it once, or a user."""
+    return any(text != template(name) for name in names if (text := texts.get(name)) is not None)
 
 
 @dataclass(frozen=True, slots=True)

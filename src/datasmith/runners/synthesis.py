@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from datasmith.agents.attempts import Attempt, Commit, whole_context
+from datasmith.agents.attempts import Attempt, Commit, is_strangers, whole_context
 from datasmith.agents.synthesize import Synthesizer, Wanted
 from datasmith.counted import counted
 from datasmith.docker import seal
@@ -207,9 +207,10 @@ class Synthesis:
             base, command = narrowed(base, paths)
         if not base.passed:
             return Refusal(no_tests(base))
-        false = told_falsely(sealed.inputs.files, lambda: self._arm(sealed, "", order, core), base.passed, command)
-        if false:
-            return false
+        if is_strangers(sealed.inputs.files):
+            false = told_falsely(lambda: self._arm(sealed, "", order, core), base.passed, command)
+            if false:
+                return false
         progress("tests with the expert's patch")
         expert = self._expert_tests(order, sealed, core, command)
         if isinstance(expert, Refusal):

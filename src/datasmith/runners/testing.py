@@ -4,11 +4,10 @@ import gzip
 import hashlib
 import json
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from datasmith.agents.attempts import is_strangers
 from datasmith.counted import counted
 from datasmith.docker.engine import ENV_PREFIX, Container, ImageRef
 from datasmith.docker.verifiers import PYTEST, TestReport, run_tests
@@ -128,24 +127,22 @@ def file_of(test: str, paths: Collection[str]) -> str | None:
 
 
 def told_falsely(
-    scripts: Mapping[str, str], start: Callable[[], Container], passed: Collection[str], command: Sequence[str]
+    start: Callable[[], Container], passed: Collection[str], command: Sequence[str], timeout: float = TEST_TIMEOUT_S
 ) -> Refusal | None:
-    """Where somebody else's scripts built an image: a refusal if they let tests pass that fail.
+    """A refusal where what somebody else's scripts built lets tests pass that fail.
 
     Half of the tests that passed are broken in a container of its untouched tree, which is started for that, and have
-    to fail.
+    to fail; a run of them may take `timeout` seconds.
     """
-    if not is_strangers(scripts):
-        return None
     with start() as container:
         broken = break_tests(container, passed, random.SystemRandom())
         asked = [name for name in passed if is_broken(name, broken)]
         if not asked:
             return Refusal("none of its tests can be broken, so that nothing shows what decides them")
         write_broken(container, broken)
-        report = run_tests(container, command, timeout=TEST_TIMEOUT_S)
+        report = run_tests(container, command, timeout=timeout)
     if report.timed_out:
-        return Refusal(f"its tests are not done after {TEST_TIMEOUT_S:g} s where some of them are broken")
+        return Refusal(f"its tests are not done after {timeout:g} s where some of them are broken")
     false = still_passing(report, broken)
     if NO_REPORT in false or len(false) > MOST_FALSE * len(asked):
         said = f"of {len(asked)} that were broken pass {', '.join(sorted(false)[:SHOWN_TESTS])}"

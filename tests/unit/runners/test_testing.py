@@ -9,7 +9,9 @@ from typing import Self, cast
 
 import pytest
 
+from datasmith.agents.attempts import is_strangers
 from datasmith.docker.cli_build import template
+from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import Container, ExecResult, ImageRef
 from datasmith.docker.junit import TestState
 from datasmith.docker.seal import SealReport
@@ -250,13 +252,21 @@ def _ended(test: Callable[[], None]) -> TestState:
 def test_scripts_of_somebody_else_may_not_decide_the_tests() -> None:
     """Tests that are broken fail in an honest image; where all pass, or nothing is reported, it is refused."""
 
-    def said(told: Callable[[str], Mapping[str, TestState]], text: str = SUITE, script: str = "true\n") -> str:
+    def said(told: Callable[[str], Mapping[str, TestState]], text: str = SUITE) -> str:
         tree = cast("Container", Tree(told, text))
-        found = told_falsely({"docker_build_pkg.sh": script}, lambda: tree, NAMES, ("pytest",))
+        found = told_falsely(lambda: tree, NAMES, ("pytest",))
         return found.reason if found else ""
 
     assert said(honest) == ""
-    assert said(lambda _: dict.fromkeys(NAMES, "passed"), script=template("docker_build_pkg.sh")) == ""
     assert "which are not ours, decide its tests" in said(lambda _: dict.fromkeys(NAMES, "passed"))
     assert "decide its tests" in said(lambda _: {})
     assert "can be broken" in said(honest, "no python at all (")
+
+
+def test_scripts_are_ours_only_where_each_of_them_is() -> None:
+    """Of those that may differ, or of all that ship with us; what is not there is nobody's."""
+    ours = {name: template(name) for name in SCRIPTS}
+    assert not is_strangers(ours) and not is_strangers(ours, SCRIPTS) and not is_strangers({})
+    changed = {**ours, "docker_build_env.sh": "true\n"}
+    assert not is_strangers(changed) and is_strangers(changed, SCRIPTS)
+    assert is_strangers({"docker_build_pkg.sh": "true\n"})

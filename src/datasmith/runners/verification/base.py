@@ -69,7 +69,7 @@ class Generation(Protocol):
         """
 
 
-RULES = 3
+RULES = 4
 """Another number where what a verdict means has changed."""
 
 
