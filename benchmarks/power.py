@@ -25,6 +25,7 @@ from benchmarks.aa_rate import ASV_LEVEL, told
 from benchmarks.subjects import Run, Subject, repeated, seeded
 from scipy.stats import mannwhitneyu  # type: ignore[import-untyped]
 
+from datasmith.counted import counted
 from datasmith.docker.engine import Container
 from datasmith.workloads.base import BASE, EXPERT, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize
@@ -225,12 +226,18 @@ def main() -> None:
     plan = MeasurePlan(
         min_rounds=rounds, max_rounds=rounds, target_half_width=1e-6, cpu=chosen.cpu if chosen.cpu >= 0 else None
     )
+    print(f"{chosen.slower:.1%} more work, {chosen.seconds:g} s of wall time per workload (target: power 0.9)")
     with tempfile.TemporaryDirectory() as place:
         subject = planted_work.subject(Path(place))
-        repeated(chosen.budget, chosen.sessions, lambda at: session(subject, seeded(plan, at), chosen, tallies))
-    print(f"{chosen.slower:.1%} more work, {chosen.seconds:g} s of wall time per workload (target: power 0.9)")
-    for name, counts in tallies.items():
-        counts.show(name)
+
+        def once(at: int) -> None:
+            """A session, and what all so far have shown: they take long, and may be stopped at any time."""
+            session(subject, seeded(plan, at), chosen, tallies)
+            print(f"after {counted(at + 1, 'session')}:", flush=True)
+            for name, counts in tallies.items():
+                counts.show(name)
+
+        repeated(chosen.budget, chosen.sessions, once)
 
 
 if __name__ == "__main__":
