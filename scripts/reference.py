@@ -86,7 +86,8 @@ def settings_page() -> str:
         default = str(field.get_default(call_default_factory=True)).replace(str(Path.home()), "~")
         shown = "" if default in {"", "None"} else f"`{default}`"
         rows.append(f"| {', '.join(f'`{word}`' for word in alias)} | {meanings.get(name, '')} | {shown} |")
-    intro = "Read from the environment, else from a file `tokens.env` in the working directory.\n"
+    intro = "Read from the environment, else from a file `tokens.env` in the working directory."
+    intro += " A name that is nearly one of these is warned of.\n"
     return "\n".join(
         [NOTE, "# Settings\n", intro, "| variable | meaning | default |", "| --- | --- | --- |", *rows, ""]
     )

@@ -232,7 +232,7 @@ class DiskFull(ContainerError):
     exit_code = 41
 
     def __init__(self, stage: str, log_tail: str) -> None:
-        said = ending(redact(log_tail), 300)
+        said = ending(log_tail, 300)
         super().__init__(f"the disk was full in build stage {stage!r}, which says nothing about the commit: {said}")
 
 

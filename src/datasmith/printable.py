@@ -1,6 +1,10 @@
 """Text of somebody else's, in characters that a terminal shows as they are."""
 
+from datasmith.redact import redact
+
 MOST = 2000
+_LONGEST_PART = 40
+"""Characters of a word whose beginning is cut off, up to which the rest of it goes, too."""
 
 
 def printable(text: str) -> str:
@@ -19,9 +23,14 @@ def cut(text: str, most: int) -> str:
 
 
 def ending(text: str, most: int) -> str:
-    """The last words of a text on one line, at most so many characters; an ellipsis stands for what was before."""
-    line = " ".join(text.split())
+    """The end of a text, on one line of at most `most` characters (3 at least) and without what looks like a secret.
+
+    An ellipsis stands for what was before. The line begins with a whole word, unless that would take much of it away.
+    """
+    line = " ".join(printable(redact(text)).split())
     if len(line) <= most:
         return line
-    rest = line[2 - most :]
-    return f"… {rest.partition(' ')[2] or rest}"
+    start = len(line) - (most - 2)
+    rest = line[start:]
+    first, blank, others = rest.partition(" ")
+    return f"… {rest if line[start - 1] == ' ' or not blank or len(first) > _LONGEST_PART else others}"

@@ -1,10 +1,8 @@
 """The only reader of the environment and of tokens.env."""
 
-import functools
-import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, get_args, get_origin
 from urllib.parse import unquote, urlsplit
@@ -23,7 +21,6 @@ TOKENS_FILE = Path("tokens.env")
 """Read beside the environment, from the working directory; the environment wins."""
 
 EngineName = Literal["auto", "docker", "podman", "bubblewrap"]
-_log = logging.getLogger(__name__)
 _MISSPELT = 0.85
 """How alike a variable of ours and one that nobody reads must be: other programs have variables with FC_, too."""
 AgentName = Literal["auto", "none", "claude", "codex", "gemini", "mini_swe"]
@@ -244,7 +241,7 @@ class Settings(BaseSettings):
 
 
 def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings:
-    """Read the environment now; what a flag gives goes before it. A variable that looks misspelt is warned of, once.
+    """Read the environment now; what a flag gives goes before it.
 
     Raises:
         ConfigError: a variable cannot be read as its type; the message names it.
@@ -256,18 +253,8 @@ def load_settings(*, data_dir: Path | None = None, engine: str = "") -> Settings
         raise ConfigError(f"{misfit(error, named=_variable)} (example: {_assigned(name)})") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"tokens.env is not UTF-8 text: {error.reason} (example line: FC_ENGINE=docker)") from error
-    known = known_variables()
-    for name in environment():
-        if name.upper().startswith("FC_") and name.upper() not in known:
-            _warn_of(name, nearest(name.upper(), known, alike=_MISSPELT))
     chosen = engine_name(engine) if engine else found.engine
     return found.model_copy(update={"engine": chosen, "data_dir": data_dir or found.data_dir})
-
-
-@functools.cache
-def _warn_of(name: str, near: str) -> None:
-    if near:
-        _log.warning("%s is no setting, and nobody reads it: did you mean %s?", name, near)
 
 
 _EXAMPLES = {
@@ -366,3 +353,16 @@ def known_variables() -> frozenset[str]:
         choices = alias.choices if isinstance(alias, AliasChoices) else [f"FC_{name.upper()}"]
         names |= {str(choice) for choice in choices}
     return frozenset(names)
+
+
+def unknown_variables(variables: Iterable[str]) -> tuple[str, ...]:
+    """Those of these names that look like ours and that `Settings` does not read, in order."""
+    known = known_variables()
+    return tuple(sorted(name for name in variables if name.upper().startswith("FC_") and name.upper() not in known))
+
+
+def misspelt(variables: Iterable[str]) -> dict[str, str]:
+    """Each name that is nearly one of ours, and which one."""
+    known = known_variables()
+    near = {name: nearest(name.upper(), known, alike=_MISSPELT) for name in unknown_variables(variables)}
+    return {name: meant for name, meant in near.items() if meant}

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from datasmith.errors import ConfigError
-from datasmith.settings import Settings, _warn_of, load_settings, secrets_of
+from datasmith.settings import Settings, load_settings, misspelt, secrets_of, unknown_variables
 
 
 @pytest.fixture(autouse=True)
@@ -103,16 +103,8 @@ def test_each_secret_of_a_list_is_one() -> None:
     assert not {"dd", "ee", "gg"} & set(found)
 
 
-@pytest.mark.parametrize("place", ["environment", "tokens.env"])
-def test_a_misspelt_variable_is_told_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture, place: str
-) -> None:
-    """With the name that was meant; a variable of some other program's is not spoken of."""
-    _warn_of.cache_clear()
-    if place == "environment":
-        monkeypatch.setenv("FC_DATADIR", "elsewhere")
-    else:
-        (tmp_path / "tokens.env").write_text("FC_DATADIR=elsewhere\n")
-    monkeypatch.setenv("FC_DEBUG", "1")
-    assert load_settings().data_dir == load_settings().data_dir == Path("work")
-    assert caplog.messages == ["FC_DATADIR is no setting, and nobody reads it: did you mean FC_DATA_DIR?"]
+def test_what_is_nearly_one_of_our_names_is_misspelt() -> None:
+    """In any spelling; a variable of some other program's is unknown, and no slip."""
+    given = ["FC_DATADIR", "fc_engin", "FC_DATA_DIR", "fc_engine", "FC_DEBUG", "GH_TOKEN"]
+    assert unknown_variables(given) == ("FC_DATADIR", "FC_DEBUG", "fc_engin")
+    assert misspelt(given) == {"FC_DATADIR": "FC_DATA_DIR", "fc_engin": "FC_ENGINE"}

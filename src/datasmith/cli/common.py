@@ -83,6 +83,7 @@ def _ended(app: typer.Typer, words: list[str], held: _Document | None) -> int:
             raise KeyboardInterrupt
         sys.stdout.write(held.getvalue() if held else "")
         sys.stdout.flush()
+        _warn_of_variables()
     except DatasmithError as error:
         return _tell(_failure(type(error).__name__, str(error), error.exit_code), held)
     except TyperException as error:
@@ -120,12 +121,25 @@ def _surprise(error: Exception) -> Failure:
 
 def _tell(failure: Failure, held: StringIO | None) -> int:
     """Print the one line, and the document that --json asks for; returns the exit code."""
+    _warn_of_variables()
     if held is not None:
         print(held.getvalue() or f"{document({'error': asdict(failure)})}\n", end="")
     with contextlib.suppress(DatasmithError):  # a full disk: the line and the code still tell
         sys.stdout.flush()
     print(f"error: {failure.message}", file=sys.stderr)
     return failure.exit_code
+
+
+def _warn_of_variables() -> None:
+    """Name the variables that look misspelt, where the command has read its settings at all."""
+    settings = sys.modules.get("datasmith.settings")  # pydantic is slow to import, and --help needs none
+    if settings is None:
+        return
+    with contextlib.suppress(ConfigError):
+        for name, near in settings.misspelt(settings.environment()).items():
+            print(
+                f"warning: {one_line(name)} is no setting, and nobody reads it: did you mean {near}?", file=sys.stderr
+            )
 
 
 def brief(text: str, most: int) -> str:

@@ -83,7 +83,7 @@ def check(tasks: _Tasks, as_json: Json = False) -> None:
     publisher = _publisher("", skip_existing=True)
     rows: list[dict[str, str]] = []
     damaged: list[str] = []
-    for folder in _folders(tasks):
+    for folder in _folders(tasks, remains=True):
         try:
             published = read_published(folder)
         except InvalidTask as error:
@@ -191,10 +191,10 @@ def only_task(setting: str, place: Path) -> Path | None:
     return place if place in found else next(iter(found), None)
 
 
-def _folders(places: list[Path]) -> tuple[Path, ...]:
+def _folders(places: list[Path], *, remains: bool = False) -> tuple[Path, ...]:
     from datasmith.publish.images import find_published
 
-    found = find_published(places)
+    found = find_published(places, remains=remains)
     if not found:
         raise ConfigError(f"TASK|DIR {places[0]}: no task folder is there ({_EXAMPLE})")
     return found

@@ -208,17 +208,19 @@ def check_tasks(
         )
     places = Places.of(load_settings(), registry)
     given = [(dataset, "--dataset")] if dataset else [(_local_tasks(word), "TASK") for word in task or ()]
-    folders = [found for word, said in given for found in _whole(word, said, places)]
-    problems = [check_task(folder) for _, folder in folders]
-    bare = [not (folder / "certificate.json").exists() for _, folder in folders]
+    folders = {folder.resolve(): name for word, said in given for name, folder in _whole(word, said, places)}
+    problems = [check_task(folder) for folder in folders]
+    bare = [not (folder / "certificate.json").exists() for folder in folders]
     if json_output:
         rows = [
-            {"task_id": name, "problems": list(found), "has_certificate": not without}
-            for (name, _), found, without in zip(folders, problems, bare, strict=True)
+            {"task_id": name, "folder": str(folder), "problems": list(found), "has_certificate": not without}
+            for (folder, name), found, without in zip(folders.items(), problems, bare, strict=True)
         ]
         print(document(rows, indent=1))
     if any(problems):
-        raise InvalidTask([problem for found in problems for problem in found])
+        alike = len({*folders.values()}) < len(folders)
+        where = [f"{folder.parent}/" if alike else "" for folder in folders]
+        raise InvalidTask([f"{at}{said}" for at, found in zip(where, problems, strict=True) for said in found])
     if not json_output:
         without = f"; without a certificate: {sum(bare)}" if any(bare) else ""
         print(f"task folders in order: {len(folders)}{without}")

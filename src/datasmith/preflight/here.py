@@ -17,7 +17,7 @@ from datasmith.errors import ConfigError, EngineUnavailable, SchemaMismatch
 from datasmith.executors.cores import core_sets, usable_cores
 from datasmith.misfits import nearest
 from datasmith.preflight.base import Answer, Facts
-from datasmith.settings import TOKENS_FILE, Settings, known_variables
+from datasmith.settings import TOKENS_FILE, Settings, known_variables, unknown_variables
 from datasmith.storage import open_store
 
 LEAST_MB = {"data_dir": 1_000, "cache_dir": 5_000}
@@ -62,12 +62,11 @@ def tokens_file(_facts: Facts) -> Answer:
 
 def variables(facts: Facts) -> Answer:
     """A misspelt name would be ignored in silence."""
-    known = known_variables()
-    ours = sorted(name for name in facts.variables if name.upper().startswith("FC_"))
-    unknown = [name for name in ours if name.upper() not in known]
+    unknown = unknown_variables(facts.variables)
     if not unknown:
+        ours = [name for name in facts.variables if name.upper().startswith("FC_")]
         return Answer("OK", f"{len(ours)} set, all known")
-    near = nearest(unknown[0].upper(), known)
+    near = nearest(unknown[0].upper(), known_variables())
     guess = f"did you mean {near}? " if near else ""
     return Answer(
         "FAIL", f"not known: {', '.join(unknown)}", f"{guess}rename or remove it (docs/reference/settings.md)"

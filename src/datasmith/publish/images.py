@@ -331,9 +331,9 @@ def read_index(data: bytes, tag: str) -> "Index":
     return cast("Index", found)
 
 
-def find_published(places: Sequence[Path]) -> tuple[Path, ...]:
-    """The task folders among these directories and right below them, in order; also what is left of one."""
-    names = ("task.toml", PUBLISHED)
+def find_published(places: Sequence[Path], *, remains: bool = False) -> tuple[Path, ...]:
+    """The task folders among these directories and right below them, in order; `remains`: and what is left of some."""
+    names = ("task.toml", *((PUBLISHED,) if remains else ()))
     found = {place for place in places for name in names if (place / name).is_file()}
     found |= {path.parent for place in places for name in names for path in place.glob(f"*/{name}")}
     return tuple(sorted(found))

@@ -208,9 +208,9 @@ class Synthesis:
         if not base.passed:
             return Refusal(no_tests(base))
         if is_strangers(sealed.inputs.files):
-            false = told_falsely(lambda: self._arm(sealed, "", order, core), base.passed, command)
-            if false:
-                return false
+            doubt = told_falsely(lambda: self._arm(sealed, "", order, core), base.passed, command)
+            if doubt:
+                return Refusal(doubt.reason)
         progress("tests with the expert's patch")
         expert = self._expert_tests(order, sealed, core, command)
         if isinstance(expert, Refusal):

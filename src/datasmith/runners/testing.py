@@ -15,7 +15,7 @@ from datasmith.printable import printable
 from datasmith.redact import redact
 from datasmith.runners.order import Order, Refusal, Verified
 from datasmith.tasks.folder import TEST_TIMEOUT_S, is_test_path
-from datasmith.workloads.broken_tests import NO_REPORT, break_tests, is_broken, still_passing, write_broken
+from datasmith.workloads.broken_tests import break_tests, is_broken, still_passing, write_broken
 from datasmith.workloads.inside.test_budget import FIRST, PLUGIN, SECONDS
 from datasmith.workloads.mounts import INSIDE_HOME
 
@@ -126,27 +126,43 @@ def file_of(test: str, paths: Collection[str]) -> str | None:
     return next((path for path in tried if path in paths), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why nobody can believe the tests of an image; `report` is that of the run that shows it, None: there was none."""
+
+    reason: str
+    report: TestReport | None = None
+
+
 def told_falsely(
     start: Callable[[], Container], passed: Collection[str], command: Sequence[str], timeout: float = TEST_TIMEOUT_S
-) -> Refusal | None:
-    """A refusal where what somebody else's scripts built lets tests pass that fail.
+) -> Doubt | None:
+    """Why the tests of what somebody else's scripts built are not to be believed; None where nothing speaks against.
 
-    Half of the tests that passed are broken in a container of its untouched tree, which is started for that, and have
-    to fail; a run of them may take `timeout` seconds.
+    Half of the tests that passed are broken in a container of its untouched tree, which is started for that: these have
+    to fail, and the others to pass as before. A run of them may take `timeout` seconds.
     """
     with start() as container:
         broken = break_tests(container, passed, random.SystemRandom())
         asked = [name for name in passed if is_broken(name, broken)]
         if not asked:
-            return Refusal("none of its tests can be broken, so that nothing shows what decides them")
+            return Doubt("none of its tests can be broken, so that nothing shows what decides them")
         write_broken(container, broken)
         report = run_tests(container, command, timeout=timeout)
     if report.timed_out:
-        return Refusal(f"its tests are not done after {timeout:g} s where some of them are broken")
-    false = still_passing(report, broken)
-    if NO_REPORT in false or len(false) > MOST_FALSE * len(asked):
-        said = f"of {len(asked)} that were broken pass {', '.join(sorted(false)[:SHOWN_TESTS])}"
-        return Refusal(f"its build scripts, which are not ours, decide its tests: {said}")
+        return Doubt(f"its tests are not done after {timeout:g} s where some of them are broken", report)
+    if not report.outcomes:
+        said = f"where some of its tests are broken nothing is reported (exit code {report.rc})"
+        return Doubt(f"{said}: {last_line(report.tail)}", report)
+    false = sorted(still_passing(report, broken))
+    if len(false) > MOST_FALSE * len(asked):
+        said = f"of {len(asked)} that were broken pass {', '.join(false[:SHOWN_TESTS])}"
+        return Doubt(f"its build scripts, which are not ours, decide its tests: {said}", report)
+    whole = [name for name in passed if not is_broken(name, broken)]
+    lost = [name for name in whole if report.outcomes.get(name, "failed") == "failed"]
+    if len(lost) > MOST_FALSE * len(whole):
+        said = f"of {len(whole)} that were not broken fail {', '.join(sorted(lost)[:SHOWN_TESTS])}"
+        return Doubt(f"where some of its tests are broken others fail, too: {said}", report)
     return None
 
 

@@ -5,10 +5,10 @@ import json
 import re
 import shutil
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import tomli_w
 from pydantic import ValidationError
@@ -18,6 +18,7 @@ from datasmith.docker.context import SCRIPTS
 from datasmith.docker.engine import SANDBOX_USER
 from datasmith.errors import ContainerError, InvalidTask, said_by
 from datasmith.misfits import misfits
+from datasmith.printable import printable
 from datasmith.tar_members import DAMAGE, members, open_tar, what_is_wrong
 from datasmith.tasks.asv_archive import runner_archive
 from datasmith.tasks.certificate import Certificate
@@ -25,10 +26,9 @@ from datasmith.tasks.drafts import replacing
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.tasks.ids import task_id
 from datasmith.tasks.leaks import leaks
+from datasmith.tasks.reading import as_object, read_file
 from datasmith.tasks.suite import patch_digest
 from datasmith.tasks.task import BuildInputs, Task
-
-_Read = TypeVar("_Read")
 
 SCHEMA_VERSION = "1.4"
 """Version of Harbor's task.toml that is written."""
@@ -251,50 +251,31 @@ def _is_own_file(folder: Path, name: str) -> bool:
 
 
 def _parse(folder: Path) -> Task:
-    record = _in(folder, "task.toml", _record_of)
-    expected = _in(folder, "tests/expected.json", _expected_of)
+    record = read_file(folder, "task.toml", _record_of)
+    expected = read_file(folder, "tests/expected.json", _expected_of)
     names = sorted(path.name for path in (folder / "environment").iterdir() if path.name != "repo.tar.gz")
     linked = [name for name in names if not _is_own_file(folder, f"environment/{name}")]
     if linked:
-        raise ValueError(f"environment/{linked[0]} is no plain file")
-    texts = {name: _in(folder, f"environment/{name}", str) for name in names}
+        raise ValueError(f"environment/{printable(linked[0])} is no plain file")
+    texts = {name: read_file(folder, f"environment/{name}", str) for name in names}
     record["build"] = BuildInputs.model_validate({**record["build"], "files": texts})
-    record["instruction"] = _in(folder, "instruction.md", str)
-    record["expert_patch"] = _in(folder, EXPERT_PATCH, str, "surrogateescape")
+    record["instruction"] = read_file(folder, "instruction.md", str)
+    record["expert_patch"] = read_file(folder, EXPERT_PATCH, str, "surrogateescape")
     if "suite" in record:
-        record["suite_patch"] = _in(folder, SUITE, str, "surrogateescape")
+        record["suite_patch"] = read_file(folder, SUITE, str, "surrogateescape")
     if _is_own_file(folder, CERTIFICATE):
-        record["certificate"] = _in(folder, CERTIFICATE, Certificate.model_validate_json)
+        record["certificate"] = read_file(folder, CERTIFICATE, Certificate.model_validate_json)
     return Task.model_validate({**record, **expected})
 
 
 def _record_of(text: str) -> dict[str, Any]:
-    record = dict(tomllib.loads(text)["metadata"]["formulacode"])
-    return {**record, "build": dict(record["build"])}
+    record = as_object(as_object(as_object(tomllib.loads(text))["metadata"])["formulacode"])
+    return {**record, "build": as_object(record["build"])}
 
 
 def _expected_of(text: str) -> dict[str, Any]:
-    said = json.loads(text)
+    said = as_object(json.loads(text))
     return {"passing_tests": said["passing"], "test_command": said["command"]}
-
-
-def _in(folder: Path, name: str, parse: Callable[[str], _Read], errors: str = "strict") -> _Read:
-    """What a file of the folder says; raises InvalidTask, naming the file, where it cannot be read so."""
-    try:
-        return parse((folder / name).read_bytes().decode("utf-8", errors))
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise InvalidTask([f"{folder.name}: {name}: cannot be read: {_said(error)}"]) from error
-
-
-def _said(error: Exception) -> str:
-    match error:
-        case KeyError():
-            return f"{error} is missing"
-        case UnicodeDecodeError():
-            return f"not UTF-8 text: {error.reason}"
-        case ValidationError():
-            return "; ".join(misfits(error))
-    return said_by(error)
 
 
 def source_archive(folder: Path) -> Path:
@@ -352,7 +333,7 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
     found += _archive_problems(folder)
     try:
         is_object = isinstance(json.loads((folder / "provenance.json").read_text("utf-8")), dict)
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         is_object = False
     return found if is_object else [*found, "provenance.json is no JSON object"]
 

@@ -100,7 +100,7 @@ def _text(container: Container, path: str, texts: dict[str, str | None]) -> str 
 
 def function_name(name: str) -> str:
     """`test_x` of the id `tests.test_a.TestB::test_x[1-2]`."""
-    return name.rpartition("::")[2].partition("[")[0]
+    return name.partition("[")[0].rpartition("::")[2]
 
 
 def candidates(name: str) -> tuple[str, ...]:

@@ -60,6 +60,27 @@ def test_an_error_is_one_line_and_its_code(
         assert says in err and err.startswith("error: ") and err.count("\n") == 1 and "\x1b" not in err
 
 
+@pytest.mark.parametrize(("error", "last"), [(typer.Exit(0), ""), (ConfigError("x"), "error: x\n")])
+def test_a_misspelt_variable_is_told(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    error: Exception,
+    last: str,
+) -> None:
+    """Once, before what is wrong, whichever way it is given; not by a command that reads no settings."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tokens.env").write_text("FC_DATADIR=elsewhere\n")
+    monkeypatch.setenv("FC_GITHUB_TIMEOUTS\x1b", "9")
+    run_app(app_raising(error), [])
+    said = "is no setting, and nobody reads it: did you mean"
+    expected = [f"warning: FC_DATADIR {said} FC_DATA_DIR?", f"warning: FC_GITHUB_TIMEOUTS {said} FC_GITHUB_TIMEOUT_S?"]
+    assert capsys.readouterr().err == "".join(f"{line}\n" for line in expected) + last
+    monkeypatch.delitem(sys.modules, "datasmith.settings")
+    run_app(app_raising(typer.Exit(0)), [])
+    assert capsys.readouterr().err == ""
+
+
 def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     """As typer finds it, without its box."""
     for words in (["--nonsense"], ["--count", "many"]):

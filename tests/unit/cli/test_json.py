@@ -82,11 +82,14 @@ def test_documents_are_written_in_one_place() -> None:
 def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.CaptureFixture[str], tasks: Path) -> None:
     """With nothing beside it; a broken folder is in the document, the code and the line."""
     code, found, err = said(capsys, "tasks check -d tasks")
-    rows = [{"task_id": f"acme_calc_{number}", "problems": [], "has_certificate": number == 1} for number in (1, 2)]
+    rows: list[dict[str, object]] = [
+        {"task_id": name, "folder": str(tasks / name), "problems": [], "has_certificate": name == "acme_calc_1"}
+        for name in ("acme_calc_1", "acme_calc_2")
+    ]
     assert (code, found, err) == (0, rows, "")
     assert said(capsys, "tasks check tasks") == (0, rows, "")
     assert said(capsys, "tasks check tasks/acme_calc_2") == (0, rows[1:], "")
-    assert said(capsys, "tasks check tasks/acme_calc_2 tasks/acme_calc_1") == (0, rows[::-1], "")
+    assert said(capsys, "tasks check tasks/acme_calc_2 tasks/acme_calc_1 tasks") == (0, rows[::-1], "")
     code, found, _ = said(capsys, "tasks show tasks/acme_calc_2")
     assert (code, [row["task_id"] for row in found]) == (0, ["acme_calc_2"])
     code, found, _ = said(capsys, "tasks pack -d tasks --to release --name mine --release 2026-03")

@@ -188,7 +188,8 @@ def test_an_engine_without_its_base_image_is_no_engine_to_build_on(
     assert here.engine(asked).state == "OK"
     (check,) = (check for check in CHECKS if check.name == "Interpreters")
     found = check.answer(asked, (5,))
-    assert found.state == "FAIL" and "cannot fetch the base image debian:none (set FC_BASE_IMAGE" in found.detail
+    assert found.state == "FAIL" and "cannot fetch the base image debian:none: " in found.detail
+    assert "example: FC_BASE_IMAGE=" in found.detail
 
 
 @pytest.mark.parametrize("name", ENGINES)

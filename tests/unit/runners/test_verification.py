@@ -25,18 +25,6 @@ from tests.unit.runners.verification_folders import sealed_folder
 pytestmark = pytest.mark.engine
 
 
-FORGING = """
-cat >/opt/env/bin/forging <<'END'
-#!/bin/sh
-case "$*" in *run_tests.py*) sed -i 's/^    assert.*/    pass/; s/^    raise.*/    pass/' tests/test_calc.py ;; esac
-exec python3 "$@"
-END
-chmod +x /opt/env/bin/forging
-ln -sf forging /opt/env/bin/python
-"""
-"""Replaces the environment's interpreter by one that takes all that can fail out of the test."""
-
-
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> BubblewrapEngine:
     return embedded_engine(tmp_path_factory.mktemp("cache"))
@@ -126,15 +114,6 @@ def test_each_way_to_fail_has_its_stage(engine: BubblewrapEngine, tmp_path: Path
     for stage, (folder, reason) in stages.items():
         found = failure(judged(tmp_path, Counted(engine, tmp_path), folder))
         assert (found.stage, reason in found.error_message) == (stage, True), found
-
-
-def test_scripts_that_decide_the_tests_are_found_out(engine: BubblewrapEngine, tmp_path: Path) -> None:
-    """A build that is not ours, and leaves an interpreter that reports what is to pass; nothing else is wrong."""
-    folder = sealed_folder(tmp_path / "tasks")
-    script = folder / "environment/docker_build_env.sh"
-    script.write_text(script.read_text() + FORGING)
-    found = failure(judged(tmp_path, Counted(engine, tmp_path), folder))
-    assert found.stage == "tests" and "build scripts, which are not ours, decide its tests" in found.error_message
 
 
 def test_a_full_disk_is_no_verdict(engine: BubblewrapEngine, tmp_path: Path) -> None:

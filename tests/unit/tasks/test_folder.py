@@ -272,10 +272,15 @@ def _break_off(file: Path, end: int) -> None:
     ("name", "text", "says"),
     [
         ("task.toml", "", "task.toml: cannot be read: 'metadata' is missing"),
-        ("task.toml", "metadata = 1", "task.toml: cannot be read: 'int' object is not subscriptable"),
+        ("task.toml", "metadata = 1", "task.toml: cannot be read: a value stands where a table"),
         ("task.toml", "[metadata.formulacode]", "task.toml: cannot be read: 'build' is missing"),
         ("tests/expected.json", "{}", "tests/expected.json: cannot be read: 'passing' is missing"),
-        ("tests/expected.json", "[]", "tests/expected.json: cannot be read: list indices must be integers"),
+        ("tests/expected.json", "[" * 100_000, "tests/expected.json: cannot be read: it is nested too deep"),
+        (
+            "tests/expected.json",
+            "[]",
+            "tests/expected.json: cannot be read: a value stands where a table",
+        ),
     ],
 )
 def test_a_file_that_lacks_what_it_is_for_is_named(folder: Path, name: str, text: str, says: str) -> None:
