@@ -26,6 +26,8 @@ TEST_BUDGET_S = 900.0
 SHOWN_TESTS = 3
 MOST_FALSE = 0.1
 """Of the tests that we break, this share may pass: a function that was broken can be called in another place alone."""
+_TO_THE_END = ("--maxfail=0",)
+"""A project may ask pytest to stop at the first test that fails."""
 _INTERRUPTED = 2
 """pytest's exit code of a run that ended early."""
 _MOST_NEAR = 500
@@ -148,7 +150,8 @@ def told_falsely(
         if not asked:
             return Doubt("none of its tests can be broken, so that nothing shows what decides them")
         write_broken(container, broken)
-        report = run_tests(container, command, timeout=timeout)
+        every = _TO_THE_END if tuple(command[: len(TEST_COMMAND)]) == TEST_COMMAND else ()
+        report = run_tests(container, (*command, *every), timeout=timeout)
     if report.timed_out:
         return Doubt(f"its tests are not done after {timeout:g} s where some of them are broken", report)
     if not report.outcomes:
@@ -159,10 +162,10 @@ def told_falsely(
         said = f"of {len(asked)} that were broken pass {', '.join(false[:SHOWN_TESTS])}"
         return Doubt(f"its build scripts, which are not ours, decide its tests: {said}", report)
     whole = [name for name in passed if not is_broken(name, broken)]
-    lost = [name for name in whole if report.outcomes.get(name, "failed") == "failed"]
+    lost = [name for name in whole if report.outcomes.get(name) != "passed"]
     if len(lost) > MOST_FALSE * len(whole):
-        said = f"of {len(whole)} that were not broken fail {', '.join(sorted(lost)[:SHOWN_TESTS])}"
-        return Doubt(f"where some of its tests are broken others fail, too: {said}", report)
+        said = f"of {len(whole)} that were not broken {len(lost)} do not pass: {', '.join(sorted(lost)[:SHOWN_TESTS])}"
+        return Doubt(f"where some of its tests are broken others are lost, too: {said}", report)
     return None
 
 
