@@ -160,7 +160,7 @@ def told_falsely(
     false = sorted(still_passing(report, broken))
     if len(false) > MOST_FALSE * len(asked):
         said = f"of {len(asked)} that were broken pass {', '.join(false[:SHOWN_TESTS])}"
-        return Doubt(f"its build scripts, which are not ours, decide its tests: {said}", report)
+        return Doubt(f"what is not ours decides its tests: {said}", report)
     whole = [name for name in passed if not is_broken(name, broken)]
     lost = [name for name in whole if report.outcomes.get(name) != "passed"]
     if len(lost) > MOST_FALSE * len(whole):
