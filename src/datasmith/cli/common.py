@@ -23,7 +23,7 @@ from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
 from datasmith.printable import cut, one_line
 from datasmith.standard_streams import standard_streams
 
-_BEGIN_ANEW = {"certify", "confirm", "interact", "redteam"}
+_BEGIN_ANEW = {"certify", "compare", "confirm", "findings", "interact", "redteam", "report", "submit"}
 """Commands of which nothing is kept that would be gone on with."""
 _OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
 

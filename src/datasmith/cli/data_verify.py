@@ -8,7 +8,7 @@ import typer
 
 from datasmith.cli.common import brief
 from datasmith.cli.document import document
-from datasmith.cli.options import DataDir, Engine, Json, finite
+from datasmith.cli.options import DataDir, Engine, Json, finite, results_to
 from datasmith.counted import counted
 from datasmith.errors import EngineUnavailable
 from datasmith.printable import one_line
@@ -51,11 +51,12 @@ def verify(
 
     folders = tuple(dict.fromkeys(found for place in task for found in find_folders(place)))
     settings = load_settings(data_dir=data_dir, engine=engine)
+    place = results_to(settings, data_dir)
     times = Times(build_timeout, test_timeout, benchmark_timeout)
     verification = Verification(
         Generations(settings, times),
-        Verdicts(settings.data_dir.absolute() / "verdicts"),
-        settings.data_dir.absolute() / "logs" / "verify",
+        Verdicts(place / "verdicts"),
+        place / "logs" / "verify",
         force=force,
     )
     with StageBars() as bars:

@@ -203,14 +203,13 @@ def check_tasks(
     from datasmith.tasks.folder import check_task
 
     if bool(task) == bool(dataset):
-        raise ConfigError(
-            "tasks check: give TASK folders or --dataset (example: fc-eval tasks check --dataset work/dataset/tasks)"
-        )
+        what = "TASK and --dataset exclude each other" if task else "give TASK folders or --dataset"
+        raise ConfigError(f"tasks check: {what} (example: fc-eval tasks check --dataset work/dataset/tasks)")
     places = Places.of(load_settings(), registry)
     given = [(dataset, "--dataset")] if dataset else [(_local_tasks(word), "TASK") for word in task or ()]
     folders = {folder.resolve(): name for word, said in given for name, folder in _whole(word, said, places)}
     problems = [check_task(folder) for folder in folders]
-    bare = [not (folder / "certificate.json").exists() for folder in folders]
+    bare = [not (folder / "certificate.json").is_file() for folder in folders]
     if json_output:
         rows = [
             {"task_id": name, "folder": str(folder), "problems": list(found), "has_certificate": not without}

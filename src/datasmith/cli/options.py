@@ -31,10 +31,27 @@ def results_in(path: Path | None) -> "Settings":
 
     settings = load_settings(data_dir=path)
     place = settings.data_dir
-    if not settings.database_url and place != _WORK and not place.is_dir():
-        name, example = ("FC_DATA_DIR", "FC_DATA_DIR=./work") if path is None else ("--data-dir", "--data-dir ./work")
-        raise ConfigError(f"{name} {place}: no such directory (example: {example})")
+    if not settings.database_url and place != _WORK:
+        _expect_directory(place, path, may_be_made=False)
     return settings
+
+
+def results_to(settings: "Settings", path: Path | None) -> Path:
+    """Where a command writes, which is made where it is missing; `path` is what --data-dir gives.
+
+    Raises:
+        ConfigError: something else is there.
+    """
+    _expect_directory(settings.data_dir, path, may_be_made=True)
+    return settings.data_dir.absolute()
+
+
+def _expect_directory(place: Path, path: Path | None, *, may_be_made: bool) -> None:
+    if place.is_dir() or (may_be_made and not place.exists()):
+        return
+    name, example = ("FC_DATA_DIR", "FC_DATA_DIR=./work") if path is None else ("--data-dir", "--data-dir ./work")
+    what = "is a file" if place.exists() else "no such directory"
+    raise ConfigError(f"{name} {place}: {what} (example: {example})")
 
 
 def finite(value: float | None) -> float | None:

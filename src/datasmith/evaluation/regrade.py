@@ -24,6 +24,7 @@ from datasmith.evaluation.rows import pairs_of
 from datasmith.evaluation.run_folder import (
     GRADED_AGAIN,
     MEASURED_AGAIN,
+    PATCH_AGAIN,
     TIMED,
     RunFolder,
     TrialKey,
@@ -102,7 +103,8 @@ class TaskFiles:
             record = record.model_copy(update={"wall_s": facts.wall_s, "cost_usd": facts.cost_usd})
         if record.session is None and record.outcome == "infra_error":
             return record
-        record = record.model_copy(update={"patch_sha256": patch_digest(self._folder.read_patch(key))})
+        if patch_digest(self._folder.read_patch(key)) != record.patch_sha256:
+            raise TrialError(f"{self._folder.trial(key)}: patch.diff is not the one that was graded ({PATCH_AGAIN})")
         ending = _untimed(self._folder, key)
         if ending is None:
             return self._timed(record, facts)

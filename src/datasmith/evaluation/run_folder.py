@@ -30,6 +30,8 @@ TIMED = ("measurements.jsonl", "outputs.json")
 _MEASUREMENT = TypeAdapter(Measurement)
 GRADED_AGAIN = "delete the trial.json beside it, and fc-eval runs resume RUN grades the trial again"
 """What helps where a file is damaged that is of one trial."""
+PATCH_AGAIN = "bring it back from a copy; else delete its folder, and fc-eval runs resume RUN asks the agent again"
+"""... where it is what the agent handed in."""
 MEASURED_AGAIN = "delete its folder and each trial.json of the task, and fc-eval runs resume RUN measures them again"
 """... and where it is of a session."""
 _ADVICE = {
@@ -229,7 +231,7 @@ class RunFolder:
         """
         path = self.trial(key) / "patch.diff"
         if not path.is_file():
-            raise TrialError(f"{self.trial(key)}: patch.diff is missing")
+            raise TrialError(f"{self.trial(key)}: patch.diff is missing ({PATCH_AGAIN})")
         with _disk(f"cannot read {path}"):
             return path.read_bytes().decode("utf-8", "surrogateescape")
 

@@ -21,6 +21,7 @@ from datasmith.publish.answers import document
 from datasmith.publish.places import ImageName, Place, open_registry, read_places
 from datasmith.publish.registry import Pauses, Registry
 from datasmith.tasks.folder import read_task
+from datasmith.tasks.plain import OF_A_TASK
 from datasmith.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -333,7 +334,7 @@ def read_index(data: bytes, tag: str) -> "Index":
 
 def find_published(places: Sequence[Path], *, remains: bool = False) -> tuple[Path, ...]:
     """The task folders among these directories and right below them, in order; `remains`: and what is left of some."""
-    names = ("task.toml", *((PUBLISHED,) if remains else ()))
+    names = (*OF_A_TASK, PUBLISHED) if remains else ("task.toml",)
     found = {place for place in places for name in names if (place / name).is_file()}
     found |= {path.parent for place in places for name in names for path in place.glob(f"*/{name}")}
     return tuple(sorted(found))

@@ -12,7 +12,7 @@ from datasmith.tasks.folder import misnamed, read_task
 from datasmith.tasks.hub import Hub, HubAddress, HubFiles, HubListing
 from datasmith.tasks.ids import canonical, spellings
 from datasmith.tasks.names import EXAMPLE, Named, example, resolve
-from datasmith.tasks.plain import OF_A_TASK, PlainFolders, no_tasks, task_folders
+from datasmith.tasks.plain import OF_A_TASK, PlainFolders, is_task_folder, no_tasks, task_folders
 from datasmith.tasks.release import INDEX, ReleasedFolders, read_index
 from datasmith.tasks.task import Task
 
@@ -164,7 +164,7 @@ def load_dataset(
 
 def _directory(reference: str, path: Path, places: Places, said: str, release: str = "") -> Dataset:
     """`release` is what a name asked for; a directory that knows its own release must be that one."""
-    if (path / "task.toml").is_file():
+    if is_task_folder(path):
         return Dataset(reference, LOCAL, {path.resolve().name: path})
     if (path / INDEX).is_file():
         index = read_index(path / INDEX)

@@ -325,6 +325,7 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
     """What is wrong with the files around the record."""
     found = [f"{path.relative_to(folder)} is a link" for path in sorted(folder.rglob("*")) if path.is_symlink()]
     found += [f"environment/{name} is missing" for name in SCRIPTS if name not in task.build.files]
+    found += _incomplete(folder, task)
     told = [*task.build.files.items(), ("task.toml", "\n".join(task.build.build_args.values()))]
     found += [f"environment: {name} names the merge commit" for name, text in told if task.merge_commit in text]
     found += patch_problems(task)
@@ -335,7 +336,20 @@ def _file_problems(folder: Path, task: Task) -> list[str]:
         is_object = isinstance(json.loads((folder / "provenance.json").read_text("utf-8")), dict)
     except (OSError, ValueError, RecursionError):
         is_object = False
-    return found if is_object else [*found, "provenance.json is no JSON object"]
+    return found if is_object else [*found, "provenance.json cannot be read as a JSON object"]
+
+
+def _incomplete(folder: Path, task: Task) -> list[str]:
+    """What is missing or empty of the files that every folder has, and what of the grader's copies is not base's."""
+    shipped = [f"{place}/{name}" for place, names in _TEMPLATES.items() for name in names]
+    built = ["environment/Dockerfile", *(f"environment/{name}" for name in SCRIPTS if name in task.build.files)]
+    rebuilt = ["tests/rebuild.sh"] if task.compiled and REBUILD in task.build.files else []
+    named = [*shipped, f"tests/{RUNNER}", *rebuilt, *built]
+    found = [f"{name} is missing" for name in named if not _is_own_file(folder, name)]
+    found += [f"{name} is empty" for name in named if _is_own_file(folder, name) and not (folder / name).stat().st_size]
+    if (folder / CERTIFICATE).exists() and not _is_own_file(folder, CERTIFICATE):
+        found.append(f"{CERTIFICATE} is no plain file")
+    return found
 
 
 def patch_problems(task: Task) -> list[str]:

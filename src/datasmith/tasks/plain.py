@@ -11,6 +11,11 @@ OF_A_TASK = ("task.toml", "instruction.md")
 """A directory that holds one of them is a task's; where the other is missing it is a damaged one, which is told."""
 
 
+def is_task_folder(path: Path) -> bool:
+    """Whether a directory is a task's, be it a damaged one."""
+    return any((path / name).is_file() for name in OF_A_TASK)
+
+
 def task_folders(files: Iterable[str]) -> dict[str, str]:
     """Where the folders of tasks are among the files of a dataset, by name: at its top, or else in `tasks/`."""
     found = {PurePosixPath(file).parent for file in files if file.rpartition("/")[2] in OF_A_TASK}

@@ -12,7 +12,7 @@ import pytest
 
 from datasmith.cli.common import run_app
 from datasmith.cli.data import app
-from datasmith.errors import EngineUnavailable
+from datasmith.errors import ConfigError, EngineUnavailable
 from datasmith.settings import known_variables
 from tests.sandboxes import embedded_engine
 from tests.unit.runners.verification_folders import legacy_folder, sealed_folder
@@ -58,6 +58,15 @@ def test_a_folder_without_a_verdict_has_a_code_of_its_own(capsys: pytest.Capture
     code, out, err = asked(capsys, "--task", tmp_path / "old")
     assert code == EngineUnavailable.exit_code and out.startswith("held ")
     assert "error: 1 of 1 folders have no verdict: bubblewrap builds no Dockerfiles" in err
+
+
+def test_a_data_directory_that_is_a_file_is_a_wrong_setting(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Said before anything is judged."""
+    (tmp_path / "file").write_text("x")
+    sealed_folder(tmp_path / "tasks")
+    words = ["verify", "--task", str(tmp_path / "tasks"), "--data-dir", str(tmp_path / "file")]
+    assert run_app(app, words) == ConfigError.exit_code
+    assert capsys.readouterr().err == f"error: --data-dir {tmp_path / 'file'}: is a file (example: --data-dir ./work)\n"
 
 
 def test_a_root_without_folders_is_a_wrong_flag(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -97,6 +97,10 @@ def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.Captur
     assert [*found["tasks"]] == ["acme_calc_1", "acme_calc_2"]
     code, found, _ = said(capsys, "export tasks --harbor --output out")
     assert (code, found) == (0, {"harness": "harbor", "folders": ["out/acme_calc_1", "out/acme_calc_2"]})
+    (tasks / "acme_calc_2/task.toml").rename(tasks / "kept.toml")
+    code, _, err = said(capsys, "tasks check tasks/acme_calc_2 tasks/acme_calc_1")
+    assert code == InvalidTask.exit_code and "acme_calc_2: task.toml is missing" in err
+    (tasks / "kept.toml").rename(tasks / "acme_calc_2/task.toml")
     (tasks / "acme_calc_2/instruction.md").unlink()
     code, found, err = said(capsys, "tasks check -d tasks")
     assert (code, [bool(row["problems"]) for row in found]) == (InvalidTask.exit_code, [False, True])

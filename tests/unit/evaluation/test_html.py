@@ -151,7 +151,7 @@ def test_a_range_of_ranks_is_told_where_there_is_one(
 def test_a_run_without_trials_has_a_page(tmp_path: Path) -> None:
     """It says so; of what was not measured there is no figure."""
     page = page_of(SampleRun(tmp_path / "r", ["t"], ["good"]))
-    assert "No trial is complete yet" in page and "half-width</dt><dd>–</dd>" in page and "±" not in page
+    assert "No trial is complete yet" in page and "’s interval</dt><dd>–</dd>" in page and "±" not in page
 
 
 def test_a_long_path_stays_on_a_telephone(tmp_path: Path) -> None:

@@ -51,6 +51,19 @@ def test_a_graded_run_stays_as_it_is(folder: RunFolder) -> None:
     assert regrade_run(folder) == ()
 
 
+@pytest.mark.parametrize("damage", [b"", b"diff --git a/x b/x\n", b"\xff\xfe", None])
+def test_another_patch_than_the_graded_one_is_no_answer(folder: RunFolder, damage: bytes | None) -> None:
+    """Damaged, exchanged or gone, it is not the agent's fault: nothing is written, and what helps is told."""
+    path, before = folder.trial(KEY) / "patch.diff", folder.read_trial(KEY)
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(damage)
+    with pytest.raises(TrialError, match=r"patch\.diff is .*bring it back from a copy"):
+        regrade_run(folder)
+    assert folder.read_trial(KEY) == before
+
+
 def test_a_launch_that_is_gone_is_missed(folder: RunFolder) -> None:
     """Grading again without it would make records that fit: the session has counted its launches."""
     before, path = folder.read_trial(KEY), folder.session(KEY.task_id, 1) / "measurements.jsonl"

@@ -140,6 +140,15 @@ def test_cores_to_measure_on_are_there(tmp_path: Path) -> None:
     assert refused.state == "FAIL" and "there is no core 9999 here" in refused.detail
 
 
+def test_cores_can_be_taken(tmp_path: Path) -> None:
+    """Where locks cannot be written nothing can be measured; a directory that is not there yet is made."""
+    (tmp_path / "file").write_text("x")
+    for place in (tmp_path / "file", tmp_path / "file/below"):
+        found = here.cores(facts(tmp_path, locks_dir=place))
+        assert found.state == "FAIL" and f"cannot write {place}" in found.detail and "FC_LOCKS_DIR" in found.todo
+    assert here.cores(facts(tmp_path, locks_dir=tmp_path / "new/place")).state == "OK"
+
+
 def test_programs_are_found_with_their_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Git and uv of this machine; without them the line says how to get them."""
     assert here.git(facts(tmp_path)).detail.startswith("git version ")

@@ -1,10 +1,12 @@
 """Verification of our own task folders, in the embedded engine."""
 
+import errno
 import json
 import os
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,6 +101,40 @@ def test_a_success_that_lies_there_is_not_believed(engine: BubblewrapEngine, tmp
     (folder / SUCCESS).write_text(json.dumps(claim))
     again = judged(tmp_path, counted, folder)
     assert again.known and failure(again).stage == "tests"
+
+
+def test_only_a_success_that_was_never_reached_is_called_one(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """Ours is not, also where it is reached once more; another one is, whether or not the verdict is known."""
+    folder = sealed_folder(tmp_path / "tasks")
+    counted = Counted(engine, tmp_path)
+    assert not judged(tmp_path, counted, folder).forged
+    assert not judged(tmp_path, counted, folder).forged and not judged(tmp_path, counted, folder, force=True).forged
+    ours = (folder / SUCCESS).read_text()
+    for planted in ("{}", "[1]", ours.replace('"tests_passed": 1', '"tests_passed": 2')):
+        (folder / SUCCESS).write_text(planted)
+        assert judged(tmp_path, counted, folder).forged
+        assert (folder / SUCCESS).read_text() == ours
+
+
+def test_a_file_that_may_not_be_read_holds_its_folder_alone(
+    engine: BubblewrapEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says nothing of the folder; the others are judged. One without its task.toml is a task's, and damaged."""
+    for name in ("closed", "damaged"):
+        sealed_folder(tmp_path / name)
+    (tmp_path / "damaged/acme_calc_1/task.toml").unlink()
+    opened = os.open
+
+    def refused(path: Path | str, *words: Any, **named: Any) -> int:
+        if str(path).endswith("closed/acme_calc_1/instruction.md"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *words, **named)
+
+    monkeypatch.setattr(os, "open", refused)
+    folders = [found for name in ("closed", "damaged") for found in find_folders(tmp_path / name)]
+    closed, damaged = verification(tmp_path, Counted(engine, tmp_path)).run(folders, workers=1)
+    assert closed.verdict is None and "instruction.md cannot be read: Permission denied" in closed.held
+    assert failure(damaged).stage == "parse" and "task.toml is missing" in failure(damaged).error_message
 
 
 def test_each_way_to_fail_has_its_stage(engine: BubblewrapEngine, tmp_path: Path) -> None:

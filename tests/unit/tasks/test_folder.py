@@ -264,6 +264,11 @@ def test_several_breaches_are_all_told(tmp_path: Path, source: Path) -> None:
     assert len(check_task(folder)) == 4
 
 
+def _as_directory(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
 def _break_off(file: Path, end: int) -> None:
     file.write_bytes(file.read_bytes()[:end])
 
@@ -298,7 +303,12 @@ def test_a_file_that_lacks_what_it_is_for_is_named(folder: Path, name: str, text
         (lambda folder: (folder / "environment/repo.tar.gz").write_bytes(b"no tar"), "no tar archive"),
         (lambda folder: _break_off(folder / "environment/repo.tar.gz", 40), "repo.tar.gz: cannot be read: "),
         (lambda folder: _break_off(folder / "environment/repo.tar.gz", -60), "repo.tar.gz: cannot be read: "),
-        (lambda folder: (folder / "provenance.json").write_bytes(b"[]"), "no JSON object"),
+        (lambda folder: (folder / "provenance.json").write_bytes(b"[]"), "as a JSON object"),
+        (lambda folder: (folder / "tests/launch.py").unlink(), "tests/launch.py is missing"),
+        (lambda folder: (folder / "tests/asv_runner.zip").unlink(), "tests/asv_runner.zip is missing"),
+        (lambda folder: (folder / "tests/test.sh").write_bytes(b""), "tests/test.sh is empty"),
+        (lambda folder: (folder / "environment/docker_build_env.sh").write_bytes(b""), "docker_build_env.sh is empty"),
+        (lambda folder: _as_directory(folder / "certificate.json"), "certificate.json is no plain file"),
         (lambda folder: (folder / "environment/lock.txt").write_text("x @ git+" + "b" * 40), "names the merge commit"),
     ],
 )

@@ -1,5 +1,6 @@
 """Verify many folders: find them, leave out what has its verdict, work side by side, and believe no file in them."""
 
+import os
 import tempfile
 import threading
 import time
@@ -22,8 +23,18 @@ from datasmith.errors import (
 )
 from datasmith.runners.disk import needing_room
 from datasmith.runners.verification.base import Generation, Step, Stopped, failed
-from datasmith.runners.verification.verdict import Failed, Verdict, Verdicts, Verified, clear, inputs_digest, lay_down
+from datasmith.runners.verification.verdict import (
+    SUCCESS,
+    Failed,
+    Verdict,
+    Verdicts,
+    Verified,
+    clear,
+    inputs_digest,
+    lay_down,
+)
 from datasmith.tasks.legacy import PROFILE, RECORD
+from datasmith.tasks.plain import is_task_folder
 
 DEEPEST = 4
 """Levels below a root at which folders are looked for."""
@@ -43,7 +54,7 @@ class Judged:
 
 def kind_of(folder: Path) -> Kind | None:
     """Which generation a directory belongs to, by the files that it must have; None for any other directory."""
-    if (folder / "task.toml").is_file():
+    if is_task_folder(folder):
         return "task"
     return "legacy" if (folder / RECORD).is_file() or (folder / PROFILE).is_file() else None
 
@@ -125,10 +136,11 @@ class Verification:
             known = None if self.force else self.verdicts.known(inputs_digest(folder), generation.conditions)
         except InvalidTask:
             known = None
+        forged = os.path.lexists(folder / SUCCESS) and not self.verdicts.wrote(folder)
         if known:
             lay_down(folder, known)
-            return Judged(folder, known, known=True)
-        forged = clear(folder)
+            return Judged(folder, known, known=True, forged=forged)
+        clear(folder)
         with needing_room(self.logs), tempfile.TemporaryDirectory(prefix="fc-verify-") as place:
             verdict = self._reached(folder, generation, Path(place, folder.resolve().name), step)
         step("note")

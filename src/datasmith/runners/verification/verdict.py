@@ -13,7 +13,7 @@ from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from datasmith.errors import InvalidTask
+from datasmith.errors import InvalidTask, StoreUnavailable
 
 SUCCESS = "verification_success.json"
 FAILURE = "failure.json"
@@ -90,7 +90,15 @@ def inputs_digest(folder: Path, copy_to: Path | None = None) -> str:
 
     Raises:
         InvalidTask: it holds a link, or something that is neither file nor directory, or more than a task can need.
+        StoreUnavailable: a file of it may not be read, which says nothing of what it holds.
     """
+    try:
+        return _digest(folder, copy_to)
+    except PermissionError as error:
+        raise StoreUnavailable(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+def _digest(folder: Path, copy_to: Path | None) -> str:
     whole = hashlib.sha256(f"{_RULES}\0".encode())
     held = 0
     if copy_to:
@@ -163,6 +171,15 @@ class Verdicts:
             return None
         return found if found.lasts and (found.inputs, found.conditions) == (inputs, conditions) else None
 
+    def wrote(self, folder: Path) -> bool:
+        """Whether the success that lies in a folder says what a verdict of ours said, whenever that was reached."""
+        try:
+            said = json.loads((folder / SUCCESS).read_text("utf-8"))
+            known = self.known(said["inputs"], said["conditions"])
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return False
+        return known is not None and _undated(json.loads(known.shown()[1])) == _undated(said)
+
     def keep(self, verdict: Verdict) -> None:
         """Remember a verdict that lasts; it appears whole or not at all."""
         if not verdict.lasts:
@@ -175,6 +192,11 @@ class Verdicts:
         return self._root / f"{name}.json"
 
 
+def _undated(said: dict[str, object]) -> dict[str, object]:
+    """Without what differs where the same is found once more."""
+    return {name: value for name, value in said.items() if name not in {"judged_at", "seconds"}}
+
+
 def lay_down(folder: Path, verdict: Verdict) -> None:
     """Write the verdict's file into its folder, and take away the other one."""
     name, text = verdict.shown()
@@ -182,16 +204,14 @@ def lay_down(folder: Path, verdict: Verdict) -> None:
     _write(folder / name, text)
 
 
-def clear(folder: Path, but: str = "") -> bool:
-    """Take away verdicts that lie in a folder, whoever wrote them; True where there was one that says success."""
-    claimed = os.path.lexists(folder / SUCCESS)
+def clear(folder: Path, but: str = "") -> None:
+    """Take away verdicts that lie in a folder, whoever wrote them."""
     for name in _OURS - {but}:
         path = folder / name
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    return claimed
 
 
 def _write(target: Path, text: str) -> None:
