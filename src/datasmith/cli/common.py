@@ -133,7 +133,7 @@ def _tell(failure: Failure, held: StringIO | None) -> int:
 def _warn_of_variables() -> None:
     """Name the variables that look misspelt, where the command has read its settings at all."""
     settings = sys.modules.get("datasmith.settings")  # pydantic is slow to import, and --help needs none
-    if settings is None:
+    if settings is None or not hasattr(settings, "misspelt"):  # also where Ctrl-C came while it was loaded
         return
     with contextlib.suppress(ConfigError):
         for name, near in settings.misspelt(settings.environment()).items():

@@ -148,7 +148,7 @@ sys.meta_path.insert(0, Hook)
 """
 """Sends this process a signal when a module is imported for the first time."""
 BEFORE = "stopped before anything was begun"
-WITHIN = "stopped; the same command goes on where this one ended"
+WITHIN = "stopped; the same command begins anew"
 
 
 @pytest.mark.parametrize(
