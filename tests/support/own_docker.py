@@ -106,14 +106,18 @@ class OwnDocker:
             self._socket = None
 
     def inside(self) -> frozenset[int]:
-        """Pids of what runs in its containers, and in steps of its builds, whether it lives or not."""
-        here = Path("/proc/self/ns/mnt").readlink()
-        found = set[int]()
-        for entry in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if (entry / "ns" / "mnt").readlink() != here and str(self._place) in (entry / "mountinfo").read_text():
-                    found.add(int(entry.name))
-        return frozenset(found)
+        """Pids of what runs in its containers, and in steps of its builds, whether it lives or not.
+
+        Their root is a mount of the daemon's; sandboxes of other tests may have seen such mounts elsewhere.
+        """
+        return frozenset(int(entry.name) for entry in Path("/proc").glob("[0-9]*") if self._is_root_of(entry))
+
+    def _is_root_of(self, process: Path) -> bool:
+        with suppress(OSError):
+            if (process / "ns" / "mnt").readlink() != Path("/proc/self/ns/mnt").readlink():
+                mounts = (process / "mountinfo").read_text().splitlines()
+                return any(line.split()[4] == "/" and str(self._place) in line for line in mounts)
+        return False
 
     def kill_inside(self) -> None:
         """End all that runs inside; the first process of a container takes the others with it."""
