@@ -184,7 +184,7 @@ def cores(facts: Facts) -> Answer:
     except ConfigError as error:
         return Answer("FAIL", str(error), "or leave it unset: then every core is used, the last one first")
     place = facts.settings.locks_dir.absolute()
-    there = next(path for path in (place, *place.parents) if path.exists())
+    there = _existing(place)
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         return Answer("FAIL", f"cannot write {place}, where cores are taken", "set FC_LOCKS_DIR (example: ~/fc-cores)")
     return Answer("OK", f"{len(found)} at once, on {'; '.join(','.join(map(str, each)) for each in found)}")

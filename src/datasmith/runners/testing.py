@@ -128,6 +128,11 @@ def file_of(test: str, paths: Collection[str]) -> str | None:
     return next((path for path in tried if path in paths), None)
 
 
+def is_usual(command: Sequence[str]) -> bool:
+    """Whether tests are run as stage 5 runs them, be it only some of them."""
+    return tuple(command[: len(TEST_COMMAND)]) == TEST_COMMAND
+
+
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """Why nobody can believe the tests of an image; `report` is that of the run that shows it, None: there was none."""
@@ -150,7 +155,7 @@ def told_falsely(
         if not asked:
             return Doubt("none of its tests can be broken, so that nothing shows what decides them")
         write_broken(container, broken)
-        every = _TO_THE_END if tuple(command[: len(TEST_COMMAND)]) == TEST_COMMAND else ()
+        every = _TO_THE_END if is_usual(command) else ()
         report = run_tests(container, (*command, *every), timeout=timeout)
     if report.timed_out:
         return Doubt(f"its tests are not done after {timeout:g} s where some of them are broken", report)

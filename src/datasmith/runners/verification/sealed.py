@@ -14,7 +14,7 @@ from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.docker.recipes import for_tier
 from datasmith.docker.verifiers import ProfileVerifier, TestReport, run_tests
 from datasmith.errors import BuildFailed, ConfigError, InvalidTask, MeasurementFailed
-from datasmith.runners.testing import TEST_COMMAND, told_falsely
+from datasmith.runners.testing import is_usual, told_falsely
 from datasmith.runners.verification.base import Step, Times, build_failed, conditions, failed, some, tests_failed
 from datasmith.runners.verification.verdict import Failed, Verified
 from datasmith.settings import Settings
@@ -121,7 +121,7 @@ class SealedFolders:
     def _doubted(self, task: Task, image: ImageRef, base: TestReport, step: Step) -> Failed | None:
         """Where it is not ours alone that decides the tests: why they cannot be believed."""
         runs = for_tier(DockerContext(task.build.files), "pr").texts
-        if not is_strangers(runs, _OURS) and task.test_command[: len(TEST_COMMAND)] == TEST_COMMAND:
+        if not is_strangers(runs, _OURS) and is_usual(task.test_command):
             return None
         step("broken tests")
         doubt = told_falsely(lambda: self._arm(task, image), base.passed, task.test_command, self.times.tests_s)
