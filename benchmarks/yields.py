@@ -5,16 +5,19 @@ Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--un
 For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
 no model used, and stage 5 as far as is asked. All is kept below WORK, and the same
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
-those that were refused, minutes per environment and MB per task; with `--each` what became of each pull request.
+those that were refused, minutes per environment, and what the first image of a repository and (median, most) the next
+ones added on disk; with `--each` what became of each pull request. The first image is the first one in WORK that was
+built of its repository, so that a table with both suites tells it of the one that ran first.
 """
 
 import argparse
 import json
 import os
 import re
+import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -49,7 +52,7 @@ NO_IMAGES = ("uv", "wheels", "clones", "tests")
 """Parts of the cache directory that hold downloads, clones and reports, not images."""
 PENDING: ItemState = "pending"
 HEAD = ("repository", "suite", "candidates", "resolved", "tried", "built", "sealed", "listed", "tests run",
-        "tests pass", "verified", "valid", "min/env", "min/PR", "MB/task")  # fmt: skip
+        "tests pass", "verified", "valid", "min/env", "min/PR", "MB first", "MB next")  # fmt: skip
 
 
 @dataclass
@@ -63,9 +66,12 @@ class Reached:
     """The longest of its builds: a second run finds the image built already."""
     whole_s: float | None = None
     """The longest of its runs."""
+    added_mb: float = 0.0
+    """What its runs added to the images on disk."""
 
-    def note(self, step: str, when: float) -> None:
-        """A step begins, or the run ends."""
+    def note(self, step: str, when: float, added_mb: float) -> None:
+        """A step begins, or the run ends, having added so much to the images."""
+        self.added_mb += added_mb
         if step == "end":
             if "build" in self.began:
                 self.whole_s = max(self.whole_s or 0.0, when - self.began["build"])
@@ -79,8 +85,9 @@ class Reached:
 class Journal:
     """What stage 5 was seen to do, line by line in a file, so that a second run knows of the first."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, on_disk: Callable[[], float]) -> None:
+        self._path, self._on_disk = path, on_disk
+        self._held = 0.0
         self.reached: dict[str, Reached] = {}
         for line in path.read_text().splitlines() if path.exists() else []:
             self._take(*json.loads(line))
@@ -92,16 +99,23 @@ class Journal:
         item, _, said = text.partition(" ")
         step = "end" if done >= 0 else next((known for known in reversed(STEPS) if said.startswith(known)), "")
         if step and not (step == "measure" and step in self._of(item).began):
-            row = (item, step, time.time())
+            row = (item, step, time.time(), self._added(step))
             with self._path.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             self._take(*row)
 
+    def _added(self, step: str) -> float:
+        """Megabytes of images since the build began, at the end of a pull request."""
+        if step not in {"build", "end"}:
+            return 0.0
+        before, self._held = self._held, self._on_disk()
+        return self._held - before if step == "end" else 0.0
+
     def _of(self, item: str) -> Reached:
         return self.reached.setdefault(item, Reached())
 
-    def _take(self, item: str, step: str, when: float) -> None:
-        self._of(item).note(step, when)
+    def _take(self, item: str, step: str, when: float, added_mb: float) -> None:
+        self._of(item).note(step, when, added_mb)
 
 
 def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, list[str], Counter[str]]:
@@ -109,9 +123,8 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
     place = place_of(clone, suite, options)
     place.mkdir(parents=True, exist_ok=True)
     settings = load_settings(data_dir=place).model_copy(update={"cache_dir": options.work / "cache"})
-    journal = Journal(place / "steps.jsonl")
+    journal = Journal(place / "steps.jsonl", lambda: images_mb(settings))
     request = asked(clone, suite, options)
-    before = 0.0 if options.show else images_mb(settings)
     try:
         if not options.show:
             take_back(settings, request, options.again)
@@ -119,12 +132,11 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
                 anyio.run(pipeline.run, journal.show)
     except DatasmithError as error:
         print(f"{place.name}: {error}")
-    grown = noted(place / "images_mb.txt", 0.0 if options.show else images_mb(settings) - before)
     with open_store(settings) as store:
         rows = store.stage_items(request.window.key)
     if options.each:
         print("\n".join(each_of(rows, journal.reached, place)))
-    return summed(place.name, suite, rows, journal.reached, grown)
+    return summed(place.name, suite, rows, journal.reached)
 
 
 def place_of(clone: Path, suite: str, options: argparse.Namespace) -> Path:
@@ -166,13 +178,6 @@ def take_back(settings: Settings, request: Request, said: str) -> None:
             store.record(request.window.key, stage, waiting, datetime.now(UTC))
 
 
-def noted(path: Path, more: float) -> float:
-    """Add to the number in a file; the sum."""
-    whole = more + (float(path.read_text()) if path.exists() else 0.0)
-    path.write_text(f"{whole}\n")
-    return whole
-
-
 def images_mb(settings: Settings) -> float:
     """What the engine's images take on disk (embedded engine; of others nothing is known here)."""
     root = settings.cache_dir
@@ -188,7 +193,7 @@ def images_mb(settings: Settings) -> float:
 
 
 def summed(
-    name: str, suite: str, rows: Iterable[StageItem], reached: Mapping[str, Reached], grown_mb: float
+    name: str, suite: str, rows: Iterable[StageItem], reached: Mapping[str, Reached]
 ) -> tuple[str, list[str], Counter[str]]:
     """A row of the table, and how often each reason was given at stages 4 and 5."""
     found = [row for row in rows if row.kind == "pull_request"]
@@ -213,7 +218,7 @@ def summed(
         str(beyond("benchmarks")), str(len(listed)), str(beyond("tests")), str(beyond("tests with the expert's patch")),
         str(len(verified)),
         str(sum(row.state == "passed" for row in tried)) if measured else "-",
-        mean(to_build), mean(whole), f"{grown_mb / built:.0f}" if built and grown_mb else "-",
+        mean(to_build), mean(whole), *sizes(reached.values()),
     ]  # fmt: skip
     reasons: Counter[str] = Counter()
     for row in [*at4, *tried]:
@@ -253,6 +258,13 @@ def is_tried(row: StageItem, reached: Mapping[str, Reached]) -> bool:
     """True where stage 5 has brought it to an end, now or (where this sample leaves it out) earlier."""
     ended = row.item in reached and reached[row.item].whole_s is not None
     return ended or (row.state in FINAL_STATES and not row.reason.startswith(SAMPLED_OUT))
+
+
+def sizes(reached: Iterable[Reached]) -> tuple[str, str]:
+    """Megabytes that the first image added, and the next ones: their median, and the most."""
+    first, *others = [one.added_mb for one in reached if one.building_s is not None] or [0.0]
+    following = f"{statistics.median(others):.0f} ({max(others):.0f})" if others else "-"
+    return f"{first:.0f}" if first else "-", following
 
 
 def mean(values: list[float]) -> str:

@@ -10,7 +10,7 @@ from datasmith.cli.document import document
 from datasmith.cli.eval_options import RUNS, PolicyOption, RunArgument, RunsOption, policy_of
 from datasmith.cli.options import Json
 from datasmith.counted import counted
-from datasmith.errors import ConfigError, StoreUnavailable
+from datasmith.errors import ConfigError, StoreUnavailable, refuse_directory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,10 @@ def report(
     policy: PolicyOption = "floor",
     runs_dir: RunsOption = RUNS,
     *,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="FILE", help="Where to write the page; default: report.html in the run's folder."),
+    ] = None,
     compat: Annotated[
         bool, typer.Option("--compat", help="Also print the run by the reference's definitions.")
     ] = False,
@@ -33,7 +37,9 @@ def report(
     """Print a run's tables and write its HTML page."""
     from datasmith.evaluation.run_folder import open_run
 
-    show_report(open_run(runs_dir, run).root, policy_of(policy), json_output, compat=compat)
+    if to is not None:
+        refuse_directory("--to", to, "report.html")
+    show_report(open_run(runs_dir, run).root, policy_of(policy), json_output, page=to, compat=compat)
 
 
 def regrade(
@@ -56,12 +62,13 @@ def show_report(
     policy: "FailurePolicy",
     json_output: bool,
     *,
+    page: Path | None = None,
     compat: bool = False,
     more: "Mapping[str, JsonValue] | None" = None,
 ) -> None:
     """Print a run's tables, or the same as JSON with `more` in it, and write its HTML page.
 
-    `compat` adds the reference's definitions.
+    page: where, instead of in the run's folder. `compat` adds the reference's definitions.
 
     Raises:
         StoreUnavailable: the page cannot be written, as in a run of somebody else's; all else was printed.
@@ -80,14 +87,15 @@ def show_report(
     if run_record is None:
         raise ConfigError(f"RUN {root}: no run.json there (example: fc-eval report runs/my-run)")
     found = build_report(folder, run_record, policy)
-    unwritten = _not_written(folder.report, render(found, datetime.now(UTC)))
-    page = None if unwritten else folder.report
+    target = page or folder.report
+    unwritten = _not_written(target, render(found, datetime.now(UTC)))
+    written = None if unwritten else target
     reference = reference_report(folder, found) if compat else ()
     if json_output:
         added = {"compat": reference_as_json(reference)} if compat else {}
-        print(document(as_json(found, page) | added | dict(more or {}), indent=1))
+        print(document(as_json(found, written) | added | dict(more or {}), indent=1))
     else:
-        print_report(found, page)
+        print_report(found, written)
         if compat:
             print_reference(reference)
     if unwritten:
@@ -101,5 +109,5 @@ def _not_written(page: Path, text: str) -> StoreUnavailable | None:
     try:
         write_text(page, text)
     except StoreUnavailable as error:
-        return error
+        return StoreUnavailable(f"{error} (example: fc-eval report RUN --to report.html)")
     return None

@@ -219,7 +219,11 @@ def check_tasks(
     if any(problems):
         alike = len({*folders.values()}) < len(folders)
         where = [f"{folder.parent}/" if alike else "" for folder in folders]
-        raise InvalidTask([f"{at}{said}" for at, found in zip(where, problems, strict=True) for said in found])
+        told = [f"{at}{said}" for at, found in zip(where, problems, strict=True) for said in found]
+        if len(told) > 1 and not json_output:
+            print(*map(one_line, told), sep="\n")
+        wrong = f"{sum(map(bool, problems))} of {counted(len(folders), 'task folder')}"
+        raise InvalidTask(told if len(told) == 1 else [f"{len(told)} problems in {wrong}"])
     if not json_output:
         without = f"; without a certificate: {sum(bare)}" if any(bare) else ""
         print(f"task folders in order: {len(folders)}{without}")

@@ -214,9 +214,17 @@ def test_a_report_is_printed_where_its_page_cannot_be_written(
     (tmp_path / "r/.report.html.draft").mkdir()
     code, out, err = said(capsys, "report", str(tmp_path / "r"))
     assert code == StoreUnavailable.exit_code and "advantage per level" in out and "; page: none\n" in out
-    assert err == f"error: cannot write {tmp_path}/r/report.html: Is a directory\n"
+    assert err == (
+        f"error: cannot write {tmp_path}/r/report.html: Is a directory (example: fc-eval report RUN --to report.html)\n"
+    )
     code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json")
     assert (code, json.loads(out)["page"]) == (StoreUnavailable.exit_code, None)
+    elsewhere = str(tmp_path / "pages/mine.html")
+    code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json", "--to", elsewhere)
+    assert (code, json.loads(out)["page"]) == (0, elsewhere)
+    assert "A/A" in Path(elsewhere).read_text() and not (tmp_path / "r/report.html").exists()
+    code, _, err = said(capsys, "report", str(tmp_path / "r"), "--to", str(tmp_path))
+    assert (code, "is a directory" in err) == (2, True)
 
 
 def test_a_report_as_json_is_one_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

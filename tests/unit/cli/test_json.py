@@ -105,6 +105,11 @@ def test_what_is_checked_packed_and_exported_is_a_document(capsys: pytest.Captur
     code, found, err = said(capsys, "tasks check -d tasks")
     assert (code, [bool(row["problems"]) for row in found]) == (InvalidTask.exit_code, [False, True])
     assert found[1]["problems"][0] in err and err.count("\n") == 1
+    (tasks / "acme_calc_1/instruction.md").unlink()
+    (tasks / "acme_calc_1/task.toml").write_text("")
+    assert run_app(fc_eval, ["tasks", "check", "-d", "tasks"]) == InvalidTask.exit_code
+    out, err = capsys.readouterr()
+    assert err == f"error: {out.count(chr(10))} problems in 2 of 2 task folders\n" and out.count("instruction.md") == 2
 
 
 def test_a_release_without_an_archive_is_not_in_order(
