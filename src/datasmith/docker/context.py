@@ -32,6 +32,8 @@ _RENAMED = {"run_tests.sh": "run-tests.sh"}
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 _MAX_FILE = 5_000_000
+_MOST_FILES = 1 << 16
+"""Bytes that hold most files whole, and are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +81,17 @@ class DockerContext:
 
     def to_directory(self, directory: Path | str) -> Path:
         """Write all files into a directory, which is made where it is missing; returns it."""
-        folder = Path(directory)
-        os.makedirs(directory, exist_ok=True)  # noqa: PTH103 - thousands of them
+        try:
+            os.mkdir(directory)  # noqa: PTH102 - thousands of them, and most parents are there
+        except OSError:
+            os.makedirs(directory, exist_ok=True)  # noqa: PTH103
         at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for name, text in self.texts.items():
                 _write(at, name, text.encode("utf-8"))
         finally:
             os.close(at)
-        return folder
+        return Path(directory)
 
     @property
     def digest(self) -> str:
@@ -147,11 +151,13 @@ def _text(at: int, name: str, directory: Path | str) -> str:
     """The text of a file of a directory, which is open as `at`."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
     try:
-        size = os.fstat(descriptor).st_size
-        if size > _MAX_FILE:
-            path = Path(directory, name)
-            raise ConfigError(f"{path} is larger than {_MAX_FILE} bytes: no build file (example: docker_build_pkg.sh)")
-        return os.read(descriptor, size).decode("utf-8")
+        data = os.read(descriptor, _MOST_FILES)
+        while len(data) >= _MOST_FILES and (more := os.read(descriptor, _MAX_FILE)):
+            data += more
+            if len(data) > _MAX_FILE:
+                said = f"is larger than {_MAX_FILE} bytes: no build file (example: docker_build_pkg.sh)"
+                raise ConfigError(f"{Path(directory, name)} {said}")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{Path(directory, name)} is not text (example: docker_build_pkg.sh)") from error
     finally:
