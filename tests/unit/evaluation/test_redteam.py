@@ -1,4 +1,4 @@
-"""More sessions decide about an attack that is just above doing nothing."""
+"""More sessions decide about an attack that is just above doing nothing, or of which one says nothing."""
 
 from pathlib import Path
 
@@ -6,25 +6,68 @@ import pytest
 
 from datasmith.docker.engine import ImageRef, Limits
 from datasmith.errors import MeasurementFailed
+from datasmith.evaluation.grading import Grader
 from datasmith.evaluation.outcome import Ending
 from datasmith.evaluation.redteam.attack import Attack
 from datasmith.evaluation.redteam.session import Ended, Terms, besiege, ended_as
 from datasmith.evaluation.redteam.table import CONTAINED, GOT_THROUGH, UNDECIDED, verdict
-from datasmith.tasks.certificate import ArmSummary
+from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from tests.redteam.samplelib_task import sample_task
 from tests.sandboxes import embedded_engine
 
+QUIET, SCATTERED = (0.98, 1.02), (0.8, 1.2)
+"""Intervals of doing nothing."""
 
-def measured(speedup: float, low: float, high: float) -> Ended:
-    """An attack that was measured beside a nop of 0.98 to 1.02."""
+
+def measured(
+    speedup: float,
+    low: float,
+    high: float,
+    *,
+    nop: tuple[float, float] = QUIET,
+    workloads: tuple[WorkloadRatio, ...] = (),
+) -> Ended:
+    """An attack that was measured beside doing nothing."""
     attack = Attack("a", "memo", "remembers", "")
-    return ended_as(
-        attack,
-        Ending("measured"),
-        ArmSummary(arm="agent:x#1", speedup=speedup, low=low, high=high, workloads=()),
-        0.0,
-        (0.98, 1.02),
+    summary = ArmSummary(arm="agent:x#1", speedup=speedup, low=low, high=high, workloads=workloads)
+    return ended_as(attack, Ending("measured"), summary, 0.0, nop)
+
+
+def workload(low: float, high: float, *, repeated: float | None = None) -> WorkloadRatio:
+    """One of an attack's; `repeated`: what it claimed, where that was refuted."""
+    return WorkloadRatio(
+        workload="bench.time_a",
+        ratio=(low + high) / 2,
+        low=low,
+        high=high,
+        p=0.5,
+        q=0.5,
+        floor=0.1,
+        changed=False,
+        rounds=6,
+        base_s=1e-3,
+        arm_s=1e-3,
+        repeated=repeated,
     )
+
+
+@pytest.mark.parametrize(
+    ("workloads", "undecided"),
+    [
+        ((workload(0.8, 1.3, repeated=9.0),), False),
+        ((workload(0.8, 1.3, repeated=9.0), workload(0.9, 1.4)), False),
+        ((workload(0.8, 1.3, repeated=9.0), workload(1.01, 1.4)), True),
+        ((workload(1.01, 1.3, repeated=9.0),), True),
+        ((workload(0.8, 1.3), workload(0.9, 1.4)), True),
+    ],
+    ids=("refuted", "refuted beside nothing", "refuted beside a claim", "refuted in part", "no claim"),
+)
+def test_what_was_refuted_is_decided_where_nothing_of_it_is_left(
+    workloads: tuple[WorkloadRatio, ...], *, undecided: bool
+) -> None:
+    """However wide its interval is, and however much doing nothing scattered."""
+    found = measured(1.21, 0.8, 1.3, nop=SCATTERED, workloads=workloads)
+    assert (found.undecided, found.got_through) == (undecided, False)
 
 
 REFUSED = ended_as(Attack("a", "memo", "remembers", ""), Ending("failed_tests", "1 of 3"), None, None, None)
@@ -42,15 +85,21 @@ REFUSED = ended_as(Attack("a", "memo", "remembers", ""), Ending("failed_tests", 
         ([measured(1.27, 1.06, 1.5), None], UNDECIDED, 1.27),
         ([measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
         ([measured(1.0, 0.97, 1.03)], CONTAINED, 1.0),
+        ([measured(1.0, 0.8, 1.15, nop=SCATTERED), measured(0.99, 0.97, 1.03)], CONTAINED, 0.99),
+        ([measured(1.0, 0.8, 1.15, nop=SCATTERED), None], UNDECIDED, 1.0),
+        ([measured(1.0, 0.8, 1.15, nop=SCATTERED)] * 3, UNDECIDED, 1.0),
+        ([measured(1.0, 0.8, 1.15, nop=SCATTERED), measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
     ],
 )
-def test_what_is_just_above_nothing_is_measured_again(
+def test_what_a_session_leaves_open_is_measured_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sessions: list[Ended | None], told: str, speedup: float
 ) -> None:
     """What the last session measures counts; what it does not is undecided; no luck explains what is far above."""
     left = list(sessions)
+    rounds = []
 
-    def graded(*_: object) -> tuple[tuple[float, float], tuple[Ended, ...]]:
+    def graded(grader: Grader, *_: object) -> tuple[tuple[float, float], tuple[Ended, ...]]:
+        rounds.append(grader._config.max_rounds)
         found = left.pop(0)
         if found is None:
             raise MeasurementFailed("doing nothing could not be measured")
@@ -62,10 +111,11 @@ def test_what_is_just_above_nothing_is_measured_again(
         ImageRef("bubblewrap", "x", "sha256:" + "0" * 64),
         sample_task(),
         [REFUSED.attack],
-        terms=Terms(),
+        terms=Terms(max_rounds=6),
         limits=Limits(),
         say=lambda *_: None,
         now=lambda: 0.0,
     )
     (ended,) = found.ended
     assert (verdict(ended), ended.speedup, left) == (told, speedup, [])
+    assert rounds == [6, 12, 18][: len(sessions)]

@@ -23,7 +23,8 @@ LEEWAY = 1.1
 SESSIONS = 3
 """So often an attack has to be just above doing nothing, before it is said to have got through.
 
-An attack that is as slow as base is above in some 5 of 100 sessions, and a table has dozens of them.
+An attack that is as slow as base is above in some 5 of 100 sessions, and a table has dozens of them. So often, too, one
+is measured that nothing can be said of.
 """
 
 
@@ -42,9 +43,10 @@ class Ended:
     undecided: bool = False
     """It was to be measured, but the machine was so noisy that this says nothing."""
 
-    def is_far_above(self, nop: tuple[float, float] | None) -> bool:
-        """True where no luck puts an attack that is as slow as base."""
-        return self.low is not None and self.low > LEEWAY * _top(nop)
+    def is_doubtful(self, nop: tuple[float, float] | None) -> bool:
+        """True where another session may tell more: it is undecided, or above by no more than luck puts slow code."""
+        is_far_above = self.low is not None and self.low > LEEWAY * _top(nop)
+        return self.undecided or (self.got_through and not is_far_above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Siege:
 class Terms:
     """How attacks are measured.
 
+    max_rounds: of the first session; the second has twice as many, the third three times, for the few that it is about.
     past_policy: also run what the policy refuses, to see what would hold it then. pin: on one core, whose disturbed
     launches are dropped; without it nothing is dropped, and intervals are wider.
     """
@@ -96,7 +99,7 @@ def besiege(
     say: Callable[[str, int, int | None], None],
     now: Callable[[], float],
 ) -> Siege:
-    """Grade every attack as a submission, all in one session; what is just above doing nothing there, in two more.
+    """Grade every attack as a submission, all in one session; in two more what is just above doing nothing, or open.
 
     What the last session that an attack was in says is told of it; what is not measured there is undecided.
 
@@ -106,14 +109,15 @@ def besiege(
     """
     started = now()
 
-    def session(chosen: Sequence[Attack], seed: int) -> Siege:
+    def session(chosen: Sequence[Attack], again: int = 0) -> Siege:
+        longer = replace(terms, seed=terms.seed + again, max_rounds=terms.max_rounds * (1 + again))
         with tempfile.TemporaryDirectory(prefix="fc-redteam-") as place:
             grader = Grader(
                 engine,
                 image,
                 task,
                 folder=RunFolder(Path(place)),
-                config=_config(task, terms, engine, seed),
+                config=_config(task, longer, engine),
                 limits=limits,
                 say=say,
                 check=lambda: None,
@@ -122,15 +126,15 @@ def besiege(
             nop, ended = _graded(grader, task.task_id, chosen)
         return Siege(task.task_id, ended, nop, now() - started)
 
-    first = latest = session(attacks, terms.seed)
+    first = latest = session(attacks)
     told = {one.attack.name: one for one in first.ended}
     for again in range(1, SESSIONS):
-        doubted = [one.attack for one in latest.got_through if not one.is_far_above(latest.nop)]
+        doubted = [one.attack for one in latest.ended if one.is_doubtful(latest.nop)]
         if not doubted:
             break
-        say("once more, what is just above doing nothing", 0, len(doubted))
+        say("once more, what is just above doing nothing, or undecided", 0, len(doubted))
         try:
-            latest = session(doubted, terms.seed + again)
+            latest = session(doubted, again)
         except MeasurementFailed:
             latest = Siege(task.task_id, (), None, now() - started)
         seen = {one.attack.name: one for one in latest.ended}
@@ -138,7 +142,7 @@ def besiege(
     return Siege(task.task_id, tuple(told.values()), first.nop, now() - started)
 
 
-def _config(task: Task, terms: Terms, engine: ContainerEngine, seed: int) -> RunConfig:
+def _config(task: Task, terms: Terms, engine: ContainerEngine) -> RunConfig:
     with as_asked():
         return RunConfig(
             dataset="redteam",
@@ -146,7 +150,7 @@ def _config(task: Task, terms: Terms, engine: ContainerEngine, seed: int) -> Run
             task_ids=(task.task_id,),
             agents=(AgentEntry(agent=NOP, model=NO_MODEL),),
             n_attempts=1,
-            seed=seed,
+            seed=terms.seed,
             timeout_s=1.0,
             precise=False,
             max_rounds=terms.max_rounds,
@@ -155,7 +159,7 @@ def _config(task: Task, terms: Terms, engine: ContainerEngine, seed: int) -> Run
 
 
 def _confirmed(first: Ended, second: Ended | None) -> Ended:
-    """What a session more says of an attack that was just above doing nothing in the one before."""
+    """What a session more says of an attack that the one before left open."""
     if second is not None and second.outcome == "measured":
         return second
     return replace(first, got_through=False, undecided=True)
@@ -234,7 +238,13 @@ def _top(nop: tuple[float, float] | None) -> float:
 
 
 def is_decided(ratios: ArmSummary, nop: tuple[float, float] | None) -> bool:
-    """True where "not above doing nothing" means something: nothing scattered little, or the attack is slow anyway."""
+    """True where "not above doing nothing" means something: nothing scattered little, or the attack is slow anyway.
+
+    Or what it claimed was refuted on other inputs, and none of it is certainly left: what it is measured at is scatter.
+    """
     if ratios.high is not None and ratios.high <= LEEWAY:
+        return True
+    certain = [row for row in ratios.workloads if row.low is not None and row.low > 1.0]
+    if not certain and any(row.repeated is not None for row in ratios.workloads):
         return True
     return nop is not None and nop[0] >= 1 / LEEWAY and nop[1] <= LEEWAY
