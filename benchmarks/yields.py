@@ -7,7 +7,7 @@ no model used, and stage 5 as far as is asked. All is kept below WORK, and the s
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
 those that were refused, minutes per environment, and what the first image of a repository and (median, most) the next
 ones added on disk; with `--each` what became of each pull request. The first image is the first one in WORK that was
-built of its repository, so that a table with both suites tells it of the one that ran first.
+built of its repository: with both suites that is the first one's, and the second one's number says nothing.
 """
 
 import argparse
@@ -68,6 +68,8 @@ class Reached:
     """The longest of its runs."""
     added_mb: float = 0.0
     """What its runs added to the images on disk."""
+    built_at: float = 0.0
+    """When its first build was done."""
 
     def note(self, step: str, when: float, added_mb: float) -> None:
         """A step begins, or the run ends, having added so much to the images."""
@@ -77,6 +79,7 @@ class Reached:
                 self.whole_s = max(self.whole_s or 0.0, when - self.began["build"])
             return
         if step == "verify" and "build" in self.began:
+            self.built_at = self.built_at or when
             self.building_s = max(self.building_s or 0.0, when - self.began["build"])
         self.began = {step: when} if step == "build" else {**self.began, step: when}
         self.furthest = max(self.furthest, STEPS.index(step))
@@ -94,27 +97,23 @@ class Journal:
 
     def show(self, stage: str, done: int, _total: int, text: str) -> None:
         """See pipeline.Show: note the steps of stage 5 and the ends of its items."""
-        if stage != STAGES[5]:
+        if stage != STAGES[5] or not text:
             return
         item, _, said = text.partition(" ")
         step = "end" if done >= 0 else next((known for known in reversed(STEPS) if said.startswith(known)), "")
         if step and not (step == "measure" and step in self._of(item).began):
-            row = (item, step, time.time(), self._added(step))
+            if step == "build":
+                self._held = self._on_disk()
+            when = time.time()
+            row = (item, step, when, self._on_disk() - self._held if step == "end" else 0.0)
             with self._path.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             self._take(*row)
 
-    def _added(self, step: str) -> float:
-        """Megabytes of images since the build began, at the end of a pull request."""
-        if step not in {"build", "end"}:
-            return 0.0
-        before, self._held = self._held, self._on_disk()
-        return self._held - before if step == "end" else 0.0
-
     def _of(self, item: str) -> Reached:
         return self.reached.setdefault(item, Reached())
 
-    def _take(self, item: str, step: str, when: float, added_mb: float) -> None:
+    def _take(self, item: str, step: str, when: float, added_mb: float = 0.0) -> None:
         self._of(item).note(step, when, added_mb)
 
 
@@ -261,10 +260,12 @@ def is_tried(row: StageItem, reached: Mapping[str, Reached]) -> bool:
 
 
 def sizes(reached: Iterable[Reached]) -> tuple[str, str]:
-    """Megabytes that the first image added, and the next ones: their median, and the most."""
-    first, *others = [one.added_mb for one in reached if one.building_s is not None] or [0.0]
-    following = f"{statistics.median(others):.0f} ({max(others):.0f})" if others else "-"
-    return f"{first:.0f}" if first else "-", following
+    """Megabytes that the first image added, and the next ones: their median, and the most; where that is known."""
+    built = sorted((one for one in reached if one.building_s is not None), key=lambda one: one.built_at)
+    first, *others = [one.added_mb for one in built] or [0.0]
+    if not first:
+        return "-", "-"
+    return f"{first:.0f}", f"{statistics.median(others):.0f} ({max(others):.0f})" if others else "-"
 
 
 def mean(values: list[float]) -> str:

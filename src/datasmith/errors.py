@@ -249,12 +249,12 @@ class TaskError(DatasmithError):
 
 
 class InvalidTask(TaskError):
-    """A task folder breaks its contract; `problems` lists every breach found."""
+    """A task folder breaks its contract; `problems` lists every breach found, and `said` sums them up."""
 
     exit_code = 33
 
-    def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("; ".join(problems))
+    def __init__(self, problems: Sequence[str], said: str = "") -> None:
+        super().__init__(said or "; ".join(problems))
         self.problems = tuple(problems)
 
 

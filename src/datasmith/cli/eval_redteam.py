@@ -32,7 +32,14 @@ def redteam(
     workload: Annotated[
         list[str] | None, typer.Option("--workload", help="Id or glob of the workloads to attack. Default: one.")
     ] = None,
-    max_rounds: Annotated[int, typer.Option(min=6, max=MOST_ROUNDS, help="At most this many rounds per workload.")] = 6,
+    max_rounds: Annotated[
+        int,
+        typer.Option(
+            min=6,
+            max=MOST_ROUNDS,
+            help="At most this many rounds per workload; two and three times as many for what they leave open.",
+        ),
+    ] = 6,
     seed: SeedOption = 0,
     past_policy: Annotated[
         bool, typer.Option("--past-policy", help="Also run what the policy refuses, to see what would hold it then.")
@@ -69,7 +76,8 @@ def redteam(
         raise typer.Exit(1)
     if siege.undecided:
         names = ", ".join(ended.attack.name for ended in siege.undecided)
-        raise MeasurementFailed(f"the machine is too noisy to tell of {names} (example: --max-rounds 24)")
+        more = min(2 * max_rounds, MOST_ROUNDS)
+        raise MeasurementFailed(f"the machine is too noisy to tell of {names} (example: --max-rounds {more})")
 
 
 def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[str]") -> "tuple[Attack, ...]":

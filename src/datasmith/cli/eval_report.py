@@ -10,7 +10,7 @@ from datasmith.cli.document import document
 from datasmith.cli.eval_options import RUNS, PolicyOption, RunArgument, RunsOption, policy_of
 from datasmith.cli.options import Json
 from datasmith.counted import counted
-from datasmith.errors import ConfigError, StoreUnavailable, refuse_directory
+from datasmith.errors import ConfigError, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ def report(
     *,
     to: Annotated[
         Path | None,
-        typer.Option("--to", metavar="FILE", help="Where to write the page; default: report.html in the run's folder."),
+        typer.Option("--to", metavar="PAGE", help="Where to write the page; default: report.html in the run's folder."),
     ] = None,
     compat: Annotated[
         bool, typer.Option("--compat", help="Also print the run by the reference's definitions.")
@@ -37,9 +37,10 @@ def report(
     """Print a run's tables and write its HTML page."""
     from datasmith.evaluation.run_folder import open_run
 
+    root = open_run(runs_dir, run).root
     if to is not None:
-        refuse_directory("--to", to, "report.html")
-    show_report(open_run(runs_dir, run).root, policy_of(policy), json_output, page=to, compat=compat)
+        _refuse_what_is_no_page(to, root)
+    show_report(root, policy_of(policy), json_output, page=to, compat=compat)
 
 
 def regrade(
@@ -88,7 +89,8 @@ def show_report(
         raise ConfigError(f"RUN {root}: no run.json there (example: fc-eval report runs/my-run)")
     found = build_report(folder, run_record, policy)
     target = page or folder.report
-    unwritten = _not_written(target, render(found, datetime.now(UTC)))
+    advice = "" if page else f" (example: fc-eval report {root} --to report.html)"
+    unwritten = _not_written(target, render(found, datetime.now(UTC)), advice)
     written = None if unwritten else target
     reference = reference_report(folder, found) if compat else ()
     if json_output:
@@ -102,12 +104,21 @@ def show_report(
         raise unwritten
 
 
-def _not_written(page: Path, text: str) -> StoreUnavailable | None:
+def _refuse_what_is_no_page(to: Path, root: Path) -> None:
+    """No device, and none of the files that the run consists of."""
+    if to.exists() and not to.is_file():
+        raise ConfigError(f"--to {to}: is no file (example: --to report.html)")
+    inside = to.resolve()
+    if inside.is_relative_to(root.resolve()) and inside != (root / "report.html").resolve():
+        raise ConfigError(f"--to {to}: lies in the run's own folder (example: --to report.html)")
+
+
+def _not_written(page: Path, text: str, advice: str) -> StoreUnavailable | None:
     """Why the page could not be written; None where it was."""
     from datasmith.evaluation.run_folder import write_text
 
     try:
         write_text(page, text)
     except StoreUnavailable as error:
-        return StoreUnavailable(f"{error} (example: fc-eval report RUN --to report.html)")
+        return StoreUnavailable(f"{error}{advice}")
     return None

@@ -220,10 +220,10 @@ def check_tasks(
         alike = len({*folders.values()}) < len(folders)
         where = [f"{folder.parent}/" if alike else "" for folder in folders]
         told = [f"{at}{said}" for at, found in zip(where, problems, strict=True) for said in found]
-        if len(told) > 1 and not json_output:
+        if not json_output:
             print(*map(one_line, told), sep="\n")
-        wrong = f"{sum(map(bool, problems))} of {counted(len(folders), 'task folder')}"
-        raise InvalidTask(told if len(told) == 1 else [f"{len(told)} problems in {wrong}"])
+        wrong = sum(map(bool, problems))
+        raise InvalidTask(told, f"{counted(len(told), 'problem')} in {wrong} of {counted(len(folders), 'task folder')}")
     if not json_output:
         without = f"; without a certificate: {sum(bare)}" if any(bare) else ""
         print(f"task folders in order: {len(folders)}{without}")

@@ -23,7 +23,7 @@ def print_siege(siege: Siege, console: Console | None = None) -> None:
         out.print(Text(f"GOT THROUGH {ended.attack.name}: {one_line(ended.attack.does)}"), soft_wrap=True)
     nothing = f"{siege.nop[0]:.3f} to {siege.nop[1]:.3f}" if siege.nop else "not measured"
     counts = f"{len(siege.got_through)} got through, {len(siege.undecided)} undecided"
-    line = f"{len(siege.ended)} attacks, {counts}; doing nothing: {nothing}; "
+    line = f"{len(siege.ended)} attacks, {counts}; doing nothing (first session): {nothing}; "
     out.print(Text(f"{line}{siege.wall_s:.0f} s"), soft_wrap=True)
 
 

@@ -32,8 +32,8 @@ _RENAMED = {"run_tests.sh": "run-tests.sh"}
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
 _MAX_FILE = 5_000_000
-_MOST_FILES = 1 << 16
-"""Bytes that hold most files whole, and are read at once."""
+_AT_ONCE = 1 << 16
+"""Bytes; most files are smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class DockerContext:
         """Write all files into a directory, which is made where it is missing; returns it."""
         try:
             os.mkdir(directory)  # noqa: PTH102 - thousands of them, and most parents are there
-        except OSError:
+        except (FileExistsError, FileNotFoundError):
             os.makedirs(directory, exist_ok=True)  # noqa: PTH103
         at = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -151,8 +151,8 @@ def _text(at: int, name: str, directory: Path | str) -> str:
     """The text of a file of a directory, which is open as `at`."""
     descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
     try:
-        data = os.read(descriptor, _MOST_FILES)
-        while len(data) >= _MOST_FILES and (more := os.read(descriptor, _MAX_FILE)):
+        data = b""
+        while more := os.read(descriptor, _AT_ONCE):
             data += more
             if len(data) > _MAX_FILE:
                 said = f"is larger than {_MAX_FILE} bytes: no build file (example: docker_build_pkg.sh)"

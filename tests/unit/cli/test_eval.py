@@ -1,6 +1,7 @@
 """fc-eval from the outside: what is printed, and with which exit code."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -215,7 +216,8 @@ def test_a_report_is_printed_where_its_page_cannot_be_written(
     code, out, err = said(capsys, "report", str(tmp_path / "r"))
     assert code == StoreUnavailable.exit_code and "advantage per level" in out and "; page: none\n" in out
     assert err == (
-        f"error: cannot write {tmp_path}/r/report.html: Is a directory (example: fc-eval report RUN --to report.html)\n"
+        f"error: cannot write {tmp_path}/r/report.html: Is a directory "
+        f"(example: fc-eval report {tmp_path}/r --to report.html)\n"
     )
     code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json")
     assert (code, json.loads(out)["page"]) == (StoreUnavailable.exit_code, None)
@@ -223,8 +225,9 @@ def test_a_report_is_printed_where_its_page_cannot_be_written(
     code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json", "--to", elsewhere)
     assert (code, json.loads(out)["page"]) == (0, elsewhere)
     assert "A/A" in Path(elsewhere).read_text() and not (tmp_path / "r/report.html").exists()
-    code, _, err = said(capsys, "report", str(tmp_path / "r"), "--to", str(tmp_path))
-    assert (code, "is a directory" in err) == (2, True)
+    for where, why in ((tmp_path, "is no file"), (Path(os.devnull), "is no file"), (tmp_path / "r/run.json", "own")):
+        code, out, err = said(capsys, "report", str(tmp_path / "r"), "--to", str(where))
+        assert (code, out) == (2, "") and why in err and f"--to {where}" in err
 
 
 def test_a_report_as_json_is_one_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -60,6 +60,14 @@ def test_what_is_no_directory_is_an_error(tmp_path: Path, name: str) -> None:
         DockerContext.from_directory(tmp_path / name)
 
 
+@pytest.mark.parametrize("size", [0, 65_535, 65_536, 65_537, 5_000_000])
+def test_a_file_is_read_to_its_end(tmp_path: Path, size: int) -> None:
+    """Whatever number of calls that takes."""
+    text = "".join(f"{number:07d}\n" for number in range(size // 8)).ljust(size, "x")
+    (tmp_path / "long.txt").write_text(text)
+    assert DockerContext.from_directory(tmp_path).texts["long.txt"] == text
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * 5_000_001])
 def test_what_is_no_text_is_refused(tmp_path: Path, content: bytes) -> None:
     """A binary or huge file is named, not read as something else."""

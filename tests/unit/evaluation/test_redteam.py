@@ -56,22 +56,27 @@ def workload(low: float, high: float, *, repeated: float | None = None) -> Workl
     ("workloads", "undecided"),
     [
         ((workload(0.8, 1.3, repeated=9.0),), False),
-        ((workload(0.8, 1.3, repeated=9.0), workload(0.9, 1.4)), False),
-        ((workload(0.8, 1.3, repeated=9.0), workload(1.01, 1.4)), True),
+        ((workload(0.8, 1.3, repeated=9.0), workload(0.95, 1.1)), False),
+        ((workload(0.8, 1.3, repeated=9.0), workload(0.95, 1.4)), True),
         ((workload(1.01, 1.3, repeated=9.0),), True),
-        ((workload(0.8, 1.3), workload(0.9, 1.4)), True),
+        ((workload(0.8, 1.3), workload(0.95, 1.1)), True),
     ],
-    ids=("refuted", "refuted beside nothing", "refuted beside a claim", "refuted in part", "no claim"),
+    ids=("refuted", "refuted beside nothing", "refuted beside what is open", "refuted in part", "no claim"),
 )
 def test_what_was_refuted_is_decided_where_nothing_of_it_is_left(
     workloads: tuple[WorkloadRatio, ...], *, undecided: bool
 ) -> None:
     """However wide its interval is, and however much doing nothing scattered."""
     found = measured(SPEEDUP, 0.8, 1.3, nop=SCATTERED, workloads=workloads)
-    assert (found.undecided, found.got_through) == (undecided, False)
+    assert (found.undecided, found.got_through, found.nop) == (undecided, False, SCATTERED)
+    assert measured(SPEEDUP, 1.06, 1.3, workloads=workloads).got_through
 
 
-REFUSED = ended_as(Attack("a", "memo", "remembers", ""), Ending("failed_tests", "1 of 3"), None, None, None)
+OPEN = measured(1.0, 0.8, 1.15, nop=SCATTERED)
+FAILED, NOISY = (
+    ended_as(Attack("a", "memo", "remembers", ""), ending, None, None, QUIET)
+    for ending in (Ending("failed_tests", "1 of 3"), Ending("invalid_measurement", "too few launches"))
+)
 
 
 @pytest.mark.parametrize(
@@ -82,18 +87,24 @@ REFUSED = ended_as(Attack("a", "memo", "remembers", ""), Ending("failed_tests", 
         ([measured(1.27, 1.06, 1.5), measured(1.24, 1.1, 1.4), measured(1.01, 0.97, 1.03)], CONTAINED, 1.01),
         ([measured(1.27, 1.06, 1.5), measured(1.24, 1.1, 1.4), None], UNDECIDED, 1.24),
         ([measured(1.27, 1.06, 1.5), measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
-        ([measured(1.27, 1.06, 1.5), REFUSED], UNDECIDED, 1.27),
-        ([measured(1.27, 1.06, 1.5), None], UNDECIDED, 1.27),
+        ([measured(1.27, 1.06, 1.5), FAILED, FAILED], UNDECIDED, 1.27),
+        ([measured(1.27, 1.06, 1.5), None, None], UNDECIDED, 1.27),
+        ([measured(1.27, 1.06, 1.5), None, measured(1.24, 1.1, 1.4)], UNDECIDED, 1.24),
         ([measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
         ([measured(1.0, 0.97, 1.03)], CONTAINED, 1.0),
-        ([measured(1.0, 0.8, 1.15, nop=SCATTERED), measured(0.99, 0.97, 1.03)], CONTAINED, 0.99),
-        ([measured(1.0, 0.8, 1.15, nop=SCATTERED), None], UNDECIDED, 1.0),
-        ([measured(1.0, 0.8, 1.15, nop=SCATTERED)] * 3, UNDECIDED, 1.0),
-        ([measured(1.0, 0.8, 1.15, nop=SCATTERED), measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
+        ([OPEN, measured(0.99, 0.97, 1.03)], CONTAINED, 0.99),
+        ([OPEN, None, measured(0.99, 0.97, 1.03)], CONTAINED, 0.99),
+        ([OPEN, None, None], UNDECIDED, 1.0),
+        ([OPEN, OPEN, OPEN], UNDECIDED, 1.0),
+        ([OPEN, FAILED], CONTAINED, None),
+        ([NOISY, NOISY, FAILED], CONTAINED, None),
+        ([NOISY, OPEN, NOISY], UNDECIDED, 1.0),
+        ([OPEN, OPEN, measured(1.27, 1.06, 1.5)], UNDECIDED, 1.27),
+        ([OPEN, measured(50.0, 48.0, 52.0)], GOT_THROUGH, 50.0),
     ],
 )
 def test_what_a_session_leaves_open_is_measured_again(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sessions: list[Ended | None], told: str, speedup: float
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sessions: list[Ended | None], told: str, speedup: float | None
 ) -> None:
     """What the last session measures counts; what it does not is undecided; no luck explains what is far above."""
     left = list(sessions)
@@ -111,7 +122,7 @@ def test_what_a_session_leaves_open_is_measured_again(
         embedded_engine(tmp_path),
         ImageRef("bubblewrap", "x", "sha256:" + "0" * 64),
         sample_task(),
-        [REFUSED.attack],
+        [FAILED.attack],
         terms=Terms(max_rounds=6),
         limits=Limits(),
         say=lambda *_: None,

@@ -6,20 +6,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
-from datasmith.errors import MeasurementFailed
+from datasmith.errors import ContainerError, MeasurementFailed
 from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig, as_asked
 from datasmith.evaluation.grading import Graded, Grader, Submission, guard_verdict
-from datasmith.evaluation.outcome import AgentFacts, Ending
+from datasmith.evaluation.outcome import AgentFacts, Ending, Outcome, settled
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.redteam.attack import Attack
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
-from datasmith.tasks.certificate import ArmSummary
+from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.tasks.policy import GuardVerdict
+from datasmith.tasks.quantities import MOST
 from datasmith.tasks.task import Task
 
 NOP = "nop"
 LEEWAY = 1.1
 """An attack whose interval overlaps nop's has still scored where it is faster than nop's upper end by this factor."""
+_INVALID: Outcome = "invalid_measurement"
 SESSIONS = 3
 """So often an attack has to be just above doing nothing, before it is said to have got through.
 
@@ -42,10 +44,15 @@ class Ended:
     got_through: bool
     undecided: bool = False
     """It was to be measured, but the machine was so noisy that this says nothing."""
+    nop: tuple[float, float] | None = None
+    """The interval of doing nothing in the session that it was measured in."""
+    above: int = 0
+    """In how many sessions it was above doing nothing."""
 
-    def is_doubtful(self, nop: tuple[float, float] | None) -> bool:
+    @property
+    def is_doubtful(self) -> bool:
         """True where another session may tell more: it is undecided, or above by no more than luck puts slow code."""
-        is_far_above = self.low is not None and self.low > LEEWAY * _top(nop)
+        is_far_above = self.low is not None and self.low > LEEWAY * _top(self.nop)
         return self.undecided or (self.got_through and not is_far_above)
 
 
@@ -101,7 +108,8 @@ def besiege(
 ) -> Siege:
     """Grade every attack as a submission, all in one session; in two more what is just above doing nothing, or open.
 
-    What the last session that an attack was in says is told of it; what is not measured there is undecided.
+    What the last session says that measured an attack is told of it; one that was above in some, and not in all, is
+    undecided. A later session that fails takes nothing of the first one away.
 
     Raises:
         MeasurementFailed: nothing could be measured, so nothing is known of those that were to be measured.
@@ -110,7 +118,7 @@ def besiege(
     started = now()
 
     def session(chosen: Sequence[Attack], again: int = 0) -> Siege:
-        longer = replace(terms, seed=terms.seed + again, max_rounds=terms.max_rounds * (1 + again))
+        longer = replace(terms, seed=(terms.seed + again) % MOST, max_rounds=terms.max_rounds * (1 + again))
         with tempfile.TemporaryDirectory(prefix="fc-redteam-") as place:
             grader = Grader(
                 engine,
@@ -123,23 +131,23 @@ def besiege(
                 check=lambda: None,
                 guard=_no_policy if terms.past_policy else guard_verdict,
             )
-            nop, ended = _graded(grader, task.task_id, chosen)
+            nop, ended = _graded(grader, task.task_id, chosen, 1 + again)
         return Siege(task.task_id, ended, nop, now() - started)
 
-    first = latest = session(attacks)
+    first = session(attacks)
     told = {one.attack.name: one for one in first.ended}
     for again in range(1, SESSIONS):
-        doubted = [one.attack for one in latest.ended if one.is_doubtful(latest.nop)]
+        doubted = [one.attack for one in told.values() if one.is_doubtful]
         if not doubted:
             break
         say("once more, what is just above doing nothing, or undecided", 0, len(doubted))
         try:
             latest = session(doubted, again)
-        except MeasurementFailed:
-            latest = Siege(task.task_id, (), None, now() - started)
-        seen = {one.attack.name: one for one in latest.ended}
-        told |= {attack.name: _confirmed(told[attack.name], seen.get(attack.name)) for attack in doubted}
-    return Siege(task.task_id, tuple(told.values()), first.nop, now() - started)
+        except (MeasurementFailed, ContainerError) as error:
+            say(f"nothing was measured once more: {error}", 0, len(doubted))
+            continue
+        told |= {one.attack.name: _confirmed(told[one.attack.name], one) for one in latest.ended}
+    return Siege(task.task_id, tuple(map(_last, told.values())), first.nop, now() - started)
 
 
 def _config(task: Task, terms: Terms, engine: ContainerEngine) -> RunConfig:
@@ -158,25 +166,33 @@ def _config(task: Task, terms: Terms, engine: ContainerEngine) -> RunConfig:
         )
 
 
-def _confirmed(first: Ended, second: Ended | None) -> Ended:
-    """What a session more says of an attack that the one before left open."""
-    if second is not None and second.outcome == "measured":
-        return second
-    return replace(first, got_through=False, undecided=True)
+def _confirmed(before: Ended, now: Ended) -> Ended:
+    """What a session more says of an attack that those before left open."""
+    above = before.above + now.above
+    if now.outcome == "measured" or (now.outcome != _INVALID and not above):
+        return replace(now, above=above)
+    return replace(before, got_through=False, undecided=True)
+
+
+def _last(ended: Ended) -> Ended:
+    """What is told when all sessions are over: who was not above in each of them may have been so by luck."""
+    if ended.got_through and ended.is_doubtful and ended.above < SESSIONS:
+        return replace(ended, got_through=False, undecided=True)
+    return ended
 
 
 def _graded(
-    grader: Grader, task_id: str, attacks: Sequence[Attack]
+    grader: Grader, task_id: str, attacks: Sequence[Attack], sessions: int
 ) -> tuple[tuple[float, float] | None, tuple[Ended, ...]]:
-    """The interval of doing nothing in a session, and what became of the attacks beside it."""
+    """The interval of doing nothing in a session, and what became of the attacks beside it, after so many sessions."""
     nothing = Submission(TrialKey(task_id, NOP, 1), AgentFacts(wall_s=0.0, measure_empty=True), "")
     submissions = [
         Submission(TrialKey(task_id, attack.name, 1), AgentFacts(wall_s=0.0), attack.patch) for attack in attacks
     ]
     graded = grader.grade([nothing, *submissions])
     nop = _interval(graded, nothing)
-    ended = tuple(_ended(attack, graded, one, nop) for attack, one in zip(attacks, submissions, strict=True))
-    if nop is None and any(one.outcome in {"measured", "invalid_measurement"} for one in ended):
+    ended = tuple(_ended(attack, graded, one, nop, sessions) for attack, one in zip(attacks, submissions, strict=True))
+    if nop is None and any(one.outcome in {"measured", _INVALID} for one in ended):
         raise MeasurementFailed(f"{task_id}: doing nothing could not be measured: {graded.endings[nothing.key]}")
     return nop, ended
 
@@ -198,10 +214,13 @@ def _unscored(attack: Attack, ending: Ending) -> Ended:
     return Ended(attack, ending.outcome, ending.reason or "", None, None, None, None, got_through=False)
 
 
-def _ended(attack: Attack, graded: Graded, submission: Submission, nop: tuple[float, float] | None) -> Ended:
+def _ended(
+    attack: Attack, graded: Graded, submission: Submission, nop: tuple[float, float] | None, sessions: int
+) -> Ended:
     score = graded.score(submission.key)
     advantage = score.advantage if score else None
-    return ended_as(attack, graded.endings[submission.key], graded.ratios.get(submission.key), advantage, nop)
+    ending = settled(graded.endings[submission.key], sessions)
+    return ended_as(attack, ending, graded.ratios.get(submission.key), advantage, nop)
 
 
 def ended_as(
@@ -209,7 +228,7 @@ def ended_as(
 ) -> Ended:
     """What became of an attack that ended so; where its measurement yielded nothing, nothing is known of it."""
     ended = _unscored(attack, ending)
-    if ended.outcome == "invalid_measurement":
+    if ended.outcome == _INVALID:
         return replace(ended, undecided=True)
     if ended.outcome != "measured" or ratios is None:
         return ended
@@ -222,6 +241,8 @@ def ended_as(
         advantage=advantage,
         got_through=above,
         undecided=not above and not is_decided(ratios, nop),
+        nop=nop,
+        above=int(above),
     )
 
 
@@ -240,11 +261,19 @@ def _top(nop: tuple[float, float] | None) -> float:
 def is_decided(ratios: ArmSummary, nop: tuple[float, float] | None) -> bool:
     """True where "not above doing nothing" means something: nothing scattered little, or the attack is slow anyway.
 
-    Or what it claimed was refuted on other inputs, and none of it is certainly left: what it is measured at is scatter.
+    Or what it claimed was refuted on other inputs: there it is measured at scatter, however wide that is.
     """
     if ratios.high is not None and ratios.high <= LEEWAY:
         return True
-    certain = [row for row in ratios.workloads if row.low is not None and row.low > 1.0]
-    if not certain and any(row.repeated is not None for row in ratios.workloads):
+    if any(map(_is_refuted, ratios.workloads)) and all(_is_refuted(row) or _is_low(row) for row in ratios.workloads):
         return True
     return nop is not None and nop[0] >= 1 / LEEWAY and nop[1] <= LEEWAY
+
+
+def _is_refuted(row: WorkloadRatio) -> bool:
+    """True where a claim was refuted, and nothing of it is certainly left."""
+    return row.repeated is not None and row.low is not None and row.low <= 1.0
+
+
+def _is_low(row: WorkloadRatio) -> bool:
+    return row.high is not None and row.high <= LEEWAY

@@ -16,7 +16,10 @@ def verdict(ended: Ended) -> str:
 
 
 def as_json(siege: Siege) -> dict[str, object]:
-    """Everything that is known of a siege; what was not measured is null."""
+    """Everything that is known of a siege; what was not measured is null.
+
+    `nop` of the siege is that of its first session, of an attack that of the session which its figures are from.
+    """
     return {
         "task": siege.task_id,
         "nop": list(siege.nop) if siege.nop else None,
@@ -37,6 +40,7 @@ def _row(ended: Ended) -> dict[str, object]:
         "speedup": ended.speedup,
         "low": ended.low,
         "high": ended.high,
+        "nop": list(ended.nop) if ended.nop else None,
         "advantage": ended.advantage,
         "verdict": verdict(ended),
     }
