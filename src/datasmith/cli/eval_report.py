@@ -10,7 +10,7 @@ from datasmith.cli.document import document
 from datasmith.cli.eval_options import RUNS, PolicyOption, RunArgument, RunsOption, policy_of
 from datasmith.cli.options import Json
 from datasmith.counted import counted
-from datasmith.errors import ConfigError, StoreUnavailable
+from datasmith.errors import ConfigError, StoreUnavailable, said_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from datasmith.metrics.score import FailurePolicy
+
+_MARK = b'<meta name="generator" content="fc-eval report">'
+_HEAD = 1000
+"""Bytes among which every page has the mark."""
 
 
 def report(
@@ -27,7 +31,11 @@ def report(
     *,
     to: Annotated[
         Path | None,
-        typer.Option("--to", metavar="PAGE", help="Where to write the page; default: report.html in the run's folder."),
+        typer.Option(
+            "--to",
+            metavar="PAGE",
+            help="Where the page goes, in the place of an earlier one. Default: the run's folder.",
+        ),
     ] = None,
     compat: Annotated[
         bool, typer.Option("--compat", help="Also print the run by the reference's definitions.")
@@ -105,12 +113,18 @@ def show_report(
 
 
 def _refuse_what_is_no_page(to: Path, root: Path) -> None:
-    """No device, and none of the files that the run consists of."""
-    if to.exists() and not to.is_file():
-        raise ConfigError(f"--to {to}: is no file (example: --to report.html)")
-    inside = to.resolve()
+    """An earlier page is replaced, and nothing else; of the run's own files none but its page."""
+    example = "(example: --to report.html)"
+    try:
+        if to.exists() and not to.is_file():
+            raise ConfigError(f"--to {to}: is {'a directory' if to.is_dir() else 'no plain file'} {example}")
+        if to.is_file() and _MARK not in to.read_bytes()[:_HEAD]:
+            raise ConfigError(f"--to {to}: is there already, and is no page of a run {example}")
+        inside = to.resolve()
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(f"--to {to}: cannot be written: {said_by(error)} {example}") from error
     if inside.is_relative_to(root.resolve()) and inside != (root / "report.html").resolve():
-        raise ConfigError(f"--to {to}: lies in the run's own folder (example: --to report.html)")
+        raise ConfigError(f"--to {to}: lies in the run's own folder {example}")
 
 
 def _not_written(page: Path, text: str, advice: str) -> StoreUnavailable | None:

@@ -14,7 +14,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from datasmith.docker.archive import MOST_BYTES, unpack
-from datasmith.docker.context import SCRIPTS
+from datasmith.docker.context import LOCK, SCRIPTS
 from datasmith.docker.engine import SANDBOX_USER
 from datasmith.errors import ContainerError, InvalidTask, said_by
 from datasmith.misfits import misfits
@@ -347,6 +347,8 @@ def _incomplete(folder: Path, task: Task) -> list[str]:
     named = [*shipped, f"tests/{RUNNER}", *rebuilt, *built]
     found = [f"{name} is missing" for name in named if not _is_own_file(folder, name)]
     found += [f"{name} is empty" for name in named if _is_own_file(folder, name) and not (folder / name).stat().st_size]
+    others = {f"environment/{name}": text for name, text in task.build.files.items() if name != LOCK}
+    found += [f"{name} is empty" for name, text in others.items() if not text and name not in named]
     if (folder / CERTIFICATE).exists() and not _is_own_file(folder, CERTIFICATE):
         found.append(f"{CERTIFICATE} is no plain file")
     return found

@@ -225,9 +225,22 @@ def test_a_report_is_printed_where_its_page_cannot_be_written(
     code, out, _ = said(capsys, "report", str(tmp_path / "r"), "--json", "--to", elsewhere)
     assert (code, json.loads(out)["page"]) == (0, elsewhere)
     assert "A/A" in Path(elsewhere).read_text() and not (tmp_path / "r/report.html").exists()
-    for where, why in ((tmp_path, "is no file"), (Path(os.devnull), "is no file"), (tmp_path / "r/run.json", "own")):
-        code, out, err = said(capsys, "report", str(tmp_path / "r"), "--to", str(where))
-        assert (code, out) == (2, "") and why in err and f"--to {where}" in err
+    assert said(capsys, "report", str(tmp_path / "r"), "--to", elsewhere)[0] == 0
+    (tmp_path / "mine.html").write_text("<!doctype html>\n<p>mine</p>\n")
+    (tmp_path / "loop").symlink_to("loop")
+    refused = {
+        str(tmp_path): "is a directory",
+        os.devnull: "is no plain file",
+        str(tmp_path / "r/run.json"): "no page of a run",
+        str(tmp_path / "r/trials/page.html"): "own folder",
+        str(tmp_path / "mine.html"): "no page of a run",
+        str(tmp_path / "loop"): "cannot be written",
+        str(tmp_path / ("x" * 300)): "cannot be written",
+    }
+    for where, why in refused.items():
+        code, out, err = said(capsys, "report", str(tmp_path / "r"), "--to", where)
+        assert (code, out) == (2, "") and f"--to {where}: " in err and why in err, err
+    assert (tmp_path / "mine.html").read_text().endswith("mine</p>\n")
 
 
 def test_a_report_as_json_is_one_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

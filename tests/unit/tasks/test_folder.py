@@ -308,6 +308,7 @@ def test_a_file_that_lacks_what_it_is_for_is_named(folder: Path, name: str, text
         (lambda folder: (folder / "tests/asv_runner.zip").unlink(), "tests/asv_runner.zip is missing"),
         (lambda folder: (folder / "tests/test.sh").write_bytes(b""), "tests/test.sh is empty"),
         (lambda folder: (folder / "environment/docker_build_env.sh").write_bytes(b""), "docker_build_env.sh is empty"),
+        (lambda folder: (folder / "environment/Dockerfile.repo").write_bytes(b""), "Dockerfile.repo is empty"),
         (lambda folder: _as_directory(folder / "certificate.json"), "certificate.json is no plain file"),
         (lambda folder: (folder / "environment/lock.txt").write_text("x @ git+" + "b" * 40), "names the merge commit"),
     ],
