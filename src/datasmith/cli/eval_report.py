@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
     from datasmith.metrics.score import FailurePolicy
 
-_MARK = b'<meta name="generator" content="fc-eval report">'
-_HEAD = 1000
-"""Bytes among which every page has the mark."""
-
 
 def report(
     run: RunArgument,
@@ -114,11 +110,13 @@ def show_report(
 
 def _refuse_what_is_no_page(to: Path, root: Path) -> None:
     """An earlier page is replaced, and nothing else; of the run's own files none but its page."""
+    from datasmith.evaluation.html import is_page
+
     example = "(example: --to report.html)"
     try:
         if to.exists() and not to.is_file():
             raise ConfigError(f"--to {to}: is {'a directory' if to.is_dir() else 'no plain file'} {example}")
-        if to.is_file() and _MARK not in to.read_bytes()[:_HEAD]:
+        if to.is_file() and not is_page(to):
             raise ConfigError(f"--to {to}: is there already, and is no page of a run {example}")
         inside = to.resolve()
     except (OSError, RuntimeError) as error:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
+from pathlib import Path
 
 from jinja2 import BaseLoader, Environment, StrictUndefined
 
@@ -23,6 +24,9 @@ DRAWN_WORKLOADS = 30
 N_SERIES = 7
 """The style sheet knows this many colours and shapes; further agents start over."""
 MINUS = "\u2212"
+_GENERATOR = "fc-eval report"
+_HEAD = 1000
+"""Bytes of a page among which it says what made it."""
 POLICIES_SAID: Mapping[FailurePolicy, str] = {
     "floor": "a workload counts with what was measured where it was slower, else as unchanged code",
     "baseline": "they count as unchanged code",
@@ -50,6 +54,12 @@ class TaskView:
     lines: tuple[WorkloadLine, ...]
 
 
+def is_page(path: Path) -> bool:
+    """Whether a file is a page that `render` made."""
+    with path.open("rb") as file:
+        return f'<meta name="generator" content="{_GENERATOR}">'.encode() in file.read(_HEAD)
+
+
 def render(report: Report, now: datetime) -> str:
     """The page as text; `now` is printed on it."""
     environment = Environment(loader=BaseLoader(), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
@@ -68,6 +78,7 @@ def render(report: Report, now: datetime) -> str:
     series = series_of(report)
     return environment.from_string(source).render(
         report=report,
+        generator=_GENERATOR,
         series=series,
         drawn={row.record.agent: series[row.record.agent] for row in _measured(report.trials)},
         levels=LEVELS,

@@ -117,7 +117,7 @@ def besiege(
     """
     started = now()
 
-    def session(chosen: Sequence[Attack], again: int = 0) -> Siege:
+    def session(chosen: Sequence[Attack], again: int = 0) -> tuple[tuple[float, float] | None, tuple[Ended, ...]]:
         longer = replace(terms, seed=(terms.seed + again) % MOST, max_rounds=terms.max_rounds * (1 + again))
         with tempfile.TemporaryDirectory(prefix="fc-redteam-") as place:
             grader = Grader(
@@ -131,23 +131,22 @@ def besiege(
                 check=lambda: None,
                 guard=_no_policy if terms.past_policy else guard_verdict,
             )
-            nop, ended = _graded(grader, task.task_id, chosen, 1 + again)
-        return Siege(task.task_id, ended, nop, now() - started)
+            return _graded(grader, task.task_id, chosen, 1 + again)
 
-    first = session(attacks)
-    told = {one.attack.name: one for one in first.ended}
+    nop, first = session(attacks)
+    told = {one.attack.name: one for one in first}
     for again in range(1, SESSIONS):
         doubted = [one.attack for one in told.values() if one.is_doubtful]
         if not doubted:
             break
         say("once more, what is just above doing nothing, or undecided", 0, len(doubted))
         try:
-            latest = session(doubted, again)
+            _, latest = session(doubted, again)
         except (MeasurementFailed, ContainerError) as error:
             say(f"nothing was measured once more: {error}", 0, len(doubted))
             continue
-        told |= {one.attack.name: _confirmed(told[one.attack.name], one) for one in latest.ended}
-    return Siege(task.task_id, tuple(map(_last, told.values())), first.nop, now() - started)
+        told |= {one.attack.name: _confirmed(told[one.attack.name], one) for one in latest}
+    return Siege(task.task_id, tuple(map(_last, told.values())), nop, now() - started)
 
 
 def _config(task: Task, terms: Terms, engine: ContainerEngine) -> RunConfig:
