@@ -13,11 +13,12 @@ import pytest
 
 from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR
-from tests.faults.bubblewrap_child import build
+from tests.faults.bubblewrap_child import build, shown_in_processes
 from tests.sandboxes import embedded_engine
 
 pytestmark = pytest.mark.engine
 KILLS = 6
+STARTS = 60
 LONG = 60.0
 
 
@@ -73,13 +74,9 @@ def test_sandboxes_die_with_the_process_that_started_them(tmp_path: Path) -> Non
     assert slots(cache) == set()
 
 
-def shown_in_processes(word: str) -> list[str]:
-    """Processes whose command line holds the word."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if word.encode() in entry.read_bytes():
-                found.append(entry.parent.name)
-        except OSError:
-            continue
-    return found
+def test_kills_at_a_start_leave_nothing(tmp_path: Path) -> None:
+    """Between the fork and the last of bwrap's own calls too: neither a command nor a half made sandbox lives on."""
+    embedded_engine(tmp_path / "probe")
+    words = ["-m", "tests.faults.bubblewrap_starts", str(tmp_path / "cache"), str(STARTS)]
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout == f"left 0 of {STARTS}\n", done.stderr

@@ -29,14 +29,22 @@ NAMESPACES = (
 )
 """No namespace is shared, none can be made inside; the user is nobody outside of it."""
 JOIN_FAILED = 96
+ORPHANED = 97
 _OUTER = (
-    '{ ulimit -c 0; ulimit -f "$1"; [ "$2" = 0 ] || ulimit -d "$2"; } 2>/dev/null; n=$3; shift 3;'
+    'eval "exec $1>$2"; { ulimit -c 0; ulimit -f "$3"; [ "$4" = 0 ] || ulimit -d "$4"; } 2>/dev/null; n=$5; shift 5;'
     f' while [ "$n" -gt 0 ]; do echo $$ >"$1" || exit {JOIN_FAILED}; shift; n=$((n - 1)); done; exec "$@"'
 )
-"""Limits that a process sets for itself and its children, then the control groups, then the command."""
-_INNER = 'cd -- "$1" || exit 126; shift; "$@"; code=$?; while kill -9 -1 2>/dev/null; do /bin/true; done; exit $code'
+"""The lifeline, limits of the process and its children, then the control groups, then the command."""
+_INNER = (
+    f'{{ eval "echo >&$1" || exit {ORPHANED}; eval "exec $1>&-"; }} 2>/dev/null; cd -- "$2" || exit 126; shift 2;'
+    ' "$@"; code=$?; while kill -9 -1 2>/dev/null; do /bin/true; done; exit $code'
+)
 """Process 1 of a sandbox. Nothing inside can kill it; what the command leaves running it kills and waits for, so that
-its cpu time is counted; the kernel would kill it uncounted."""
+its cpu time is counted; the kernel would kill it uncounted.
+
+It begins nothing when nobody holds the other end of the lifeline any more. bwrap asks the kernel to die with the
+process that started it when half of its work is done, and nobody tells it of a death before; from here on it is told.
+"""
 
 
 def bare(bwrap: str) -> list[str]:
@@ -113,10 +121,12 @@ class Sandbox:
         status_fd: int,
         environment_fd: int,
         filter_fd: int | None = None,
+        lifeline: Path,
         terminal: bool = False,
     ) -> list[str]:
         """The complete argument list; `pinned` cores are set by taskset, which a program can undo without a filter.
 
+        `lifeline` is a pipe that is read by whoever waits for the command, and by nobody when that one is gone.
         From `filter_fd` bwrap reads that, see `core_filter`, and from `environment_fd` `environment_words`: a command
         line is shown to everybody on the machine.
         With `terminal` the command keeps its terminal, which then must be one that leads to nobody else's.
@@ -124,14 +134,16 @@ class Sandbox:
         entries = [str(path) for path in entry_files]
         file_blocks = (self.limits.disk_mb + 1) * 2048  # of 512 bytes; /tmp is full before a file in it is too large
         data_kib = self.limits.memory_mb * 1024 if self.data_limit else 0
-        words = ["/bin/sh", "-c", _OUTER, "sh", str(file_blocks), str(data_kib), str(len(entries)), *entries]
+        digit = str(min(set(range(3, 10)) - {status_fd, environment_fd, filter_fd}))
+        words = ["/bin/sh", "-c", _OUTER, "sh", digit, str(lifeline)]
+        words += [str(file_blocks), str(data_kib), str(len(entries)), *entries]
         words += ["taskset", "-c", ",".join(map(str, pinned))] if pinned else []
         words += mounting(self.layout.overlay) if self.layout.overlay else []
         namespaces = [word for word in NAMESPACES if not (terminal and word == "--new-session")]
         words += [bwrap, *namespaces, "--json-status-fd", str(status_fd), *self._places(), "--clearenv"]
         words += ["--seccomp", str(filter_fd)] if filter_fd is not None else []
         words += ["--args", str(environment_fd)]
-        words += ["--", "/bin/sh", "-c", _INNER, "sh", cwd]
+        words += ["--", "/bin/sh", "-c", _INNER, "sh", digit, cwd]
         words += ["/usr/bin/prlimit", f"--nproc={self.limits.pids}", "--"] if self.process_limit else []
         return [*words, *argv]
 

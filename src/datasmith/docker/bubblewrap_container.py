@@ -6,7 +6,7 @@ import select
 import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -93,7 +93,8 @@ class BubblewrapContainer:
             if not command.group.empty():
                 raise EngineUnavailable(f"a process of {self._image.name} cannot be killed")
             cpu = command.group.cpu_seconds()
-        if not command.status.started and not done.timed_out and done.rc > 0:
+            started = command.status.started
+        if not started and not done.timed_out and done.rc > 0:
             raise EngineUnavailable(f"bubblewrap did not start: {done.error_text.strip()[-300:]}")
         rc = done.rc if done.rc >= 0 else 128 - done.rc
         used = done.cpu_s if cpu is None else cpu
@@ -139,6 +140,7 @@ class BubblewrapContainer:
                 status_fd=status.writer,
                 environment_fd=environment,
                 filter_fd=cores,
+                lifeline=status.lifeline,
                 terminal=terminal,
             )
             yield _Command(words, _given(status.writer, environment, cores), group, status)
@@ -210,27 +212,35 @@ class _Command:
 
 
 class _Status:
-    """What bubblewrap itself tells, through a pipe that no process in the sandbox has."""
+    """What bubblewrap itself tells, in a file that no process in the sandbox has; and whether anybody listens.
+
+    A pipe would kill a bwrap that is told to speak after our death, between the two processes that it is made of: the
+    second one would wait for the first for good.
+    """
 
     def __init__(self, running: "set[_Status]") -> None:
-        self._reader, self.writer = os.pipe()
-        self._said: dict[str, int] = {}
+        self.writer = os.memfd_create("fc-status")
+        self._listens, self._listened = os.pipe()
         self._running = running
 
     def __enter__(self) -> Self:
-        os.set_blocking(self._reader, False)
         self._running.add(self)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._running.discard(self)
-        os.close(self._reader)
-        os.close(self.writer)
+        for descriptor in (self.writer, self._listens, self._listened):
+            os.close(descriptor)
+
+    @property
+    def lifeline(self) -> Path:
+        """Where a process of ours opens the pipe that has no reader when we are gone."""
+        return Path(f"/proc/{os.getpid()}/fd/{self._listened}")
 
     @property
     def started(self) -> bool:
         """Whether the command was started, and ended by itself."""
-        return "exit-code" in self._said
+        return "exit-code" in self._said()
 
     def wait_for_death(self) -> None:
         """Return when process 1 of the sandbox is gone, and with it every other."""
@@ -250,10 +260,12 @@ class _Status:
 
     def _first(self) -> int | None:
         """A descriptor of process 1 of the sandbox; None where there is none, or none any more."""
-        with suppress(BlockingIOError):
-            for line in os.read(self._reader, 65536).decode().splitlines():
-                self._said |= json.loads(line)
         try:
-            return os.pidfd_open(self._said["child-pid"])
+            return os.pidfd_open(self._said()["child-pid"])
         except (KeyError, ProcessLookupError):
             return None
+
+    def _said(self) -> dict[str, int]:
+        """All that was told in whole lines."""
+        lines = os.pread(self.writer, 65536, 0).decode().split("\n")[:-1]
+        return {name: value for line in lines for name, value in json.loads(line).items()}
