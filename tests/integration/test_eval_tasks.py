@@ -12,7 +12,8 @@ import pytest
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.errors import ConfigError
-from datasmith.tasks.folder import check_task, task_digest
+from datasmith.tasks.folder import task_digest
+from datasmith.tasks.folder_check import check_task
 from datasmith.workloads import launch
 from tests.integration.eval_task import calc_image, calc_task, expert_patch
 from tests.sandboxes import embedded_engine

@@ -22,7 +22,8 @@ from datasmith.runners.request import Request
 from datasmith.runners.suites import SuiteWish
 from datasmith.settings import Settings
 from datasmith.storage.sql import SqlStore
-from datasmith.tasks.folder import check_task, read_task, write_task
+from datasmith.tasks.folder import read_task, write_task
+from datasmith.tasks.folder_check import check_task
 from datasmith.tasks.suite import SuiteRecord, patch_digest
 from datasmith.tasks.task import Task
 from datasmith.workloads import launch

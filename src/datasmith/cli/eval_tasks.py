@@ -200,7 +200,7 @@ def check_tasks(
     from datasmith.errors import InvalidTask
     from datasmith.settings import load_settings
     from datasmith.tasks.dataset import Places
-    from datasmith.tasks.folder import check_task
+    from datasmith.tasks.folder_check import check_task
 
     if bool(task) == bool(dataset):
         what = "TASK and --dataset exclude each other" if task else "give TASK folders or --dataset"

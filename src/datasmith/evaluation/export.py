@@ -7,7 +7,8 @@ from typing import Literal
 
 from datasmith.errors import ConfigError, InvalidTask, naming
 from datasmith.tasks.dataset import Places, load_dataset
-from datasmith.tasks.folder import check_task, read_task, write_task
+from datasmith.tasks.folder import read_task, write_task
+from datasmith.tasks.folder_check import check_task
 from datasmith.tasks.terminal_bench import FormulaCodeAdapter
 
 Harness = Literal["harbor", "terminal-bench"]

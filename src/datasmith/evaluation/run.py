@@ -33,7 +33,8 @@ from datasmith.printable import cut
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Machine
 from datasmith.tasks.dataset import Dataset, Places, load_dataset
-from datasmith.tasks.folder import patch_problems, task_digest
+from datasmith.tasks.folder import task_digest
+from datasmith.tasks.folder_check import patch_problems
 from datasmith.tasks.task import Task
 from datasmith.workloads.machine import this_machine
 

@@ -20,7 +20,8 @@ from datasmith.runners.rows import load_pull_request, split_key
 from datasmith.runners.synthesize_images import MADE
 from datasmith.storage.base import STAGES, ItemKind, Row, StageItem, Store
 from datasmith.tasks.drafts import alone, replacing, take_away
-from datasmith.tasks.folder import check_task, read_task
+from datasmith.tasks.folder import read_task
+from datasmith.tasks.folder_check import check_task
 from datasmith.tasks.ids import task_id
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from datasmith.errors import ConfigError, InvalidTask, TaskError
-from datasmith.tasks.folder import misnamed, read_task
+from datasmith.tasks.folder import read_task
+from datasmith.tasks.folder_check import misnamed
 from datasmith.tasks.hub import Hub, HubAddress, HubFiles, HubListing
 from datasmith.tasks.ids import canonical, spellings
 from datasmith.tasks.names import EXAMPLE, Named, example, resolve

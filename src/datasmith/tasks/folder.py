@@ -1,4 +1,4 @@
-"""The task folder on disk: written whole or not at all, read back equal, checked without running anything."""
+"""The task folder on disk: written whole or not at all, and read back equal."""
 
 import hashlib
 import json
@@ -13,21 +13,15 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
-from datasmith.docker.archive import MOST_BYTES, unpack
-from datasmith.docker.context import LOCK, SCRIPTS
+from datasmith.docker.archive import unpack
 from datasmith.docker.engine import SANDBOX_USER
-from datasmith.errors import ContainerError, InvalidTask, said_by
+from datasmith.errors import InvalidTask, said_by
 from datasmith.misfits import misfits
 from datasmith.printable import printable
-from datasmith.tar_members import DAMAGE, members, open_tar, what_is_wrong
 from datasmith.tasks.asv_archive import runner_archive
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.drafts import replacing
-from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
-from datasmith.tasks.ids import task_id
-from datasmith.tasks.leaks import leaks
 from datasmith.tasks.reading import as_object, read_file
-from datasmith.tasks.suite import patch_digest
 from datasmith.tasks.task import BuildInputs, Task
 
 SCHEMA_VERSION = "1.4"
@@ -45,6 +39,7 @@ EXPERT_PATCH = "solution/expert.patch"
 CERTIFICATE = "certificate.json"
 CERTIFICATES = "certificates"
 """Holds what each class of machines found, where a task was certified on several; see certificates.py."""
+PROVENANCE = "provenance.json"
 SUITE = "tests/suite.patch"
 """Brings the suite that is measured, where that is not base's own."""
 
@@ -59,7 +54,7 @@ _IN_OTHER_FILES = {
     "test_command",
     "suite_patch",
 }
-_TEMPLATES = {"solution": ("solve.sh",), "tests": ("test.sh", "verdict.py", "speed.py", "launch.py")}
+TEMPLATES = {"solution": ("solve.sh",), "tests": ("test.sh", "verdict.py", "speed.py", "launch.py")}
 RUNNER = "asv_runner.zip"
 PATCH_PLACE = "/logs/artifacts/patch.diff"
 """Where Harbor's sandboxes keep the submission's diff on its way from the agent's to the verifier's."""
@@ -74,13 +69,11 @@ _REQUIRED = (
     "tests/test.sh",
     "tests/verdict.py",
     "tests/expected.json",
-    "provenance.json",
+    PROVENANCE,
 )
 MAX_NAME = 220
 """Characters of a file name that leave room for what stands around it in a draft."""
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-
 
 COMPILED_SOURCE = re.compile(
     r"\.(c|cc|cpp|cxx|cu|h|hh|hpp|hxx|inc|pyx|pxd|pxi|pyx\.in|pxd\.in|pxi\.in|tp|f|for|f90|f95|rs|go|s|asm|cmake|build)$"
@@ -121,7 +114,7 @@ def _fill(folder: Path, task: Task, source: Path, provenance: Mapping[str, objec
     _put(folder / "task.toml", tomli_w.dumps(_toml(task)))
     _put(folder / "instruction.md", task.instruction)
     (folder / EXPERT_PATCH).write_bytes(task.expert_patch.encode("utf-8", "surrogateescape"))
-    for place, templates in _TEMPLATES.items():
+    for place, templates in TEMPLATES.items():
         for name in templates:
             _put(folder / place / name, _template(name))
             (folder / place / name).chmod(0o755)
@@ -132,7 +125,7 @@ def _fill(folder: Path, task: Task, source: Path, provenance: Mapping[str, objec
     _grader_copies(source, folder / "tests/base", task.benchmark_dir)
     if task.suite:
         (folder / SUITE).write_bytes(task.suite_patch.encode("utf-8", "surrogateescape"))
-    _put(folder / "provenance.json", _json(dict(provenance)))
+    _put(folder / PROVENANCE, _json(dict(provenance)))
     if task.certificate:
         write_certificate(folder, task.certificate)
 
@@ -234,7 +227,7 @@ def read_task(folder: Path | str) -> Task:
     folder = Path(folder)
     try:
         linked = (SUITE,) if (folder / SUITE).is_symlink() else ()
-        missing = [name for name in (*_REQUIRED, *linked) if not _is_own_file(folder, name)]
+        missing = [name for name in (*_REQUIRED, *linked) if not is_own_file(folder, name)]
         if missing:
             raise InvalidTask([f"{folder.name}: {name} is missing" for name in missing])
         return _parse(folder)
@@ -245,7 +238,8 @@ def read_task(folder: Path | str) -> Task:
         raise InvalidTask([f"{folder.name}: {problem}" for problem in problems]) from error
 
 
-def _is_own_file(folder: Path, name: str) -> bool:
+def is_own_file(folder: Path, name: str) -> bool:
+    """True for a plain file of the folder: it is no link, and lies behind none."""
     path = folder / name
     return path.is_file() and path.resolve() == folder.resolve() / name
 
@@ -254,7 +248,7 @@ def _parse(folder: Path) -> Task:
     record = read_file(folder, "task.toml", _record_of)
     expected = read_file(folder, "tests/expected.json", _expected_of)
     names = sorted(path.name for path in (folder / "environment").iterdir() if path.name != "repo.tar.gz")
-    linked = [name for name in names if not _is_own_file(folder, f"environment/{name}")]
+    linked = [name for name in names if not is_own_file(folder, f"environment/{name}")]
     if linked:
         raise ValueError(f"environment/{printable(linked[0])} is no plain file")
     texts = {name: read_file(folder, f"environment/{name}", str) for name in names}
@@ -263,7 +257,7 @@ def _parse(folder: Path) -> Task:
     record["expert_patch"] = read_file(folder, EXPERT_PATCH, str, "surrogateescape")
     if "suite" in record:
         record["suite_patch"] = read_file(folder, SUITE, str, "surrogateescape")
-    if _is_own_file(folder, CERTIFICATE):
+    if is_own_file(folder, CERTIFICATE):
         record["certificate"] = read_file(folder, CERTIFICATE, Certificate.model_validate_json)
     return Task.model_validate({**record, **expected})
 
@@ -281,106 +275,6 @@ def _expected_of(text: str) -> dict[str, Any]:
 def source_archive(folder: Path) -> Path:
     """The gzipped tar of the sealed base tree."""
     return folder / SOURCE
-
-
-def check_task(folder: Path) -> tuple[str, ...]:
-    """Every problem of a task folder that can be seen without running it; empty where there is none."""
-    try:
-        task = read_task(folder)
-    except InvalidTask as error:
-        return error.problems
-    problems = [*_record_problems(folder, task), *_file_problems(folder, task), *_certificate_problems(task)]
-    problems += [f"instruction.md names the solution ({word!r})" for word in leaks(task)]
-    return tuple(f"{folder.name}: {problem}" for problem in problems)
-
-
-def misnamed(task_id: str) -> str:
-    """What is wrong with a folder of this task that has another name."""
-    return f"task_id is {task_id}, and the folder must have that name, too"
-
-
-def _record_problems(folder: Path, task: Task) -> list[str]:
-    """What the record itself gets wrong."""
-    suite = task.benchmark_dir.split("/")
-    rules = (
-        (task.task_id == folder.resolve().name, misnamed(task.task_id)),
-        (
-            task.task_id == task_id(task.owner, task.repo, task.pr_number),
-            f"task_id does not follow from {task.repository}#{task.pr_number}",
-        ),
-        (_SHA.fullmatch(task.base_commit), f"base_commit {task.base_commit[:80]!r} is no full commit id"),
-        (_SHA.fullmatch(task.merge_commit), f"merge_commit {task.merge_commit[:80]!r} is no full commit id"),
-        (task.base_commit != task.merge_commit, "base_commit is the merge commit"),
-        (task.instruction.strip(), "instruction.md is empty"),
-        (task.workloads, "no workloads"),
-        (len(set(task.workloads)) == len(task.workloads), "a workload is named twice"),
-        (task.passing_tests, "no passing tests"),
-        (any("{junit}" in word for word in task.test_command), "the test command writes no report ({junit})"),
-        (suite[0] and ".." not in suite, f"benchmark_dir {task.benchmark_dir[:80]!r} leads out of the tree"),
-    )
-    return [problem for holds, problem in rules if not holds]
-
-
-def _file_problems(folder: Path, task: Task) -> list[str]:
-    """What is wrong with the files around the record."""
-    found = [f"{path.relative_to(folder)} is a link" for path in sorted(folder.rglob("*")) if path.is_symlink()]
-    found += [f"environment/{name} is missing" for name in SCRIPTS if name not in task.build.files]
-    found += _incomplete(folder, task)
-    told = [*task.build.files.items(), ("task.toml", "\n".join(task.build.build_args.values()))]
-    found += [f"environment: {name} names the merge commit" for name, text in told if task.merge_commit in text]
-    found += patch_problems(task)
-    if task.suite and patch_digest(task.suite_patch) != task.suite.digest:
-        found.append(f"{SUITE} is another one than its record says")
-    found += _archive_problems(folder)
-    try:
-        is_object = isinstance(json.loads((folder / "provenance.json").read_text("utf-8")), dict)
-    except (OSError, ValueError, RecursionError):
-        is_object = False
-    return found if is_object else [*found, "provenance.json cannot be read as a JSON object"]
-
-
-def _incomplete(folder: Path, task: Task) -> list[str]:
-    """What is missing or empty of the files that every folder has, and what of the grader's copies is not base's."""
-    shipped = [f"{place}/{name}" for place, names in _TEMPLATES.items() for name in names]
-    built = ["environment/Dockerfile", *(f"environment/{name}" for name in SCRIPTS if name in task.build.files)]
-    rebuilt = ["tests/rebuild.sh"] if task.compiled and REBUILD in task.build.files else []
-    named = [*shipped, f"tests/{RUNNER}", *rebuilt, *built]
-    found = [f"{name} is missing" for name in named if not _is_own_file(folder, name)]
-    found += [f"{name} is empty" for name in named if _is_own_file(folder, name) and not (folder / name).stat().st_size]
-    others = {f"environment/{name}": text for name, text in task.build.files.items() if name != LOCK}
-    found += [f"{name} is empty" for name, text in others.items() if not text and name not in named]
-    if (folder / CERTIFICATE).exists() and not _is_own_file(folder, CERTIFICATE):
-        found.append(f"{CERTIFICATE} is no plain file")
-    return found
-
-
-def patch_problems(task: Task) -> list[str]:
-    """Why the expert's patch cannot be measured, as far as its text says so."""
-    try:
-        return [] if parse_diff(task.expert_patch) else [f"{EXPERT_PATCH} changes nothing"]
-    except MalformedDiff as error:
-        return [f"{EXPERT_PATCH} is not a git diff: {error}"]
-
-
-def _archive_problems(folder: Path) -> list[str]:
-    """Why the tree at base cannot be unpacked; read to its end, since a copy that broke off begins as a whole one."""
-    try:
-        with open_tar(folder / SOURCE) as tar:
-            for _ in members(tar, MOST_BYTES):
-                pass
-    except (*DAMAGE, ContainerError) as error:
-        return [f"{SOURCE}: cannot be read: {what_is_wrong(error)}"]
-    return []
-
-
-def _certificate_problems(task: Task) -> list[str]:
-    certificate = task.certificate
-    if certificate is None:
-        return []
-    found = [] if certificate.task_id == task.task_id else [f"the certificate is that of {certificate.task_id}"]
-    if task.image_digest not in (certificate.image_digest, certificate.rebuilt_from):
-        found.append("the certificate is that of another image")
-    return found
 
 
 def task_digest(folder: Path) -> str:

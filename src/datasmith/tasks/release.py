@@ -15,7 +15,8 @@ from datasmith.docker.archive import unpack
 from datasmith.errors import ConfigError, ContainerError, InvalidTask, TaskError, naming
 from datasmith.misfits import misfit
 from datasmith.tasks.drafts import alone, replacing
-from datasmith.tasks.folder import check_task, read_task, task_digest
+from datasmith.tasks.folder import read_task, task_digest
+from datasmith.tasks.folder_check import check_task
 
 INDEX = "release.json"
 MOST_INDEX_BYTES = 50_000_000

@@ -28,7 +28,7 @@ TREE = {
 def source_tar(target: Path, links: dict[str, str] | None = None, tree: Mapping[str, bytes] | None = None) -> Path:
     """Write the gzipped tar of `tree` (None: TREE), with symbolic links on demand."""
     with tarfile.open(target, "w:gz") as archive:
-        for name, content in (tree or TREE).items():
+        for name, content in (TREE if tree is None else tree).items():
             member = tarfile.TarInfo(name)
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))

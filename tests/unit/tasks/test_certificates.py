@@ -8,7 +8,8 @@ import pytest
 from datasmith.errors import InvalidTask
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.certificates import add_certificate, machine_key, merged, read_certificates
-from datasmith.tasks.folder import check_task, read_task, task_digest, write_task
+from datasmith.tasks.folder import read_task, task_digest, write_task
+from datasmith.tasks.folder_check import check_task
 from tests.unit.tasks.samples import certificate, sample_task, source_tar
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)

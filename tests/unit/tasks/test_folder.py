@@ -2,7 +2,6 @@
 
 import errno
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasmith.errors import ContainerError, InvalidTask
-from datasmith.tasks.folder import check_task, is_test_path, read_task, source_archive, task_digest, write_task
+from datasmith.tasks.folder import is_test_path, read_task, source_archive, task_digest, write_task
+from datasmith.tasks.folder_check import check_task
 from datasmith.tasks.task import BuildInputs
-from tests.unit.tasks.samples import PATCH, certificate, sample_task, source_tar
+from tests.unit.tasks.samples import PATCH, sample_task, source_tar
 
 SHARED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
@@ -216,115 +216,6 @@ def test_a_file_that_the_system_refuses_is_named(folder: Path, monkeypatch: pyte
     refused = PermissionError(errno.EACCES, "Permission denied", str(folder / "environment"))
     monkeypatch.setattr(Path, "iterdir", lambda _self: (_ for _ in ()).throw(refused))
     assert check_task(folder) == (f"{folder.name}: {folder / 'environment'} cannot be read: Permission denied",)
-
-
-def _remove_scripts(folder: Path) -> None:
-    (folder / "environment/docker_build_pkg.sh").unlink()
-
-
-def _move(folder: Path) -> None:
-    folder.rename(folder.with_name("acme_calc_13"))
-
-
-BREACHES: dict[str, tuple[dict[str, object], str]] = {
-    "identity": ({"task_id": "acme_calc_13"}, "does not follow"),
-    "base": ({"base_commit": "main"}, "no full commit id"),
-    "merge": ({"merge_commit": "b" * 39}, "no full commit id"),
-    "same": ({"base_commit": "b" * 40}, "is the merge commit"),
-    "no diff": ({"expert_patch": "hello"}, "not a git diff"),
-    "empty": ({"expert_patch": ""}, "changes nothing"),
-    "workloads": ({"workloads": ()}, "no workloads"),
-    "twice": ({"workloads": ("a", "a")}, "named twice"),
-    "tests": ({"passing_tests": ()}, "no passing tests"),
-    "report": ({"test_command": ("pytest",)}, "writes no report"),
-    "outside": ({"benchmark_dir": "../x"}, "leads out"),
-    "absolute": ({"benchmark_dir": "/x"}, "leads out"),
-    "silent": ({"instruction": " \n"}, "is empty"),
-    "leak": ({"instruction": "see #12"}, "names the solution"),
-    "args": ({"build": BuildInputs(python_version="3", build_args={"V": "b" * 40}, files={})}, "is missing"),
-    "certificate": ({"certificate": certificate("acme_calc_1")}, "is that of acme_calc_1"),
-    "image": ({"certificate": certificate(image_digest="sha256:0")}, "another image"),
-}
-
-
-@pytest.mark.parametrize("breach", BREACHES.values(), ids=BREACHES.keys())
-def test_each_breach_of_the_record_is_found(
-    tmp_path: Path, source: Path, breach: tuple[dict[str, object], str]
-) -> None:
-    """A folder with one thing wrong is told what it is."""
-    changes, says = breach
-    folder = write_task(sample_task(**changes), tmp_path / "tasks", source=source, provenance={})
-    assert any(says in problem for problem in check_task(folder))
-
-
-def test_several_breaches_are_all_told(tmp_path: Path, source: Path) -> None:
-    """Nobody has to check again after mending the first."""
-    task = sample_task(workloads=(), passing_tests=(), expert_patch="", base_commit="x")
-    folder = write_task(task, tmp_path / "tasks", source=source, provenance={})
-    assert len(check_task(folder)) == 4
-
-
-def _as_directory(file: Path) -> None:
-    file.unlink()
-    file.mkdir()
-
-
-def _break_off(file: Path, end: int) -> None:
-    file.write_bytes(file.read_bytes()[:end])
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "says"),
-    [
-        ("task.toml", "", "task.toml: cannot be read: 'metadata' is missing"),
-        ("task.toml", "metadata = 1", "task.toml: cannot be read: a value stands where a table"),
-        ("task.toml", "[metadata.formulacode]", "task.toml: cannot be read: 'build' is missing"),
-        ("tests/expected.json", "{}", "tests/expected.json: cannot be read: 'passing' is missing"),
-        ("tests/expected.json", "[" * 100_000, "tests/expected.json: cannot be read: it is nested too deep"),
-        (
-            "tests/expected.json",
-            "[]",
-            "tests/expected.json: cannot be read: a value stands where a table",
-        ),
-    ],
-)
-def test_a_file_that_lacks_what_it_is_for_is_named(folder: Path, name: str, text: str, says: str) -> None:
-    """Empty, or of another shape: the line says which file it is, and what is missing."""
-    (folder / name).write_text(text)
-    (problem,) = check_task(folder)
-    assert problem.startswith(f"acme_calc_12: {says}")
-
-
-@pytest.mark.parametrize(
-    ("damage", "says"),
-    [
-        (_remove_scripts, "docker_build_pkg.sh is missing"),
-        (lambda folder: (folder / "tests/base/more").symlink_to("/etc"), "is a link"),
-        (lambda folder: (folder / "environment/repo.tar.gz").write_bytes(b"no tar"), "no tar archive"),
-        (lambda folder: _break_off(folder / "environment/repo.tar.gz", 40), "repo.tar.gz: cannot be read: "),
-        (lambda folder: _break_off(folder / "environment/repo.tar.gz", -60), "repo.tar.gz: cannot be read: "),
-        (lambda folder: (folder / "provenance.json").write_bytes(b"[]"), "as a JSON object"),
-        (lambda folder: (folder / "tests/launch.py").unlink(), "tests/launch.py is missing"),
-        (lambda folder: (folder / "tests/asv_runner.zip").unlink(), "tests/asv_runner.zip is missing"),
-        (lambda folder: (folder / "tests/test.sh").write_bytes(b""), "tests/test.sh is empty"),
-        (lambda folder: (folder / "environment/docker_build_env.sh").write_bytes(b""), "docker_build_env.sh is empty"),
-        (lambda folder: (folder / "environment/Dockerfile.repo").write_bytes(b""), "Dockerfile.repo is empty"),
-        (lambda folder: _as_directory(folder / "certificate.json"), "certificate.json is no plain file"),
-        (lambda folder: (folder / "environment/lock.txt").write_text("x @ git+" + "b" * 40), "names the merge commit"),
-    ],
-)
-def test_each_breach_of_the_files_is_found(folder: Path, damage: Callable[[Path], object], says: str) -> None:
-    """What the record does not know: links, archives, scripts."""
-    damage(folder)
-    assert any(says in problem for problem in check_task(folder))
-
-
-def test_a_moved_folder_is_told(folder: Path) -> None:
-    """The folder's name is the task's id."""
-    _move(folder)
-    assert check_task(folder.with_name("acme_calc_13")) == (
-        "acme_calc_13: task_id is acme_calc_12, and the folder must have that name, too",
-    )
 
 
 def test_the_digest_covers_all_but_the_certificate(folder: Path) -> None:

@@ -18,7 +18,8 @@ from datasmith.runners.testing import is_usual, told_falsely
 from datasmith.runners.verification.base import Step, Times, build_failed, conditions, failed, some, tests_failed
 from datasmith.runners.verification.verdict import Failed, Verified
 from datasmith.settings import Settings
-from datasmith.tasks.folder import check_task, read_task
+from datasmith.tasks.folder import read_task
+from datasmith.tasks.folder_check import check_task
 from datasmith.tasks.task import Task
 from datasmith.tasks.telltale import fix_of
 from datasmith.workloads.discover import discover
