@@ -83,19 +83,21 @@ def redteam(
 def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[str]") -> "tuple[Attack, ...]":
     import fnmatch
 
+    from datasmith.evaluation.outcome import named
     from datasmith.evaluation.redteam.attack import read_patches, without_doubles
     from datasmith.evaluation.redteam.generic import generic_attacks
     from datasmith.evaluation.redteam.tree import Tree
+    from datasmith.misfits import nearest
 
     own = read_patches(patches) if patches else ()
     everything = without_doubles([*generic_attacks(Tree.of_task(task, folder)), *own])
     patterns = wanted or ["*"]
     for pattern in patterns:
         if not any(fnmatch.fnmatchcase(attack.name, pattern) for attack in everything):
-            names = ", ".join(attack.name for attack in everything)
-            raise ConfigError(
-                f"--attack {pattern!r}: no attack has this name (example: --attack 'memo-*'; all: {names})"
-            )
+            names = [attack.name for attack in everything]
+            like = nearest(pattern, names)
+            meant = f"did you mean {like!r}?" if like else f"example: --attack {names[0]}"
+            raise ConfigError(f"--attack {pattern!r}: no attack has this name ({meant}; there are {named(names)})")
     return tuple(one for one in everything if any(fnmatch.fnmatchcase(one.name, pattern) for pattern in patterns))
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # slow to import
 
 EXAMPLES = {
     "--agent": "claude",
-    "--attack": "'memo-*'",
+    "--attack": "sitecustomize",
     "--check": "my-run.submission.tar.gz",
     "--command": "'git status'",
     "--config": "agents.json",

@@ -16,7 +16,7 @@ from tests.loopback.hub import loopback_hub
 from tests.mounts import small_disk
 from tests.sandboxes import embedded_engine
 from tests.unit.evaluation.sample_run import sample_run
-from tests.unit.tasks.samples import certificate, sample_task, source_tar
+from tests.unit.tasks.samples import TREE, certificate, sample_task, source_tar
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -338,6 +338,22 @@ def test_an_attack_on_what_is_no_task_is_one_line(capsys: pytest.CaptureFixture[
     code, out, err = said(capsys, "redteam", str(tmp_path))
     assert (code, out) == (ConfigError.exit_code, "")
     assert err == f"error: TASK {tmp_path}: no task folder (example: work/dataset/tasks/shapely_shapely_2283)\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [("conftst", "did you mean 'conftest'?"), ("xx*", "example: --attack sitecustomize")],
+)
+def test_an_attack_that_is_not_known_is_a_short_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, asked: str, says: str
+) -> None:
+    """With what may be meant, and how many there are: not with the names of all."""
+    tree = {**TREE, "calc/__init__.py": b"slow = 1\n"}
+    source = source_tar(tmp_path / "source.tar.gz", tree=tree)
+    folder = write_task(sample_task(), tmp_path, source=source, provenance={})
+    code, out, err = said(capsys, "redteam", str(folder), "--attack", asked)
+    assert (code, out) == (ConfigError.exit_code, "")
+    assert says in err and err.count("\n") == 1 and len(err) < 240
 
 
 def test_the_exit_codes_of_an_attack_are_those_it_names(capsys: pytest.CaptureFixture[str]) -> None:
