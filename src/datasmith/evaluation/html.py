@@ -1,5 +1,6 @@
 """The page of a run: one file, no request to anywhere, every text from outside escaped."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -40,6 +41,12 @@ class WorkloadLine:
 
     workload: str
     cells: tuple[WorkloadRatio | None, ...]
+
+    @property
+    def floor(self) -> float | None:
+        """The share that a ratio has to differ from 1 by: the largest of the sessions', None where there is none."""
+        found = [cell.floor for cell in self.cells if cell and cell.floor is not None]
+        return math.expm1(max(found)) if found else None
 
 
 @dataclass(frozen=True, slots=True)

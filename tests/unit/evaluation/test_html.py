@@ -53,6 +53,13 @@ def test_the_page_asks_nobody_for_anything(tmp_path: Path) -> None:
     assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
 
 
+def test_each_workload_tells_its_noise_floor(tmp_path: Path) -> None:
+    """As per cent: what is bold is further from 1 than that, whatever its own interval says."""
+    page = page_of(sample_run(tmp_path / "r"))
+    rows = re.findall(r'<tr><th scope="row" class="mono">[^<]+</th>\n<td>[^<]+</td>\n<td>([^<]+)</td>', page)
+    assert rows and set(rows) == {"2.0 %"}
+
+
 def test_hostile_text_stays_text(tmp_path: Path) -> None:
     """Workload names, reasons, task ids and data set names come from outside."""
     run = SampleRun(tmp_path / "r", [f"t{HOSTILE.replace('/', '')}"], ["good"])
