@@ -70,8 +70,8 @@ def _lasting(out: TextIO | None, kind: type[_Descriptor]) -> TextIO:
         BufferedWriter(kind(raw.fileno(), "w", closefd=False)),
         encoding=out.encoding,
         errors=out.errors,
-        line_buffering=out.line_buffering,
-        write_through=out.write_through,
+        # What python -u writes goes through to our buffer, and has to leave that, too.
+        line_buffering=out.line_buffering or out.write_through,
     )
 
 
