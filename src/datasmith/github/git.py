@@ -94,6 +94,11 @@ class Git:
         self.path = path
         problem = f"--repo {path} is not a git clone (example: --repo ./packaging)"
         if not path.is_dir():
+            address = re.sub(r"^([a-z+]+:/)(?=[^/])", r"\1/", str(path))
+            if re.match(r"[a-z+]+://|[\w.-]+@[\w.-]+:", address):
+                problem = (
+                    f"--repo {address} is an address: clone it first (example: git clone --mirror {address} it.git)"
+                )
             raise ConfigError(problem)
         found = self._ask("rev-parse", "--path-format=absolute", "--git-path", "objects")
         objects = Path(found.stdout.removesuffix(b"\n").decode("utf-8", "surrogateescape"))

@@ -1,5 +1,6 @@
 """The store on SQLAlchemy: a SQLite file by default, anything else by URL."""
 
+import errno
 import json
 import sqlite3
 import threading
@@ -18,7 +19,7 @@ from sqlalchemy import Connection, Engine, event, exc
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from datasmith.errors import SchemaMismatch, StoreUnavailable
+from datasmith.errors import ConfigError, SchemaMismatch, StoreUnavailable
 from datasmith.storage import ledger, statements, trouble
 from datasmith.storage.address import connect_arguments, read_url
 from datasmith.storage.base import Entry, FunnelRow, ItemKind, ItemState, Query, Row, StageItem, Value, Verdict
@@ -29,6 +30,8 @@ BUSY_S = 60.0
 """How long a writer waits for another process's transaction on the same SQLite file."""
 _BUSY_STEP_S = 0.01
 
+_NO_PLACE = frozenset({errno.EEXIST, errno.ENOTDIR, errno.ENOENT, errno.ENAMETOOLONG, errno.ELOOP, errno.EACCES})
+"""What a system says of a directory that cannot be there, however often it is tried."""
 _WRITES = {"fc_begin": "BEGIN IMMEDIATE"}
 """SQLite takes the write lock when the transaction begins: it can wait for it then, and only then."""
 _TRIES = 5
@@ -271,8 +274,8 @@ class SqlStore:
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            problem = f"cannot create {directory}: {error.strerror} (example: --data-dir ./work)"
-            raise StoreUnavailable(f"{self.location}: {problem}") from error
+            problem = f"{self.location}: cannot create {directory}: {error.strerror} (example: --data-dir ./work)"
+            raise (ConfigError if error.errno in _NO_PLACE else StoreUnavailable)(problem) from error
 
     def _make_engine(self) -> Engine:
         if not self._sqlite:

@@ -33,6 +33,15 @@ def test_a_directory_that_is_no_clone_is_refused(tmp_path: Path) -> None:
             Git(path)
 
 
+@pytest.mark.parametrize("address", ["https://github.com/pypa/packaging", "git@github.com:pypa/packaging.git"])
+def test_an_address_is_told_to_be_cloned_first(address: str) -> None:
+    """As it was given: a path keeps one slash of two."""
+    with pytest.raises(ConfigError) as caught:
+        Git(Path(address))
+    assert f"--repo {address} is an address" in str(caught.value)
+    assert f"git clone --mirror {address} " in str(caught.value)
+
+
 def test_a_machine_without_git_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is asked of a clone first."""
     ScriptedRepository(tmp_path / "clone.git")

@@ -121,13 +121,14 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("blocked", ["directory", "parent"])
 def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, blocked: str) -> None:
-    """A directory where the file should be, and a file where its directory should be."""
+    """A directory where the file should be; and a file where its directory should be, which no later try makes one."""
     path = tmp_path / "x" / "fc.sqlite"
     if blocked == "directory":
         path.mkdir(parents=True)
     else:
         path.parent.touch()
-    with SqlStore.at(path) as store, pytest.raises(StoreUnavailable, match=r"x/fc\.sqlite"):
+    kind = ConfigError if blocked == "parent" else StoreUnavailable
+    with SqlStore.at(path) as store, pytest.raises(kind, match=r"x/fc\.sqlite"):
         store.migrate()
 
 
