@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from datasmith.errors import ConfigError
-from datasmith.stats.paired import RESAMPLES, checked, interval, resampled_medians
+from datasmith.stats.paired import RESAMPLES, checked, interval, middle, resampled_medians
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,14 @@ def hierarchical(
     if not 0.0 < confidence < 1.0:
         raise ConfigError(f"confidence: {confidence} must lie between 0 and 1 (example: 0.95)")
     workloads = [checked(rounds) for rounds in log_ratios]
-    centre = float(np.mean([np.median(rounds) for rounds in workloads]))
+    medians = [middle(rounds) for rounds in workloads]
+    centre = float(np.mean(medians))
     if len(workloads) == 1:
         return MeanEstimate(float(np.exp(centre)), *interval(workloads[0], confidence=confidence), 1)
     off = np.zeros(resamples)
-    for rounds in workloads:
+    for rounds, median in zip(workloads, medians, strict=True):
         widening = math.sqrt(len(rounds) / (len(rounds) - 1))
-        off += (resampled_medians(rounds, rng, resamples) - np.median(rounds)) * widening
+        off += (resampled_medians(rounds, rng, resamples) - median) * widening
     tails = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     low, high = centre + np.quantile(off / len(workloads), tails)
     return MeanEstimate(float(np.exp(centre)), float(np.exp(low)), float(np.exp(high)), len(workloads))

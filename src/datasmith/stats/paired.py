@@ -43,7 +43,7 @@ def estimate(log_ratios: Floats, *, confidence: float = 0.95) -> PairedEstimate:
     """
     data = checked(log_ratios)
     low, high = interval(data, confidence=confidence)
-    ratio = float(np.exp(np.median(data)))
+    ratio = float(np.exp(middle(data)))
     return PairedEstimate(ratio=ratio, low=low, high=high, p=sign_flip_p(data), n=len(data))
 
 
@@ -77,7 +77,7 @@ def expected_half_width(log_ratios: Floats, *, confidence: float = 0.95) -> floa
         ConfigError: as of `interval`.
     """
     data = checked(log_ratios)
-    scatter = float(np.abs(data - np.median(data)).sum()) / (len(data) - 1)
+    scatter = float(np.abs(data - middle(data)).sum()) / (len(data) - 1)
     return NormalDist().inv_cdf(1.0 - _tail(confidence)) * math.pi / 2.0 * scatter / math.sqrt(len(data))
 
 
@@ -118,13 +118,19 @@ def checked(log_ratios: Floats) -> Floats:
     return data
 
 
+def middle(data: Floats) -> float:
+    """The median. numpy's, which takes any array by any axis, is ten times as slow for a dozen numbers."""
+    ordered = np.sort(data)
+    return float((ordered[(len(data) - 1) // 2] + ordered[len(data) // 2]) / 2.0)
+
+
 def resampled_medians(data: Floats, rng: np.random.Generator, resamples: int = RESAMPLES) -> Floats:
     """The medians of `resamples` draws, with replacement, of as many rounds as there are.
 
     Which of the sorted rounds lie in the middle of a draw has a known distribution, so only that is drawn. The
     same draw of the negated rounds gives the negated medians: which arm is named first makes no difference.
     """
-    if np.median(data) < 0.0:
+    if middle(data) < 0.0:
         return -resampled_medians(-data, rng, resamples)
     ordered = np.sort(data)
     low, high, chances = _middles(len(data))
@@ -170,18 +176,25 @@ def sign_flip_p(log_ratios: Floats) -> float:
     data = checked(log_ratios)
     doubled = np.rint(2.0 * _ranks(np.abs(data))).astype(np.int64)  # ranks are multiples of one half
     seen, total = abs(int(np.sum(np.sign(data) * doubled))), int(doubled.sum())
-    chances = np.zeros(total + 1)
+    as_far = np.abs(2 * np.arange(total + 1) - total) >= seen
+    return min(1.0, float(_chances(tuple(sorted(doubled[doubled > 0].tolist())))[as_far].sum()))
+
+
+@lru_cache(maxsize=256)
+def _chances(ranks: tuple[int, ...]) -> Floats:
+    """How likely each sum of some of the ranks is, from 0 to that of all, where each is as likely in it as not."""
+    chances = np.zeros(sum(ranks) + 1)
     chances[0] = 1.0
-    for rank in doubled[doubled > 0]:
+    for rank in ranks:
         chances /= 2.0
         chances[rank:] += chances[:-rank].copy()
-    as_far = np.abs(2 * np.arange(total + 1) - total) >= seen
-    return min(1.0, float(chances[as_far].sum()))
+    chances.flags.writeable = False
+    return chances
 
 
 def _ranks(sizes: Floats) -> Floats:
     """Ranks from 1, ties sharing their mean rank; a size of zero ranks 0, as it has no sign."""
-    _, inverse, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    ranks: Floats = (last - (counts - 1) / 2.0)[inverse]
+    ordered = np.sort(sizes)
+    below, up_to = (np.searchsorted(ordered, sizes, side=side) for side in ("left", "right"))
+    ranks: Floats = (below + 1 + up_to) / 2.0
     return ranks * (sizes > 0)

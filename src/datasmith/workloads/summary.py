@@ -38,16 +38,23 @@ class Launches:
 
     by_arm: dict[str, list[Measurement]] = field(default_factory=dict)
     expert_changed: bool = False
+    _usable: dict[str, tuple[int, dict[int, Measurement]]] = field(default_factory=dict, init=False, repr=False)
+    """What was asked for, with how many launches there were then."""
 
     def usable(self, arm: str) -> dict[int, Measurement]:
         """By round, the launches that count: timed, undisturbed, and no warm-up or audit.
 
         Of an arm that disturbs itself the first one in each round: else it could choose the rounds that count.
         """
-        timed = [launch for launch in self.by_arm.get(arm, ()) if launch.round >= 0 and launch.samples]
-        if disturbs_itself(self.everything(), arm):
-            return {launch.round: launch for launch in reversed(timed)}
-        return {launch.round: launch for launch in timed if not launch.noisy}
+        seen = sum(map(len, self.by_arm.values()))
+        known, found = self._usable.get(arm, (-1, {}))
+        if known != seen:
+            timed = [launch for launch in self.by_arm.get(arm, ()) if launch.round >= 0 and launch.samples]
+            counts_all = disturbs_itself(self.everything(), arm)
+            chosen = reversed(timed) if counts_all else (launch for launch in timed if not launch.noisy)
+            found = {launch.round: launch for launch in chosen}
+            self._usable[arm] = seen, found
+        return found
 
     def everything(self) -> list[Measurement]:
         """The launches of all arms."""
@@ -145,9 +152,10 @@ def summarise(
     expert = _estimates(workloads, EXPERT, confidence)
     for name, (_, changed) in _decided(expert, floors).items():
         workloads[name].expert_changed = changed
+    shared = {CONTROL: control, EXPERT: expert}
     summaries: dict[str, ArmSummary] = {}
     for arm in others:
-        found = control if arm == CONTROL else _estimates(workloads, arm, confidence)
+        found = shared[arm] if arm in shared else _estimates(workloads, arm, confidence)
         known = {} if arm == CONTROL else floors
         alone = arm == CONTROL or EXPERT not in others
         over = [name for name in found if alone or name in expert]
