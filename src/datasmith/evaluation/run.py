@@ -255,11 +255,15 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
     locked = folder.read_lock().tasks
     known = [name for name in config.task_ids if name in earlier.config.task_ids]
     changes += [f"task {name}: its files changed" for name in known if locked.get(name) != digests[name]]
-    if here and earlier.machine != here:
+    begun = keys(config.task_ids, config.labels, config.n_attempts)
+    moved: list[str] = []
+    if here and not all(map(folder.is_complete, begun)):  # where all is there, nothing is measured here
         pairs = [(name, getattr(earlier.machine, name), value) for name, value in here]
-        changes += [f"machine.{name}: {was} -> {value}" for name, was, value in pairs if was != value]
+        moved = [f"machine.{name}: {was} -> {value}" for name, was, value in pairs if was != value]
+        changes += moved
     if changes:
         how = "it needs the machine and the tasks" if request.kept_in else "give what"
+        how = "it needs the machine, with the cores (taskset), that" if changes == moved else how
         raise ConfigError(
             f"run {folder.root.name}: it exists with another configuration: {'; '.join(changes)} "
             f"(to go on with it, {how} it was started with; for another run, another name, as in "

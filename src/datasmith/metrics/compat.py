@@ -152,7 +152,9 @@ def shaped_reward(speedup: float, human: float = 1.0, *, passed: bool = True, or
     ahead = speedup / human
     if ahead < 1.0:
         return 0.25 + 0.75 * ahead
-    return 1.0 + 2.5 * min(2.0, math.log(ahead) / DOUBLING)
+    steps = math.log(ahead) / DOUBLING
+    # What is two steps ahead as it is written, 1.08 squared, is no bit less as a logarithm.
+    return 1.0 + 2.5 * (2.0 if math.isclose(steps, 2.0, rel_tol=1e-12) else min(2.0, steps))
 
 
 def relative_advantage(oracle_s: float, agent_s: float) -> float:

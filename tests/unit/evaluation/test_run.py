@@ -21,6 +21,7 @@ from datasmith.executors.cores import CoreSet, usable_cores
 from datasmith.misfits import LONGEST
 from datasmith.printable import cut
 from datasmith.settings import Settings
+from datasmith.tasks.certificate import Machine
 from datasmith.tasks.dataset import Dataset
 from datasmith.tasks.task import Task
 from tests.unit.evaluation.sample_run import MACHINE, NOW, config_of, sample_run
@@ -115,13 +116,13 @@ def dataset(tmp_path: Path) -> Dataset:
     return Dataset("tasks", "local", {name: tmp_path / "tasks" / name for name in NAMES})
 
 
-def started(place: Path, dataset: Dataset, *names: str) -> None:
+def started(place: Path, dataset: Dataset, *names: str, machine: Machine = MACHINE) -> None:
     """A run of these tasks begins in `place`, or goes on there."""
     entry = AgentEntry(agent="nop", model="none")
     config = RunConfig(dataset="tasks", release="local", task_ids=names, agents=(entry,), engine="docker")
     place.mkdir(exist_ok=True)
     request = RunRequest(str(place.parent / "tasks"), (), (), directory=Path(), runs_dir=place.parent)
-    _start(RunFolder(place), config, dataset, MACHINE, request)
+    _start(RunFolder(place), config, dataset, machine, request)
 
 
 def test_other_tasks_are_another_configuration(tmp_path: Path, dataset: Dataset) -> None:
@@ -133,6 +134,19 @@ def test_other_tasks_are_another_configuration(tmp_path: Path, dataset: Dataset)
     said = str(caught.value)
     assert said.startswith("run r: it exists with another configuration: task_ids: ")
     assert "files changed" not in said and "fc-eval run --run-id r-2" in said
+
+
+def test_a_run_goes_on_where_it_was_begun(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is still to be measured belongs beside the rest; where all is there, any machine shows it."""
+    started(tmp_path / "r", dataset, "a_b_1")
+    other = MACHINE.model_copy(update={"cores": 1, "kernel": "6.2"})
+    with pytest.raises(ConfigError) as caught:
+        started(tmp_path / "r", dataset, "a_b_1", machine=other)
+    said = str(caught.value)
+    assert "configuration: machine.cores: 2 -> 1; machine.kernel: 6.1 -> 6.2 (" in said
+    assert "(to go on with it, it needs the machine, with the cores (taskset), that it was started with; " in said
+    monkeypatch.setattr(RunFolder, "is_complete", lambda *_: True)
+    started(tmp_path / "r", dataset, "a_b_1", machine=other)
 
 
 def test_changed_files_are_told_by_their_task(tmp_path: Path, dataset: Dataset) -> None:

@@ -162,6 +162,7 @@ def test_a_paired_speedup_needs_half_of_its_rounds(rounds: int, usable: int, the
 def test_shaped_reward(speedup: float, reward: float) -> None:
     """Case 65."""
     assert compat.shaped_reward(speedup) == near(reward, 4)
+    assert compat.shaped_reward(1.1664) == 6.0
     assert compat.shaped_reward(speedup, passed=False) == -1.0
     assert compat.shaped_reward(speedup, oracle=True) == speedup
 
