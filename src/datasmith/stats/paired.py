@@ -133,15 +133,17 @@ def resampled_medians(data: Floats, rng: np.random.Generator, resamples: int = R
     if middle(data) < 0.0:
         return -resampled_medians(-data, rng, resamples)
     ordered = np.sort(data)
-    low, high, chances = _middles(len(data))
-    drawn = np.searchsorted(np.cumsum(chances)[:-1], rng.random(resamples), side="right")
+    low, high, ends = _middles(len(data))
+    drawn = np.searchsorted(ends, rng.random(resamples), side="right")
     medians: Floats = (ordered[low[drawn]] + ordered[high[drawn]]) / 2.0
     return medians
 
 
 @lru_cache(maxsize=256)
 def _middles(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """Pairs of ranks (from 0) that can be the two in the middle of n draws out of n, and the chance of each.
+    """Pairs of ranks (from 0) that can be the two in the middle of n draws out of n; up to where, of 0 to 1, each goes.
+
+    That is as far beyond the last one as it is likely; the last pair goes to 1.
 
     With an odd n both are the same one. Else, for i < j, half of the draws is i at most, with at least one i, and the
     other half is j or more, with at least one j; what is left of the chance of i belongs to the pair (i, i).
@@ -152,13 +154,13 @@ def _middles(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
     alone = np.diff(reached)
     if n % 2:
         ranks = np.arange(n)
-        return ranks, ranks, alone
+        return ranks, ranks, np.cumsum(alone)[:-1]
     below = np.diff(at_most**half)
     above = np.diff(at_most**half)[::-1]
     pairs = np.triu(math.comb(n, half) * np.outer(below, above), 1)
     np.fill_diagonal(pairs, np.maximum(alone - pairs.sum(1), 0.0))
     low, high = np.nonzero(pairs)
-    return low, high, pairs[low, high]
+    return low, high, np.cumsum(pairs[low, high])[:-1]
 
 
 def _binomial(n: int, k: int, share: float) -> float:

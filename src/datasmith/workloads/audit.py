@@ -168,9 +168,10 @@ def finding(measurements: Sequence[Measurement], arm: str) -> Checked | None:
     undecided: the launches scatter too much to tell, or the arm claims another pace in the audit than in the rounds.
     That is no accusation, and no score either.
     """
-    base, other = _unclaimed(measurements, BASE), _unclaimed(measurements, arm)
+    other = _unclaimed(measurements, arm)
     if other is None:
         return None
+    base = _unclaimed(measurements, BASE)
     if base is None:
         return Checked("undecided", "base has no audit launches to compare with")
     error = math.hypot(other.error_s, base.error_s)
@@ -238,11 +239,11 @@ def _log_paces(measurements: Sequence[Measurement], arm: str, *, checked: bool) 
 
 
 def _unclaimed(measurements: Sequence[Measurement], arm: str) -> Unclaimed | None:
+    if not any(launch.arm == arm and launch.round in AUDIT_ROUNDS for launch in measurements):
+        return None
     ours = _counting(measurements, arm)
     full = [launch for launch in ours if launch.round == FULL_ROUND]
     empty = [launch for launch in ours if launch.round == EMPTY_ROUND]
-    if not any(launch.arm == arm and launch.round in AUDIT_ROUNDS for launch in measurements):
-        return None
     if len(full) < 2 or len(empty) < 2:
         return Unclaimed(0.0, math.inf, 0.0)
     with_calls, without = (
