@@ -38,7 +38,9 @@ class Launches:
 
     by_arm: dict[str, list[Measurement]] = field(default_factory=dict)
     expert_changed: bool = False
-    _usable: dict[str, tuple[int, dict[int, Measurement]]] = field(default_factory=dict, init=False, repr=False)
+    _usable: dict[str, tuple[int, dict[int, Measurement]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
     """What was asked for, with how many launches there were then."""
 
     def usable(self, arm: str) -> dict[int, Measurement]:

@@ -1,12 +1,13 @@
 """What is wrong with a task folder is told, all of it, and of a folder in order nothing."""
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from datasmith.tasks.folder import write_task
-from datasmith.tasks.folder_check import check_task
+from datasmith.tasks.folder_check import MOST_RUNNER, check_task
 from datasmith.tasks.task import BuildInputs
 from tests.unit.tasks.samples import PATCH, certificate, sample_task, source_tar
 
@@ -106,6 +107,11 @@ def _spoil(file: Path) -> None:
     file.write_bytes(whole)
 
 
+def _bomb(file: Path) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("asv_runner/__init__.py", bytes(MOST_RUNNER + 1))
+
+
 def _break_off(file: Path, end: int) -> None:
     file.write_bytes(file.read_bytes()[:end])
 
@@ -146,6 +152,7 @@ def test_a_file_that_lacks_what_it_is_for_is_named(folder: Path, name: str, text
         (lambda folder: (folder / "tests/asv_runner.zip").unlink(), "tests/asv_runner.zip is missing"),
         (lambda folder: (folder / "tests/asv_runner.zip").write_bytes(b"no zip"), "asv_runner.zip: cannot be read"),
         (lambda folder: _spoil(folder / "tests/asv_runner.zip"), "asv_runner.zip: cannot be read"),
+        (lambda folder: _bomb(folder / "tests/asv_runner.zip"), "asv_runner.zip: cannot be read"),
         (lambda folder: (folder / "tests/test.sh").write_bytes(b""), "tests/test.sh is empty"),
         (lambda folder: (folder / "environment/docker_build_env.sh").write_bytes(b""), "docker_build_env.sh is empty"),
         (lambda folder: (folder / "environment/Dockerfile.repo").write_bytes(b""), "Dockerfile.repo is empty"),
