@@ -18,17 +18,6 @@ SHARED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthC
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    return source_tar(tmp_path / "source.tar.gz")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, source: Path) -> Path:
-    """A task folder in order."""
-    return write_task(sample_task(), tmp_path / "tasks", source=source, provenance={"by": "test"})
-
-
 def test_a_task_is_read_back_equal(folder: Path, source: Path) -> None:
     """Every field comes back, and the folder is in order."""
     assert read_task(folder) == sample_task()

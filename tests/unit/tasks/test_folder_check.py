@@ -12,17 +12,6 @@ from datasmith.tasks.task import BuildInputs
 from tests.unit.tasks.samples import PATCH, certificate, sample_task, source_tar
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    return source_tar(tmp_path / "source.tar.gz")
-
-
-@pytest.fixture
-def folder(tmp_path: Path, source: Path) -> Path:
-    """A task folder in order."""
-    return write_task(sample_task(), tmp_path / "tasks", source=source, provenance={"by": "test"})
-
-
 def _remove_scripts(folder: Path) -> None:
     (folder / "environment/docker_build_pkg.sh").unlink()
 
