@@ -255,12 +255,10 @@ def _start(folder: RunFolder, config: RunConfig, dataset: Dataset, here: Machine
     locked = folder.read_lock().tasks
     known = [name for name in config.task_ids if name in earlier.config.task_ids]
     changes += [f"task {name}: its files changed" for name in known if locked.get(name) != digests[name]]
-    begun = keys(config.task_ids, config.labels, config.n_attempts)
-    moved: list[str] = []
-    if here and not all(map(folder.is_complete, begun)):  # where all is there, nothing is measured here
-        pairs = [(name, getattr(earlier.machine, name), value) for name, value in here]
-        moved = [f"machine.{name}: {was} -> {value}" for name, was, value in pairs if was != value]
-        changes += moved
+    pairs = [(name, getattr(earlier.machine, name), value) for name, value in here or ()]
+    moved = [f"machine.{name}: {was} -> {value}" for name, was, value in pairs if was != value]
+    if moved and not all(map(folder.is_complete, keys(config.task_ids, config.labels, config.n_attempts))):
+        changes += moved  # where all is there, nothing is measured here
     if changes:
         how = "it needs the machine and the tasks" if request.kept_in else "give what"
         how = "it needs the machine, with the cores (taskset), that" if changes == moved else how

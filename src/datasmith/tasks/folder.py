@@ -232,10 +232,15 @@ def read_task(folder: Path | str) -> Task:
             raise InvalidTask([f"{folder.name}: {name} is missing" for name in missing])
         return _parse(folder)
     except OSError as error:
-        raise InvalidTask([f"{folder.name}: {error.filename} cannot be read: {said_by(error)}"]) from error
+        raise InvalidTask([f"{folder.name}: {unread(error)}"]) from error
     except ValueError as error:
         problems = misfits(error) if isinstance(error, ValidationError) else [str(error)]
         raise InvalidTask([f"{folder.name}: {problem}" for problem in problems]) from error
+
+
+def unread(error: OSError) -> str:
+    """What the system does not let us read, and why."""
+    return f"{error.filename} cannot be read: {said_by(error)}"
 
 
 def is_own_file(folder: Path, name: str) -> bool:

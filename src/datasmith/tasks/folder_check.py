@@ -23,6 +23,7 @@ from datasmith.tasks.folder import (
     TEMPLATES,
     is_own_file,
     read_task,
+    unread,
 )
 from datasmith.tasks.gitdiff import MalformedDiff, parse_diff
 from datasmith.tasks.ids import task_id
@@ -43,11 +44,20 @@ def check_task(folder: Path) -> tuple[str, ...]:
         task = read_task(folder)
     except InvalidTask as error:
         told = error.problems
-    problems = list(_content_problems(folder, task))
-    if task:
-        problems += [*_record_problems(folder, task), *_file_problems(folder, task), *_certificate_problems(task)]
-        problems += [f"instruction.md names the solution ({word!r})" for word in leaks(task)]
-    return (*told, *(f"{folder.name}: {problem}" for problem in problems))
+    return (*told, *(f"{folder.name}: {problem}" for problem in _problems(folder, task)))
+
+
+def _problems(folder: Path, task: Task | None) -> Iterator[str]:
+    """What is wrong beside what hindered reading the task, up to what the system does not let us read."""
+    try:
+        yield from _content_problems(folder, task)
+        if task:
+            yield from _record_problems(folder, task)
+            yield from _file_problems(folder, task)
+            yield from _certificate_problems(task)
+            yield from (f"instruction.md names the solution ({word!r})" for word in leaks(task))
+    except OSError as error:
+        yield unread(error)
 
 
 def _content_problems(folder: Path, task: Task | None) -> Iterator[str]:

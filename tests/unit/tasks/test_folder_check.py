@@ -1,11 +1,14 @@
 """What is wrong with a task folder is told, all of it, and of a folder in order nothing."""
 
+import errno
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from datasmith.tasks import folder_check
 from datasmith.tasks.folder import write_task
 from datasmith.tasks.folder_check import MOST_RUNNER, check_task
 from datasmith.tasks.task import BuildInputs
@@ -71,6 +74,24 @@ def test_what_is_wrong_with_the_record_hides_nothing_beside_it(folder: Path) -> 
     told = check_task(folder)
     assert len(told) == 4 and "'metadata' is missing" in told[0] and "no tar archive" in told[1]
     assert "asv_runner.zip" in told[2] and "provenance.json" in told[3]
+
+
+@pytest.mark.parametrize("record", ["in order", "unreadable"])
+def test_what_the_system_does_not_let_us_read_is_told(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, record: str
+) -> None:
+    """A file of somebody else's is a problem of its folder, and not the end of the check."""
+
+    def refuse(path: Path, *_: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(folder_check, "open_tar", refuse)
+    archive = folder / "environment/repo.tar.gz"
+    refused = [f"acme_calc_12: {archive} cannot be read: Permission denied"]
+    if record == "unreadable":
+        monkeypatch.setattr(Path, "iterdir", refuse)
+        refused.insert(0, f"acme_calc_12: {archive.parent} cannot be read: Permission denied")
+    assert check_task(folder) == tuple(refused)
 
 
 def test_a_patch_may_bring_and_move_files(tmp_path: Path, source: Path) -> None:
