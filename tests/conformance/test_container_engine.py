@@ -41,6 +41,16 @@ def test_a_changed_tier_is_another_image(built: Built) -> None:
     assert built.engine.inspect("fc-conformance/nosuch:1") is None
 
 
+def test_equal_content_bears_the_name_that_is_asked_for(built: Built) -> None:
+    """Two tiers of the same content are one image with two names, each of which is told where it was asked for."""
+    content = {"b.sh": b"echo equal >$FC_WORKDIR/equal.txt"}
+    names = ("fc-conformance/pr:3", "fc-conformance/pr:4")
+    made = [built.engine.build(built.env, Tier("pr", name, ("b.sh",), content), log=built.log) for name in names]
+    assert [image.name for image in made] == list(names) and made[0].digest == made[1].digest
+    found = [built.engine.inspect(name) for name in names]
+    assert found == made
+
+
 def test_every_tier_names_what_it_stands_on(built: Built) -> None:
     """By digest, and the same for all tiers of an image."""
     base = built.engine.base_of(built.env)

@@ -142,7 +142,7 @@ class BubblewrapEngine:
         builder = {"base": self._build_base, "env": self._build_env, "pr": self._build_pr}[tier.kind]
         layer = builder(below, tier, log, limits or self._limits)
         self._layers.call(layer, (tier.name, *tier.aliases, layer.digest))
-        return layer.ref()
+        return layer.called(tier.name)
 
     def _build_base(self, _parent: Layer | None, tier: Tier, log: Path, _limits: Limits) -> Layer:
         packages = package_names(tier.args.get("FC_APT_PACKAGES", ""))
@@ -307,7 +307,7 @@ class BubblewrapEngine:
     def inspect(self, reference: str) -> ImageRef | None:
         """See ContainerEngine."""
         found = self._layers.find(reference)
-        return found.ref() if found else None
+        return found.called(reference) if found else None
 
     def base_of(self, image: ImageRef) -> str:
         """See ContainerEngine; the digest covers the versions of the host's packages where its /usr is shown."""

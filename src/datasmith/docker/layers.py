@@ -53,9 +53,10 @@ class Layer:
         """When it was made (UTC), if that is known."""
         return datetime.fromisoformat(self.facts["created_at"]) if "created_at" in self.facts else None
 
-    def ref(self) -> ImageRef:
-        """The layer as an image; its digest finds it, whatever its name means later."""
-        return ImageRef("bubblewrap", self.name, self.digest)
+    def called(self, reference: str) -> ImageRef:
+        """The layer as the image that was asked for: it has many names, and remembers its first, which digests give."""
+        name = self.name if reference in {self.key, self.digest} else reference
+        return ImageRef("bubblewrap", name, self.digest)
 
 
 class LayerStore:

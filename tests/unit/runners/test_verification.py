@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,6 +87,18 @@ def test_a_good_folder_is_verified_once(engine: BubblewrapEngine, tmp_path: Path
     assert not judged(tmp_path, counted, folder).known
     assert not judged(tmp_path, counted, folder, force=True).known
     assert counted.calls == 3
+
+
+def test_what_is_known_of_a_folder_holds_for_its_name(engine: BubblewrapEngine, tmp_path: Path) -> None:
+    """A task says what its folder is called: a copy of another name fails, and the same under its own name does not."""
+    folder = sealed_folder(tmp_path / "tasks")
+    counted = Counted(engine, tmp_path)
+    assert judged(tmp_path, counted, folder).verdict
+    copy = Path(shutil.copytree(folder, tmp_path / "copies/acme_calc_9"))
+    misnamed = judged(tmp_path, counted, copy)
+    assert not misnamed.known and "acme_calc_9" in failure(misnamed).error_message
+    back = judged(tmp_path, counted, copy.rename(copy.with_name(folder.name)))
+    assert back.known and back.verdict and back.verdict.ok
 
 
 def test_a_success_that_lies_there_is_not_believed(engine: BubblewrapEngine, tmp_path: Path) -> None:

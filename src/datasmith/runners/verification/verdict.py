@@ -21,7 +21,7 @@ TAIL = 4000
 """Characters kept of an output's end."""
 MOST_BYTES = 5_000_000_000
 MOST_FILES = 100_000
-_RULES = "fc-verdict-2"
+_RULES = "fc-verdict-3"
 """Goes into every digest: verdicts by other rules are no verdicts."""
 _OURS = frozenset({SUCCESS, FAILURE, f".{SUCCESS}", f".{FAILURE}"})
 _PUBLISHED = frozenset({"published.json", "sbom.cdx.json", "statement.intoto.json"})
@@ -86,7 +86,9 @@ class Verdict(_Frozen):
 
 
 def inputs_digest(folder: Path, copy_to: Path | None = None) -> str:
-    """sha256:<hex> over the names, executable bits and contents of all files but verdicts; they are copied where asked.
+    """sha256:<hex> over the folder's name, and names, executable bits and contents of all its files but verdicts.
+
+    The files are copied where asked. The name counts because a task says its own: renamed, a folder is another one.
 
     Raises:
         InvalidTask: it holds a link, or something that is neither file nor directory, or more than a task can need.
@@ -99,7 +101,7 @@ def inputs_digest(folder: Path, copy_to: Path | None = None) -> str:
 
 
 def _digest(folder: Path, copy_to: Path | None) -> str:
-    whole = hashlib.sha256(f"{_RULES}\0".encode())
+    whole = hashlib.sha256(f"{_RULES}\0{folder.resolve().name}\0".encode("utf-8", "surrogateescape"))
     held = 0
     if copy_to:
         copy_to.mkdir(parents=True)
