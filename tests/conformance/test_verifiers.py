@@ -17,6 +17,7 @@ from tests.support.base_image import ensure_base_image
 
 EMPTY = "echo '<testsuites></testsuites>' >/tmp/fc-junit.xml"
 ONE = 'echo \'<testsuites><testcase classname="a" name="b"/></testsuites>\' >/tmp/fc-junit.xml'
+SKIPPED = ONE.replace("/></testsuites>", "><skipped/></testcase></testsuites>")
 HANG = ("sh", "-c", "setsid sleep 317 & sleep 317 & exec sleep 317")
 SUITE = b'mkdir -p "$FC_WORKDIR/benchmarks"\necho "def time_it(): pass" >"$FC_WORKDIR/benchmarks/bench.py"\n'
 ENTRY_POINTS = {
@@ -48,7 +49,7 @@ def test_a_chain_says_yes_by_name_and_by_reference(named: Built) -> None:
     """All of a chain is asked of one image, given by name, by digest or as a reference; seconds are added up."""
     image = suite_image(named)
     chain = MultiObjVerifier(
-        [SmokeVerifier("json"), ProfileVerifier(timeout=LONG), PytestVerifier(("sh", "-c", ONE), timeout=LONG)]
+        [SmokeVerifier("json"), ProfileVerifier(timeout=LONG), PytestVerifier(command=("sh", "-c", ONE), timeout=LONG)]
     )
     for where in ("fc-conformance/suite:1", image.digest, image):
         result = chain.verify(where)
@@ -69,26 +70,28 @@ def test_the_first_no_ends_the_chain(shared: Container) -> None:
 
 
 @pytest.mark.parametrize(
-    "verifier",
+    ("verifier", "why"),
     [
-        PytestVerifier(("sh", "-c", EMPTY), timeout=LONG),
-        PytestVerifier(("true",), timeout=LONG),
-        ProfileVerifier(timeout=LONG),
-        SmokeVerifier(),
-        MultiObjVerifier([]),
+        (PytestVerifier(command=("sh", "-c", EMPTY), timeout=LONG), "none ran"),
+        (PytestVerifier(command=("sh", "-c", SKIPPED), timeout=LONG), "no test passed"),
+        (PytestVerifier(command=("true",), timeout=LONG), "none ran"),
+        (ProfileVerifier(timeout=LONG), "no benchmark was found"),
+        (SmokeVerifier(), "no module was named"),
+        (MultiObjVerifier(), "nothing was verified"),
     ],
-    ids=["no-tests", "no-report", "no-benchmarks", "no-module", "no-verifier"],
+    ids=["no-tests", "all-skipped", "no-report", "no-benchmarks", "no-module", "no-verifier"],
 )
-def test_nothing_shown_is_a_no(named: Built, verifier: Verifier) -> None:
-    """Zero tests, zero benchmarks and no question at all are failures, though every command ended well."""
-    assert not verifier.verify("fc-conformance/pr:1").ok
+def test_nothing_shown_is_a_no(named: Built, verifier: Verifier, why: str) -> None:
+    """Zero tests, zero benchmarks and no question at all are failures that say why, though every command ended well."""
+    result = verifier.verify("fc-conformance/pr:1")
+    assert (result.ok, result.rc) == (False, -1) and why in result.stderr
 
 
 def test_a_limit_acts_on_the_whole_process_tree(built: Built) -> None:
     """A run that does not end is cut off and is no success; neither children nor daemons of it are left."""
     with built.engine.start(built.pr) as container:
         began = time.monotonic()
-        result = PytestVerifier(HANG, timeout=2).verify(container)
+        result = PytestVerifier(command=HANG, timeout=2).verify(container)
         assert time.monotonic() - began < 30
         assert not result.ok and result.rc != 0 and "limit of 2 s" in result.stderr
         running = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline 2>/dev/null; echo; done | grep -c '^sleep 317'"
@@ -155,7 +158,7 @@ def test_any_entry_point_is_passed_by(images: dict[str, str], monkeypatch: pytes
         missing = SmokeVerifier("no_such_module").verify(name)
         assert (missing.ok, missing.rc) == (False, 1) and "ModuleNotFoundError" in missing.stderr, kind
         assert "entered" not in missing.stdout + missing.stderr
-        chain = MultiObjVerifier([SmokeVerifier("json"), PytestVerifier(("sleep", "300"), timeout=2)])
+        chain = MultiObjVerifier([SmokeVerifier("json"), PytestVerifier(command=("sleep", "300"), timeout=2)])
         assert not chain.verify(name).ok, kind
 
 

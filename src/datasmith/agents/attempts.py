@@ -17,6 +17,8 @@ EDITABLE = ("docker_build_pkg.sh", "docker_build_run.sh")
 """The scripts that may differ between two pull requests of one repository, and that a coding agent may write."""
 BROKE = "agent"
 """The stage of an attempt that an agent ended by breaking down: nothing was built."""
+LOCKING = "lock"
+"""The stage of an attempt that ended before a build: its packages have no lock."""
 TAIL = 4000
 MOST_SIMILAR = 5
 """Contexts of other commits that are tried."""

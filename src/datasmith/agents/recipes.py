@@ -31,7 +31,7 @@ class Remedy(NamedTuple):
 
 def remedy(failed: Attempt, relock: Relock) -> Remedy | None:
     """What the table has for this failure; None where it has nothing, or nothing that is not in the plan already."""
-    found = diagnose(failed.log)
+    found = diagnose(failed.log, failed.stage)
     plan = failed.plan
     more = sorted({*found.apt_packages} - {*plan.apt_packages})
     if more:

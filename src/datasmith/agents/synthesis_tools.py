@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -20,7 +20,7 @@ from datasmith.docker.images import (
     newest_python,
     read_build_args,
 )
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, Unsatisfiable
 from datasmith.resolution.requirements import asks_for_releases
 from datasmith.storage.base import Store
 
@@ -155,48 +155,56 @@ def _knowing(settings: "Settings") -> KnownOf:
     return known
 
 
-def plan_from_payload(
-    commit: Commit,
-    base_context: DockerContext | None,
-    env_payload: str,
-    python_version: str,
-    source: Path,
-    *,
-    tools: SynthesisTools,
-    cutoff: datetime | None,
+def first_plan(
+    commit: Commit, base_context: DockerContext | None, python_version: str, source: Path, *, engine: ContainerEngine
 ) -> ImagePlan:
-    """Where a search starts: our own scripts, those of `base_context` over them, and a lock as of `cutoff`.
+    """Where a search starts: our own scripts, those of `base_context` over them; without a lock where that has none.
 
     Raises:
-        ConfigError: the payload is not JSON with `dependencies`, they cannot be locked together, or no date is known
-            as of which to do so.
+        ConfigError: another Python is asked for than the one that the context's lock was made for.
     """
     given: Mapping[str, str] = base_context.texts if base_context else {}
     args = read_build_args(given.get(BUILD_ARGS, ""))
-    version = args.pop(PYTHON_ARG, "") or python_version or newest_python(tools.engine)
+    said = args.pop(PYTHON_ARG, "")
+    if LOCK in given and python_version and said and python_version != said:
+        raise ConfigError(
+            f"python_version is {python_version}, and {LOCK} of base_context was made for Python {said}"
+            f' (example: python_version="{said}", or a context without {LOCK})'
+        )
+    version = python_version or said or newest_python(engine)
     packages = tuple(args.pop(APT_ARG, "").split())
-    texts = {name: text for name, text in given.items() if name != BUILD_ARGS}
-    if LOCK not in texts:
-        texts[LOCK] = _locked(commit, env_payload, version, tools, cutoff)
-    context = DockerContext({**DockerContext.default(lock="").texts, **texts})
+    texts = {**DockerContext.default(lock="").texts, **given}
+    left_out = {BUILD_ARGS} | ({LOCK} - given.keys())
+    context = DockerContext({name: text for name, text in texts.items() if name not in left_out})
     return ImagePlan(commit.owner, commit.repo, str(commit.issue_number), version, packages, context, source, args)
 
 
-def _locked(
-    commit: Commit, env_payload: str, python_version: str, tools: SynthesisTools, cutoff: datetime | None
-) -> str:
-    wanted = _dependencies(env_payload)
-    if not wanted:
-        return ""
-    if cutoff is None:
-        raise ConfigError(
-            f"nothing says as of which day the packages of {commit.text} are locked: neither the store nor a clone"
-            " knows it (example: cutoff=datetime(2024, 5, 1, tzinfo=UTC), or run `fc-data --stage 2`)"
-        )
-    lock = tools.relock("", wanted, python_version, cutoff)
-    if lock is None:
-        raise ConfigError(f"env_payload: its dependencies cannot be installed together {PAYLOAD_EXAMPLE}")
-    return lock
+def locked(
+    plan: ImagePlan, env_payload: str, commit: Commit, *, relock: Relocking, cutoff: datetime | None
+) -> ImagePlan:
+    """The plan with its own lock, else with one of the payload's `dependencies` as of `cutoff`.
+
+    Raises:
+        ConfigError: the payload is not JSON with `dependencies`, or no date is known as of which to lock them.
+        Unsatisfiable: no releases of before then go together.
+    """
+    if LOCK in plan.context.texts:
+        return plan
+    wanted, lock = _dependencies(env_payload), ""
+    if wanted:
+        if cutoff is None:
+            raise ConfigError(
+                f"nothing says as of which day the packages of {commit.text} are locked: neither the store nor a clone"
+                " knows it (example: cutoff=datetime(2024, 5, 1, tzinfo=UTC), or run `fc-data --stage 2`)"
+            )
+        found = relock("", wanted, plan.python_version, cutoff)
+        if found is None:
+            raise Unsatisfiable(
+                f"no releases of before {cutoff:%Y-%m-%d} meet env_payload's {', '.join(wanted)[:300]}"
+                f" together on Python {plan.python_version}"
+            )
+        lock = found
+    return replace(plan, context=DockerContext({**plan.context.texts, LOCK: lock}))
 
 
 def _dependencies(env_payload: str) -> tuple[str, ...]:

@@ -5,12 +5,13 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from datasmith.agents.attempts import (
     BROKE,
     EDITABLE,
+    LOCKING,
     Attempt,
     Commit,
     TierName,
@@ -26,14 +27,14 @@ from datasmith.agents.attempts import (
 from datasmith.agents.planted import holdings, own_of, planted
 from datasmith.agents.recipes import OWN_GROUND, on_our_own, remedy, with_scripts
 from datasmith.agents.scripting import Brief, ScriptWriter, Written
-from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
+from datasmith.agents.synthesis_tools import SynthesisTools, first_plan, locked
 from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
 from datasmith.docker.debian import package_names
 from datasmith.docker.engine import Container, ImageRef, Tier
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, read_build_args
 from datasmith.docker.outages import NO_ROOM
 from datasmith.docker.verifiers import Verifier
-from datasmith.errors import BuildFailed, ConfigError, DiskFull
+from datasmith.errors import BuildFailed, ConfigError, DiskFull, Unsatisfiable
 from datasmith.resolution.diagnosis import diagnose
 from datasmith.storage.base import utc_now
 
@@ -146,27 +147,39 @@ class Synthesizer:
 
         `base_context` is where the search starts; where it has no lock.txt, the `dependencies` of `env_payload`
         (JSON) are locked. `source` is the tar of the sealed tree; without it, it is made from the clone that the
-        settings know. No package is newer than `cutoff`; without it, that is when the environment was resolved, the
-        pull request opened, or the commit made, by what the store and the clone know.
+        settings know. No package is newer than `cutoff` (UTC, where it names no zone); without it, that is when the
+        environment was resolved, the pull request opened, or the commit made, by what the store and the clone know.
 
         Raises:
-            ConfigError: the payload cannot be read, there is no tree, or nothing says as of when to lock.
+            ConfigError: the payload cannot be read, there is no tree, nothing says as of when to lock, or the context's
+                lock is of another Python.
             NotFound: there is a clone, and it does not hold the commit.
             EngineUnavailable, ModelUnavailable, StoreUnavailable: an outage, which says nothing about the commit.
             DiskFull: as little.
         """
+        if cutoff and cutoff.tzinfo is None:
+            cutoff = cutoff.replace(tzinfo=UTC)
         whole, made = self.tools.known(owner, repo, sha) or (sha, None)
         commit = Commit(owner, repo, issue_number, whole)
         with tempfile.TemporaryDirectory(prefix="synthesis-") as name:
             place = Path(name)
             tree = source or self.tools.source(owner, repo, whole, place)
             day = cutoff or day_of(self.tools.store, commit) or made
-            plan = plan_from_payload(
-                commit, base_context, env_payload, python_version, tree, tools=self.tools, cutoff=day
-            )
+            plan = first_plan(commit, base_context, python_version, tree, engine=self.tools.engine)
+            try:
+                plan = locked(plan, env_payload, commit, relock=self.tools.relock, cutoff=day)
+            except Unsatisfiable as error:
+                self._not_locked(plan, commit, str(error))
+                return None
             wanted = Wanted(commit, plan, verifier, place / "build.log", pr_context, day)
             found = self.synthesize(wanted).found
         return whole_context(found.plan) if found else None
+
+    def _not_locked(self, plan: ImagePlan, commit: Commit, why: str) -> None:
+        """Write down an attempt that ended before there was anything to build."""
+        self._trace(f"Locking the packages of {commit.text}... [FAIL]")
+        done = Attempt(plan, "recipe", False, LOCKING, 1, "", why, 0.0, reason="its packages cannot be locked together")
+        note_attempt(self.tools.store, commit, done, engine=self.tools.engine.name, now=self.now())
 
     def synthesize(self, wanted: Wanted, trace: Trace | None = None) -> Synthesized:
         """The search itself, told to `trace` as well; see `run` for what it raises."""
@@ -358,7 +371,7 @@ class _Search:
         said = f"{seen.stdout}\n{seen.stderr}"
         if not seen.ok and NO_ROOM.search(said):
             raise DiskFull(seen.stage, said)
-        why = "" if seen.ok else diagnose(said).text
+        why = "" if seen.ok else diagnose(said, seen.stage).text
         return Attempt(plan, tier, seen.ok, seen.stage, seen.rc, seen.stdout, seen.stderr, 0.0, image=image, reason=why)
 
 

@@ -10,7 +10,7 @@ from datasmith.cli.common import brief
 from datasmith.cli.document import document
 from datasmith.cli.options import DataDir, Engine, Json, finite, results_to
 from datasmith.counted import counted
-from datasmith.errors import EngineUnavailable
+from datasmith.errors import ConfigError, EngineUnavailable
 from datasmith.printable import one_line
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def verify(
 
     folders = tuple(dict.fromkeys(found for place in task for found in find_folders(place)))
     settings = load_settings(data_dir=data_dir, engine=engine)
+    place = settings.data_dir.resolve()
+    around = next((folder for folder, _ in folders if place.is_relative_to(folder.resolve())), None)
+    if around:
+        said = f"--data-dir {settings.data_dir}: lies in the task folder {around}, which would be another one by it"
+        raise ConfigError(f"{said} (example: --data-dir ../work)")
     place = results_to(settings, data_dir)
     times = Times(build_timeout, test_timeout, benchmark_timeout)
     verification = Verification(

@@ -31,6 +31,7 @@ _RENAMED = {"run_tests.sh": "run-tests.sh"}
 """Names that files of older contexts carry -> the names they have now."""
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
+_SCRIPT = ".sh"
 _MAX_FILE = 5_000_000
 _AT_ONCE = 1 << 16
 """Bytes; most files are smaller."""
@@ -80,7 +81,7 @@ class DockerContext:
         return cls(texts)
 
     def to_directory(self, directory: Path | str) -> Path:
-        """Write all files into a directory, which is made where it is missing; returns it."""
+        """Write all files into a directory, which is made where it is missing; returns it. Scripts can be run."""
         try:
             os.mkdir(directory)  # noqa: PTH102 - thousands of them, and most parents are there
         except (FileExistsError, FileNotFoundError):
@@ -92,6 +93,10 @@ class DockerContext:
         finally:
             os.close(at)
         return Path(directory)
+
+    def __hash__(self) -> int:
+        """As `==` compares: the order of the names does not matter."""
+        return hash(frozenset(self.texts.items()))
 
     @property
     def digest(self) -> str:
@@ -110,7 +115,7 @@ class DockerContext:
                 data = text.encode()
                 member = tarfile.TarInfo(name)
                 member.size = len(data)
-                member.mode = 0o755 if name.endswith(".sh") else 0o644
+                member.mode = 0o755 if name.endswith(_SCRIPT) else 0o644
                 archive.addfile(member, io.BytesIO(data))
         return target.getvalue()
 
@@ -139,7 +144,8 @@ def has_sources(lock: str) -> bool:
 
 def _write(at: int, name: str, data: bytes) -> None:
     """Replace a file of a directory; by its descriptor, because thousands of them are written at a time."""
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666, dir_fd=at)
+    mode = 0o777 if name.endswith(_SCRIPT) else 0o666
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode, dir_fd=at)
     try:
         while data:
             data = data[os.write(descriptor, data) :]

@@ -192,7 +192,7 @@ class ImageManager:
         return self._given_namespace or self._settings.namespace
 
     def build_base_image(
-        self, *, context: Path | str | None = None, apt_packages: Sequence[str] = (), log: Path | None = None
+        self, context: Path | str | None = None, *, apt_packages: Sequence[str] = (), log: Path | None = None
     ) -> ImageRef:
         """The base tier from a directory, or from our own Dockerfile.base and script; also called base:latest.
 
@@ -205,7 +205,7 @@ class ImageManager:
         return self.build_base(tuple(packages), chosen, log=self._log(log, "base"), also=(LATEST,))
 
     def build_repo_image(
-        self, owner: str, repo: str, *, context: Path | str | None = None, log: Path | None = None
+        self, owner: str, repo: str, context: Path | str | None = None, *, log: Path | None = None
     ) -> ImageRef:
         """The env tier of a repository from a directory (see `ImagePlan.from_directory`), or as the store knows it.
 
@@ -224,7 +224,7 @@ class ImageManager:
         return self._env(plan, log=target, also=(LATEST,))
 
     def build_pr_image(
-        self, owner: str, repo: str, number: int, *, context: Path | str | None = None, log: Path | None = None
+        self, owner: str, repo: str, number: int, context: Path | str | None = None, *, log: Path | None = None
     ) -> ImageRef:
         """The sealed image of a pull request from a directory (`ImagePlan.from_directory`), or as the store knows it.
 

@@ -135,6 +135,9 @@ def check(
 
 
 def _report(container: Container, known: Fix, base_tree: str | None, import_names: Sequence[str]) -> SealReport:
+    asked = ["sh", "-c", 'test -d "$1" && ! test -L "$1"', "sh", f"{WORKDIR}/.git"]
+    if not container.exec(asked, timeout=TIMEOUT_S, cwd="/", env=_ASKING).ok:
+        raise ContainerError(f"cannot check the seal: {WORKDIR} holds no repository, or the image has no shell")
     tree = _Tree(container)
     lines = telling(known.lines)
     names = sorted(set(tree.own_modules(import_names)))
@@ -223,8 +226,6 @@ class _Tree:
 
     def about_settings(self) -> Iterator[str]:
         """A repository of its own, with no setting that could lead git to another tree or hide a part of this one."""
-        if not _asked(self._container, ["find", f"{WORKDIR}/.git", "-prune", "-type", "d"]).text:
-            raise ContainerError("cannot check the seal: .git is no directory")
         words = ["git", "config", "--file", f"{WORKDIR}/.git/config", "--no-includes", "--null", "--list"]
         for setting in _asked(self._container, words).text.split("\0")[:-1]:
             name, _, value = setting.partition("\n")

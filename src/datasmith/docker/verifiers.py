@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from datasmith.counted import counted
 from datasmith.docker.engine import WORKDIR, Container, ExecResult, ImageRef, Mount
 from datasmith.docker.junit import MAX_REPORT, TestState, read_junit
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable
@@ -150,21 +151,41 @@ class SmokeVerifier:
         return asked.verdict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class PytestVerifier:
-    """Whether at least one test passes, and none fails."""
+    """Whether at least one test passes, and none fails.
 
-    command: tuple[str, ...] = PYTEST
+    `paths` are what of the tree's tests is run, as pytest takes them; all without any. They are put behind `command`,
+    in which `{junit}` stands for the report's path.
+
+    Raises:
+        ConfigError: a path is no text, or the command is one.
+    """
+
+    paths: tuple[str, ...]
     timeout: float = 1800.0
+    command: tuple[str, ...] = PYTEST
+
+    def __init__(self, *paths: str, timeout: float = 1800.0, command: Sequence[str] = PYTEST) -> None:
+        given: tuple[object, ...] = paths
+        strange = [one for one in given if not isinstance(one, str)]
+        strange += [command] if isinstance(command, str) else []
+        if strange:
+            said = f"PytestVerifier: {strange[0]!r} is neither a path nor a command's words"
+            raise ConfigError(f'{said} (example: PytestVerifier("tests/unit", timeout=600))')
+        object.__setattr__(self, "paths", paths)
+        object.__setattr__(self, "timeout", timeout)
+        object.__setattr__(self, "command", tuple(command))
 
     def verify(self, where: Where) -> VerifyResult:
         """See Verifier."""
         with _sandbox(where) as container, _Asked("tests", self.timeout) as asked:
-            report = run_tests(container, self.command, timeout=self.timeout)
-            ok = bool(report.passed) and not report.failed
+            report = run_tests(container, (*self.command, *self.paths), timeout=self.timeout)
             said = report.tail + (_limit_note(self.timeout) if report.timed_out else "")
             rc = report.rc or -int(report.timed_out)
-            asked.verdict = VerifyResult(ok, rc, f"{len(report.passed)} passed", said, report.wall_s, "tests")
+            seen = VerifyResult(True, rc, f"{len(report.passed)} passed", said, report.wall_s, "tests")
+            why = _not_passed(report)
+            asked.verdict = _refused(seen, why) if why else seen
         return asked.verdict
 
 
@@ -187,7 +208,8 @@ class ProfileVerifier:
             if listed.names:
                 asked.verdict = self._called(container, listed.names, asked, listed.done.wall_s)
             else:
-                asked.verdict = replace(asked.of_told(listed), ok=False)
+                seen = asked.of_told(listed)
+                asked.verdict = _refused(seen, "no benchmark was found") if seen.ok else seen
         return asked.verdict
 
     def _called(self, container: Container, names: Sequence[str], asked: "_Asked", spent: float) -> VerifyResult:
@@ -216,7 +238,7 @@ class ProfileVerifier:
 class MultiObjVerifier:
     """Several questions; the first no is the answer."""
 
-    verifiers: Sequence[Verifier]
+    verifiers: Sequence[Verifier] = ()
 
     def verify(self, where: Where) -> VerifyResult:
         """See Verifier; all look at one container. Without verifiers nothing was shown, so the answer is no."""
@@ -297,6 +319,24 @@ def read_told(stdout: bytes, token: str) -> tuple[str, ...] | None:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
     return tuple(names)
+
+
+def _not_passed(report: TestReport) -> str:
+    """Why a run of tests is no success; empty where it is one."""
+    if report.timed_out:
+        return "the tests did not end"
+    if not report.outcomes:
+        return "no report of any test was written: none ran"
+    if not report.ended:
+        return f"the tests broke off with exit code {report.rc}"
+    if report.failed:
+        return f"{counted(len(report.failed), 'test')} failed"
+    return "" if report.passed else "no test passed"
+
+
+def _refused(seen: VerifyResult, why: str) -> VerifyResult:
+    """The same as a no: it says why, and an exit code of 0 was not the answer's."""
+    return replace(seen, ok=False, rc=seen.rc or -1, stderr=f"{seen.stderr}\n{why}".strip())
 
 
 def _limit_note(timeout: float) -> str:

@@ -51,8 +51,13 @@ class Diagnosis:
         return "" if self.kind == "unknown" else f"{self.kind} {self.what}".strip()
 
 
-def diagnose(log: str) -> Diagnosis:
-    """The first sign that the table knows, most certain ones first; "unknown" where there is none."""
+def diagnose(log: str, stage: str = "") -> Diagnosis:
+    """The first sign that the table knows, most certain ones first; "unknown" where there is none.
+
+    Of the stage "tests", in which some passed, what the others say is about themselves, and not about the build.
+    """
+    if stage == "tests" and _SOME_PASSED.search(log):
+        return Diagnosis("test-only failure")
     for kind, sign, packages in _SIGNS:
         found = re.search(sign, log, re.MULTILINE)
         if found:
@@ -179,6 +184,7 @@ _PROGRAMS = {
 _COMPILER = r"(gcc|g\+\+|cc|c\+\+|gfortran|f77|f95|clang|clang\+\+|mpicc|mpicxx|mpifort|mpif90|rustc|cargo)"
 _PROGRAM = rf"({'|'.join(map(re.escape, _PROGRAMS))})"
 _NAME = r"['\"`‘]?([\w.+/-]+?)['\"`’]?"
+_SOME_PASSED = re.compile(r"^[1-9]\d* passed\b", re.MULTILINE)
 _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("disk full", f"(?i:{NO_ROOM.pattern})", _nothing),
     ("out of memory", r"\bKilled\b.*cc1|virtual memory exhausted|cc1plus: out of memory|MemoryError", _nothing),
@@ -227,6 +233,7 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
         r"(?:ImportError|OSError): ([\w.+-]+?\.so[\w.]*): cannot open shared object file",
         _shared,
     ),
+    ("missing shared library", r"version [`']((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found", _nothing),
     ("missing shared library", r"Could not find lib[^\n]*variants \[['\"]([\w.+-]+?\.so[\w.]*)['\"]", _shared),
     ("use_2to3", r"use_2to3 is invalid", _nothing),
     ("old setuptools", r"module 'pkgutil' has no attribute 'ImpImporter'", _nothing),
@@ -235,6 +242,7 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     (
         "Cython 3",
         r"Cython\.Compiler\.Errors\.CompileError|'long' is not (?:declared|a type identifier)"
+        r"|Cannot assign type [^\n]+ Suggest adding 'noexcept'"
         r"|cimported module has no attribute 'long'|undeclared name not builtin: (?:long|unicode|basestring|xrange)\b",
         _nothing,
     ),
@@ -265,14 +273,15 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     (
         "network in build",
         r"Temporary failure in name resolution|Name or service not known|Could not resolve host|Network is unreachable"
-        r"|Failed to establish a new connection|Tunnel connection failed|^\W*(?:error: )?Failed to fetch\b",
+        r"|Failed to establish a new connection|Tunnel connection failed|Network connectivity is disabled"
+        r"|^\W*(?:error: )?Failed to fetch\b",
         _nothing,
     ),
     ("version from git", r"setuptools[_-]scm was unable to detect version|unable to detect version for", _nothing),
     (
         "test-only failure",
-        r"^(?:=+ )?\d+ failed|^_+ ERROR (?:collecting|at (?:setup|teardown) of) |^FAILED \S+::"
-        r"|^ERROR \S+\.py(?:::\S+)?(?: - |\s*$)",
+        r"^(?:=+ )?(?:\d+ failed|\d+ errors? in |no tests ran)|^_+ ERROR (?:collecting|at (?:setup|teardown) of) "
+        r"|^FAILED \S+::|^ERROR \S+\.py(?:::\S+)?(?: - |\s*$)",
         _nothing,
     ),
 )

@@ -7,8 +7,10 @@ from typing import cast
 
 import pytest
 
-from datasmith.agents.synthesis_tools import SynthesisTools, plan_from_payload
+from datasmith.agents.synthesis_tools import SynthesisTools, first_plan, locked
+from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.engine import ContainerEngine
+from datasmith.docker.images import BUILD_ARGS
 from datasmith.errors import ConfigError, NotFound
 from datasmith.settings import Settings
 from tests.clones import START, Clone
@@ -71,12 +73,26 @@ def test_a_payload_that_cannot_be_read_is_told(tmp_path: Path, payload: str, sai
     """One error of ours with an example, whatever stands there."""
     tools = Bench(tmp_path, lambda plan: None).synthesizer.tools
     with pytest.raises(ConfigError, match="example") as told:
-        plan_from_payload(COMMIT, None, payload, "3.11", tmp_path / "x", tools=tools, cutoff=None)
+        plan = first_plan(COMMIT, None, "3.11", tmp_path / "x", engine=tools.engine)
+        locked(plan, payload, COMMIT, relock=tools.relock, cutoff=None)
     assert "env_payload" in str(told.value) and said in str(told.value)
 
 
 @pytest.mark.parametrize(("engine", "version"), [(Engine("3.10", "3.12"), "3.12"), (Engine(), "3")])
 def test_without_a_python_the_engines_newest_is_taken(tmp_path: Path, engine: Engine, version: str) -> None:
     """And where it names none, whichever there is."""
-    tools = replace(Bench(tmp_path, lambda plan: None).synthesizer.tools, engine=cast("ContainerEngine", engine))
-    assert plan_from_payload(COMMIT, None, "", "", tmp_path / "x", tools=tools, cutoff=None).python_version == version
+    plan = first_plan(COMMIT, None, "", tmp_path / "x", engine=cast("ContainerEngine", engine))
+    assert plan.python_version == version
+
+
+def test_the_python_that_is_asked_for_is_the_one_that_is_built(tmp_path: Path) -> None:
+    """A context's build_args.sh says which, where nobody asks; a lock that was made for another one is told."""
+    engine = cast("ContainerEngine", Engine("3.12"))
+    for asked, built in (("", "3.10"), ("3.11", "3.11")):
+        context = DockerContext({BUILD_ARGS: "FC_PYTHON=3.10\n"})
+        plan = first_plan(COMMIT, context, asked, tmp_path / "x", engine=engine)
+        assert (plan.python_version, plan.build_args) == (built, {})
+    with_lock = DockerContext({BUILD_ARGS: "FC_PYTHON=3.10\n", LOCK: "numpy==1.26.0\n"})
+    assert first_plan(COMMIT, with_lock, "3.10", tmp_path / "x", engine=engine).context.texts[LOCK]
+    with pytest.raises(ConfigError, match=r"3\.11, and lock\.txt .* for Python 3\.10"):
+        first_plan(COMMIT, with_lock, "3.11", tmp_path / "x", engine=engine)

@@ -12,6 +12,7 @@ from datasmith.cli.data import app
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import ImageRef, Tier
+from datasmith.errors import ContainerError
 from datasmith.settings import known_variables
 from datasmith.tasks.folder import write_task
 from tests.sandboxes import committed, embedded_engine, tree_image, tree_task
@@ -94,6 +95,14 @@ def test_an_image_is_searched_without_a_fix(
     code, out, err = asked(capsys, "no/such:image")
     assert (code, out) == (2, "")
     assert "IMAGE|TASK no/such:image: is no task folder, and bubblewrap holds no such image (example: " in err
+
+
+def test_an_image_without_a_tree_is_told(capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine) -> None:
+    """It says that there is nothing to check, and no words of a shell or of git."""
+    engine.build(None, Tier("base", "test-base", (), {}), log=Path("/dev/null"))
+    code, out, err = asked(capsys, "test-base")
+    said = "error: cannot check the seal: /workspace/repo holds no repository, or the image has no shell\n"
+    assert (code, out, err) == (ContainerError.exit_code, "", said)
 
 
 def test_without_the_fix_nothing_is_said_about_the_solution(

@@ -60,6 +60,19 @@ def test_a_folder_without_a_verdict_has_a_code_of_its_own(capsys: pytest.Capture
     assert "error: 1 of 1 folders have no verdict: bubblewrap builds no Dockerfiles" in err
 
 
+def test_a_folder_is_not_changed_by_its_verification(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From inside a folder, the directory for results has to be named: the usual one would be a part of it."""
+    folder = sealed_folder(tmp_path / "tasks")
+    before = sorted(folder.rglob("*"))
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("FC_DATA_DIR")
+    code, _, err = asked(capsys, "--task", ".")
+    assert code == ConfigError.exit_code and "--data-dir" in err and "example: --data-dir ../work" in err
+    assert sorted(folder.rglob("*")) == before
+
+
 def test_a_data_directory_that_is_a_file_is_a_wrong_setting(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Said before anything is judged."""
     (tmp_path / "file").write_text("x")

@@ -1,11 +1,13 @@
 """Build contexts: what goes into a directory comes out of it."""
 
 import io
+import os
 import tarfile
 from pathlib import Path
 
 import pytest
 
+from datasmith import process
 from datasmith.docker.context import BOUND, DOCKERFILES, LOCK, SCRIPTS, DockerContext, has_sources
 from datasmith.docker.recipes import recipe_of
 from datasmith.errors import ConfigError
@@ -15,6 +17,13 @@ def test_a_context_survives_a_directory(tmp_path: Path) -> None:
     """What is written is read back equal, with line ends and non-ASCII text as they were."""
     context = DockerContext({"Dockerfile.base": "FROM x\r\n", "docker_build_pkg.sh": "écho\n", "task.txt": ""})
     assert DockerContext.from_directory(context.to_directory(tmp_path / "new" / "place")) == context
+
+
+def test_scripts_of_a_directory_can_be_run(tmp_path: Path) -> None:
+    """As those of the tar: a Dockerfile may start one by its name alone."""
+    place = DockerContext({"b.sh": "#!/bin/sh\necho run\n", "lock.txt": ""}).to_directory(tmp_path / "new")
+    assert process.run([str(place / "b.sh")]).text == "run\n"
+    assert not os.access(place / "lock.txt", os.X_OK)
 
 
 def test_the_default_context_holds_every_template() -> None:
@@ -88,7 +97,7 @@ def test_the_same_context_is_the_same_bytes(tmp_path: Path) -> None:
     one = DockerContext({"b.sh": "1", "a.sh": "2"})
     other = DockerContext.from_directory(DockerContext({"a.sh": "2", "b.sh": "1"}).to_directory(tmp_path))
     assert one.tar() == other.tar()
-    assert one.digest == other.digest
+    assert one.digest == other.digest and len({one, other, DockerContext({"a.sh": "2"})}) == 2
     with tarfile.open(fileobj=io.BytesIO(one.tar())) as archive:
         assert [(member.name, member.mode, member.mtime) for member in archive] == [
             ("a.sh", 0o755, 0),

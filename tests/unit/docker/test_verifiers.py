@@ -10,6 +10,7 @@ from datasmith.docker import MultiObjVerifier, ProfileVerifier, SmokeVerifier
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Container, ImageRef
 from datasmith.docker.verifiers import (
+    PYTEST,
     REPORT,
     PytestVerifier,
     VerifyResult,
@@ -18,7 +19,7 @@ from datasmith.docker.verifiers import (
     read_told,
     run_tests,
 )
-from datasmith.errors import ContainerError
+from datasmith.errors import ConfigError, ContainerError
 from tests.sandboxes import embedded_engine, tree_image
 
 pytestmark = pytest.mark.engine
@@ -96,11 +97,22 @@ def test_nothing_asked_is_not_a_yes(container: Container) -> None:
     assert not MultiObjVerifier(verifiers=[]).verify(container).ok
 
 
+def test_tests_are_named_as_modules_are(container: Container) -> None:
+    """Paths go behind pytest's words; seconds in their place, or a command in one piece, are told before it is run."""
+    asked = PytestVerifier("tests/unit", "tests/a.py::test_b", timeout=60)
+    assert (asked.command, asked.paths) == (PYTEST, ("tests/unit", "tests/a.py::test_b"))
+    echo = PytestVerifier("one two", "three", timeout=20, command=("printf", "<%s>"))
+    assert "<one two><three>" in echo.verify(container).stderr
+    for given in ({"paths": (60,)}, {"command": "pytest tests"}):
+        with pytest.raises(ConfigError, match=r'example: PytestVerifier\("tests/unit"'):
+            PytestVerifier(*given.pop("paths", ()), **given)
+
+
 def test_a_time_out_is_a_failure(container: Container) -> None:
     """A command that does not end is cut off, and is not ok."""
     report = run_tests(container, ["sleep", "60"], timeout=0.5)
     assert report.timed_out and not report.passed and report.wall_s < 20
-    assert not PytestVerifier(("sleep", "60"), timeout=0.5).verify(container).ok
+    assert not PytestVerifier(command=("sleep", "60"), timeout=0.5).verify(container).ok
 
 
 def test_a_large_report_comes_back_whole(container: Container) -> None:
@@ -124,7 +136,7 @@ def test_no_report_is_no_test(container: Container, script: str) -> None:
     """Exit code 0 without a whole report at its place shows nothing."""
     command = ("sh", "-c", script.replace("{junit}", REPORT))
     assert not run_tests(container, command, timeout=20).outcomes
-    assert not PytestVerifier(command, timeout=20).verify(container).ok
+    assert not PytestVerifier(command=command, timeout=20).verify(container).ok
 
 
 def test_an_old_report_is_not_read(engine: BubblewrapEngine, image: ImageRef) -> None:
@@ -172,7 +184,7 @@ def test_a_run_that_broke_off_shows_nothing(container: Container, rc: int, ok: b
     script = f'echo \'<testsuites><testcase classname="t" name="a"/></testsuites>\' >{REPORT}; exit {rc}'
     report = run_tests(container, ["sh", "-c", script], timeout=20)
     assert (report.ended, set(report.passed), set(report.outcomes)) == (ok, {"t::a"} if ok else set(), {"t::a"})
-    assert PytestVerifier(("sh", "-c", script), timeout=20).verify(container).ok == ok
+    assert PytestVerifier(command=("sh", "-c", script), timeout=20).verify(container).ok == ok
 
 
 LIE = b"""import sys, os, json; os.write(1, json.dumps(dict(token=sys.stdin.readline().strip(), \

@@ -46,6 +46,15 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "LookupError: setuptools-scm was unable to detect version for /workspace": ("version from git", "", ()),
     "gcc: fatal error: Killed signal terminated program cc1plus": ("out of memory", "", ()),
     "OSError: [Errno 28] No space left on device": ("disk full", "", ()),
+    "ImportError: /lib/libc.so.6: version `GLIBC_2.38' not found (required by x.so)": (
+        "missing shared library", "GLIBC_2.38", (),
+    ),
+    "a.pyx:9:4: Cannot assign type 'int (int) except? -1' to 'f'. Suggest adding 'noexcept' to the type of 'g'.": (
+        "Cython 3", "", (),
+    ),
+    "hint: Network connectivity is disabled (by --offline)": ("network in build", "", ()),
+    "============ no tests ran in 0.01s ============": ("test-only failure", "", ()),
+    "2 errors in 0.52s": ("test-only failure", "", ()),
     "error: subprocess-exited-with-error": ("unknown", "", ()),
     "": ("unknown", "", ()),
 }  # fmt: skip
@@ -66,6 +75,15 @@ def test_the_cause_goes_before_its_consequences() -> None:
         "ModuleNotFoundError: No module named 'shapely.lib'\n"
     )
     assert diagnose(log).kind == "missing header"
+
+
+def test_what_a_failed_test_says_is_no_sign_of_the_build() -> None:
+    """Where others passed; where none did, the environment itself may lack what they say."""
+    said = "OSError: [Errno 101] Network is unreachable\nMemoryError\n1 failed, 20 passed in 3.1s\n"
+    assert diagnose(f"20 passed\n{said}", "tests").kind == "test-only failure"
+    missing = "ModuleNotFoundError: No module named 'pkg_resources'\n"
+    assert diagnose(f"0 passed\n{missing}", "tests").kind == "pkg_resources gone"
+    assert diagnose(f"20 passed\n{missing}", "docker_build_pkg.sh").kind == "pkg_resources gone"
 
 
 EXCERPTS: dict[str, tuple[str, tuple[str, ...]]] = {
