@@ -16,7 +16,7 @@ from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Limits
 from datasmith.errors import ConfigError, ContainerError, EngineUnavailable, IndexUnavailable, StoreUnavailable
 from datasmith.runners.verification.base import Generation, Step, Stopped, Times, conditions
-from datasmith.runners.verification.run import Judged, Kind, Verification, find_folders
+from datasmith.runners.verification.run import Judged, Verification, find_folders
 from datasmith.runners.verification.sealed import SealedFolders
 from datasmith.runners.verification.verdict import FAILURE, SUCCESS, Failed, Verdict, Verdicts, Verified, inputs_digest
 from datasmith.settings import Settings
@@ -395,15 +395,3 @@ def test_links_and_fifos_are_no_task_files(tmp_path: Path) -> None:
     (folder / "pipe").unlink()
     (folder / "tests/link").symlink_to("/etc/passwd")
     assert "tests/link" in failure(judged(tmp_path, Gone(), folder)).error_message
-
-
-def test_folders_are_found_below_a_root(tmp_path: Path) -> None:
-    """Both generations, in order; links and hidden directories are left alone; nothing at all is an error."""
-    kinds: dict[str, Kind] = {"b/task.toml": "task", "a/acme_calc/sha/task.txt": "legacy"}
-    for name in [*kinds, ".hidden/task.toml"]:
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).touch()
-    (tmp_path / "link").symlink_to(tmp_path / "b")
-    assert find_folders(tmp_path) == ((tmp_path / "a/acme_calc/sha", "legacy"), (tmp_path / "b", "task"))
-    with pytest.raises(ConfigError, match="example: --task work/dataset/tasks"):
-        find_folders(tmp_path / ".nothing")
