@@ -8,7 +8,7 @@ from datasmith.errors import ConfigError
 from datasmith.evaluation.board import Board, Scored
 from datasmith.evaluation.config import AgentEntry
 from datasmith.evaluation.records import RunRecord, TaskFacts
-from datasmith.evaluation.rows import TrialRow, rounds_of, sessions_of, trial_rows
+from datasmith.evaluation.rows import Rounds, TrialRow, sessions_of, trial_rows
 from datasmith.evaluation.run_folder import RunFolder, read_record
 from datasmith.evaluation.selection import scope
 from datasmith.metrics.score import FailurePolicy
@@ -90,10 +90,11 @@ def gather(
         labels = {label: called[at, label] for label in run.config.labels if label in wanted}
         used |= {called[at, label]: entry for label, entry in _entries(run).items() if label in labels}
         rows = [row for row in trial_rows(folder, run.config, policy) if row.record.task_id not in unlike]
+        rounds = Rounds(folder, policy)
         for row in rows:
             if row.record.agent in labels:
                 name = labels[row.record.agent]
-                trials.append(Scored(name, row, rounds_of(folder, row, policy)))
+                trials.append(Scored(name, row, rounds.of(row)))
                 where = (name, row.record.task_id)
                 machines[where] = machines.get(where, frozenset()) | _machines(row, run)
         if label := scope(sessions_of(rows)):

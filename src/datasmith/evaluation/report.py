@@ -9,7 +9,7 @@ from datasmith.counted import counted
 from datasmith.evaluation.board import AgentReport, Board, Scored
 from datasmith.evaluation.outcome import named
 from datasmith.evaluation.records import RunRecord, SessionRecord
-from datasmith.evaluation.rows import TrialRow, rounds_of, sessions_of, trial_rows
+from datasmith.evaluation.rows import Rounds, TrialRow, sessions_of, trial_rows
 from datasmith.evaluation.run_folder import RunFolder
 from datasmith.evaluation.selection import scope
 from datasmith.metrics.score import FailurePolicy
@@ -125,7 +125,8 @@ def build_report(folder: RunFolder, run: RunRecord, policy: FailurePolicy) -> Re
     folder.read_lock()
     rows = trial_rows(folder, run.config, policy)
     sessions = sessions_of(rows)
-    trials = [Scored(row.record.agent, row, rounds_of(folder, row, policy)) for row in rows]
+    rounds = Rounds(folder, policy)
+    trials = [Scored(row.record.agent, row, rounds.of(row)) for row in rows]
     everything = [session for task_id in run.config.task_ids for session in folder.sessions(task_id).values()]
     return Report(
         run=run,

@@ -1,8 +1,7 @@
 """From raw launches to ln ratios per round, paired: the ground that intervals stand on."""
 
 import math
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from datasmith.evaluation.intervals import RoundRatios
 from datasmith.workloads.base import BASE, EXPERT, Measurement
@@ -12,15 +11,14 @@ ArmTimes = Mapping[str, Mapping[int, float]]
 """Workload -> round -> median seconds per call."""
 
 
-def arm_times(launches: Iterable[Measurement]) -> dict[str, dict[str, dict[int, float]]]:
-    """Arm -> its times, from the launches that count (`Launches.usable`)."""
+def arm_times(launches: Iterable[Measurement], arms: Collection[str]) -> dict[str, dict[str, dict[int, float]]]:
+    """Each of these arms -> its times, from the launches that count (`Launches.usable`)."""
     times: dict[str, dict[str, dict[int, float]]] = {}
     for workload, found in by_workload(launches).items():
-        for arm in found.by_arm:
-            rounds = found.usable(arm)
+        for arm in found.by_arm.keys() & arms:
+            rounds = found.seconds(arm)
             if rounds:
-                medians = {number: statistics.median(launch.samples) for number, launch in rounds.items()}
-                times.setdefault(arm, {})[workload] = medians
+                times.setdefault(arm, {})[workload] = rounds
     return times
 
 

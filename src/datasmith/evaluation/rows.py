@@ -1,14 +1,15 @@
 """The trials of a run folder, each with its score under a failure policy and the rounds behind that score."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from pathlib import Path
 
 from datasmith.errors import TrialError
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.intervals import Attempt
 from datasmith.evaluation.outcome import EXCLUDED, named
 from datasmith.evaluation.records import SessionRecord, TrialRecord
-from datasmith.evaluation.rounds import arm_times, round_ratios
+from datasmith.evaluation.rounds import ArmTimes, arm_times, round_ratios
 from datasmith.evaluation.run_folder import GRADED_AGAIN, MEASURED_AGAIN, RunFolder, TrialKey, keys, read_measurements
 from datasmith.metrics.score import FailurePolicy, Interval, Score, failed_pairs, score
 from datasmith.metrics.speedup import Pair, ValidPair, valid_pairs
@@ -82,30 +83,56 @@ def sessions_of(rows: Sequence[TrialRow]) -> tuple[SessionRecord, ...]:
     return tuple({(row.record.task_id, row.session.session): row.session for row in rows if row.session}.values())
 
 
-def rounds_of(folder: RunFolder, row: TrialRow, policy: FailurePolicy) -> Attempt:
-    """The rounds behind the pairs that a trial is scored with; none where it has no score.
+class Rounds:
+    """The rounds behind the pairs that the trials of a run are scored with.
 
-    Raises:
-        TrialError: launches that its score rests on are gone.
+    What they share is read once for all of a session that are asked for one after another.
     """
-    record, session = row.record, row.session
-    pairs = scored_pairs(record, session, policy)
-    if session is None or not pairs:
-        return ()
-    key = TrialKey.of(record)
-    arms = {pair.workload: agent_arm(key.label) if _is_own(record, pair) else None for pair in valid_pairs(pairs)}
-    launches = [*read_measurements(folder.session(record.task_id, session.session) / "measurements.jsonl")]
-    own = {name for name, arm in arms.items() if arm}
-    launches += read_measurements(folder.trial(key) / "measurements.jsonl") if own else ()
-    times = arm_times(launches)
-    needed = [(name, each) for name, arm in arms.items() for each in (BASE, EXPERT, arm) if each]
-    lost = [(name, each) for name, each in needed if name not in times.get(each, {})]
-    if lost:
-        where = f"{folder.trial(key)} and session {session.session}"
-        what = named([f"{name} in {each}" for name, each in lost])
-        helps = GRADED_AGAIN if {BASE, EXPERT}.isdisjoint(each for _, each in lost) else MEASURED_AGAIN
-        raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {what} ({helps})")
-    return round_ratios(times, arms, _fresh(record, launches, own))
+
+    def __init__(self, folder: RunFolder, policy: FailurePolicy) -> None:
+        self._folder = folder
+        self._policy: FailurePolicy = policy
+        self._read_from = Path()
+        self._shared: tuple[Measurement, ...] = ()
+        self._times: Mapping[str, ArmTimes] = {}
+
+    def of(self, row: TrialRow) -> Attempt:
+        """Those of one trial; none where it has no score.
+
+        Raises:
+            TrialError: launches that its score rests on are gone.
+        """
+        record, session = row.record, row.session
+        pairs = scored_pairs(record, session, self._policy)
+        if session is None or not pairs:
+            return ()
+        key = TrialKey.of(record)
+        arm = agent_arm(key.label)
+        arms = {pair.workload: arm if _is_own(record, pair) else None for pair in valid_pairs(pairs)}
+        own = {name for name, each in arms.items() if each}
+        self._read(self._folder.session(record.task_id, session.session) / "measurements.jsonl")
+        launches = self._shared
+        if own:
+            launches += read_measurements(self._folder.trial(key) / "measurements.jsonl")
+        times = {**self._times, **(arm_times(launches, {arm}) if own else {})}
+        self._refuse_gaps(times, arms, f"{self._folder.trial(key)} and session {session.session}")
+        return round_ratios(times, arms, _fresh(record, launches, own))
+
+    def _read(self, path: Path) -> None:
+        """Read what the trials of a session share: whether launches of merged code count depends on no agent's."""
+        if path != self._read_from:
+            self._shared = read_measurements(path)
+            self._times = arm_times(self._shared, {BASE, EXPERT})
+            self._read_from = path
+
+    @staticmethod
+    def _refuse_gaps(times: Mapping[str, ArmTimes], arms: Mapping[str, str | None], where: str) -> None:
+        needed = [(name, each) for name, arm in arms.items() for each in (BASE, EXPERT, arm) if each]
+        lost = [(name, each) for name, each in needed if name not in times.get(each, {})]
+        if lost:
+            what = named([f"{name} in {each}" for name, each in lost])
+            helps = GRADED_AGAIN if {BASE, EXPERT}.isdisjoint(each for _, each in lost) else MEASURED_AGAIN
+            raise TrialError(f"{where}: measurements.jsonl lacks what the score rests on: {what} ({helps})")
 
 
 def _is_own(record: TrialRecord, pair: ValidPair) -> bool:

@@ -28,6 +28,7 @@ FIRST_RUN = "fc-eval run begins one (example: fc-eval run -d work/dataset/tasks 
 TIMED = ("measurements.jsonl", "outputs.json")
 """Files that lie beside a trial only where a session has timed it."""
 _MEASUREMENT = TypeAdapter(Measurement)
+_MEASUREMENTS = TypeAdapter(tuple[Measurement, ...])
 GRADED_AGAIN = "delete the trial.json beside it, and fc-eval runs resume RUN grades the trial again"
 """What helps where a file is damaged that is of one trial."""
 PATCH_AGAIN = "bring it back from a copy; else delete its folder, and fc-eval runs resume RUN asks the agent again"
@@ -358,11 +359,13 @@ def read_measurements(path: Path) -> tuple[Measurement, ...]:
         TrialError: a line is none; names it.
         StoreUnavailable: the file cannot be read.
     """
-    if not path.exists():
-        return ()
-    launches = []
     with _disk(f"cannot read {path}"):
-        lines = path.read_bytes().splitlines()
+        lines = path.read_bytes().splitlines() if path.exists() else []
+    with contextlib.suppress(ValidationError):
+        found = _MEASUREMENTS.validate_json(b"[%s]" % b",".join(lines))
+        if len(found) == len(lines):  # two damaged lines can be one together
+            return found
+    launches = []
     for number, line in enumerate(lines, 1):
         try:
             launches.append(_MEASUREMENT.validate_json(line))

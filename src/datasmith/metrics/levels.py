@@ -1,6 +1,7 @@
 """Names of benchmarks, and the named levels at which their workloads are put into groups."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 Level = Literal["param", "function", "class", "module", "overall"]
@@ -17,6 +18,7 @@ class BenchmarkName:
     function: str | None
 
 
+@lru_cache(maxsize=4096)
 def split_name(workload: str) -> BenchmarkName:
     """Take a workload id apart: `a.b.C.time_f(1)` is module `a.b`, class `C`, function `time_f`.
 

@@ -42,9 +42,9 @@ def estimate(log_ratios: Floats, *, confidence: float = 0.95) -> PairedEstimate:
         ConfigError: as of `interval`.
     """
     data = checked(log_ratios)
-    low, high = interval(data, confidence=confidence)
+    low, high = _ends(data, confidence)
     ratio = float(np.exp(middle(data)))
-    return PairedEstimate(ratio=ratio, low=low, high=high, p=sign_flip_p(data), n=len(data))
+    return PairedEstimate(ratio=ratio, low=low, high=high, p=_sign_flip_p(data), n=len(data))
 
 
 def interval(log_ratios: Floats, *, confidence: float = 0.95) -> tuple[float, float]:
@@ -60,7 +60,11 @@ def interval(log_ratios: Floats, *, confidence: float = 0.95) -> tuple[float, fl
     Raises:
         ConfigError: fewer than two rounds, a value that is not finite, or `confidence` is not between 0 and 1.
     """
-    data = np.sort(checked(log_ratios))
+    return _ends(checked(log_ratios), confidence)
+
+
+def _ends(data: Floats, confidence: float) -> tuple[float, float]:
+    data = np.sort(data)
     at, share = _place(len(data), confidence)
     low, high = (ends[at] + share * (ends[at + 1] - ends[at]) for ends in (data, data[::-1]))
     return float(np.exp(low)), float(np.exp(high))
@@ -175,11 +179,21 @@ def sign_flip_p(log_ratios: Floats) -> float:
     2 %. p is exact: all 2**R patterns of signs are counted, by adding one round after the other to the distribution of
     the sum. Its smallest value is 2 / 2**R.
     """
-    data = checked(log_ratios)
+    return _sign_flip_p(checked(log_ratios))
+
+
+def _sign_flip_p(data: Floats) -> float:
     doubled = np.rint(2.0 * _ranks(np.abs(data))).astype(np.int64)  # ranks are multiples of one half
-    seen, total = abs(int(np.sum(np.sign(data) * doubled))), int(doubled.sum())
-    as_far = np.abs(2 * np.arange(total + 1) - total) >= seen
-    return min(1.0, float(_chances(tuple(sorted(doubled[doubled > 0].tolist())))[as_far].sum()))
+    seen = abs(int(np.sum(np.sign(data) * doubled)))
+    return _chance_of(tuple(sorted(doubled[doubled > 0].tolist())), seen)
+
+
+@lru_cache(maxsize=4096)
+def _chance_of(ranks: tuple[int, ...], seen: int) -> float:
+    """That the sum of signed ranks is as far from zero as `seen`, or farther."""
+    chances = _chances(ranks)
+    as_far = np.abs(2 * np.arange(len(chances)) - (len(chances) - 1)) >= seen
+    return min(1.0, float(chances[as_far].sum()))
 
 
 @lru_cache(maxsize=256)

@@ -38,25 +38,31 @@ class Launches:
 
     by_arm: dict[str, list[Measurement]] = field(default_factory=dict)
     expert_changed: bool = False
-    _usable: dict[str, tuple[int, dict[int, Measurement]]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """What was asked for, with how many launches there were then."""
+    _known: "dict[str, _Known]" = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was asked for, by arm."""
 
     def usable(self, arm: str) -> dict[int, Measurement]:
         """By round, the launches that count: timed, undisturbed, and no warm-up or audit.
 
         Of an arm that disturbs itself the first one in each round: else it could choose the rounds that count.
         """
+        return self._asked(arm).usable
+
+    def seconds(self, arm: str) -> dict[int, float]:
+        """By round, the median of the samples of a launch that counts, in seconds a call."""
+        return self._asked(arm).seconds
+
+    def _asked(self, arm: str) -> "_Known":
         seen = sum(map(len, self.by_arm.values()))
-        known, found = self._usable.get(arm, (-1, {}))
-        if known != seen:
+        known = self._known.get(arm)
+        if known is None or known.seen != seen:
             timed = [launch for launch in self.by_arm.get(arm, ()) if launch.round >= 0 and launch.samples]
-            counts_all = disturbs_itself(self.everything(), arm)
-            chosen = reversed(timed) if counts_all else (launch for launch in timed if not launch.noisy)
-            found = {launch.round: launch for launch in chosen}
-            self._usable[arm] = seen, found
-        return found
+            own_noise = disturbs_itself(self.everything(), arm)
+            chosen = reversed(timed) if own_noise else (launch for launch in timed if not launch.noisy)
+            usable = {launch.round: launch for launch in chosen}
+            seconds = {number: median(launch.samples) for number, launch in usable.items()}
+            known = self._known[arm] = _Known(seen, own_noise, usable, seconds)
+        return known
 
     def everything(self) -> list[Measurement]:
         """The launches of all arms."""
@@ -64,7 +70,7 @@ class Launches:
 
     def reason(self, arm: str) -> str | None:
         """Why an arm has no ratio here, None where nothing speaks against one."""
-        own_noise = disturbs_itself(self.everything(), arm)
+        own_noise = self._asked(arm).own_noise
         for name in (BASE, arm):
             counts_all = own_noise and name == arm
             launches = (launch for launch in self.by_arm.get(name, ()) if counts_all or not launch.noisy)
@@ -91,6 +97,16 @@ class Launches:
         return [checked for find in (audit.finding, clocked.finding) if (checked := find(seen, arm))]
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What counts of an arm, as long as no more than `seen` launches were made of all; whether it disturbs itself."""
+
+    seen: int
+    own_noise: bool
+    usable: dict[int, Measurement]
+    seconds: dict[int, float]
+
+
 def by_workload(measurements: Iterable[Measurement]) -> dict[str, Launches]:
     """The launches of each workload, in order of first appearance."""
     found: dict[str, Launches] = {}
@@ -114,9 +130,8 @@ def repeated_ratio(launches: Launches, arm: str) -> float | None:
 
 
 def _usual(launches: Launches, arm: str) -> list[float]:
-    base, other = launches.usable(BASE), launches.usable(arm)
-    rounds = sorted(base.keys() & other.keys())
-    return [math.log(median(base[at].samples) / median(other[at].samples)) for at in rounds]
+    base, other = launches.seconds(BASE), launches.seconds(arm)
+    return [math.log(base[at] / other[at]) for at in sorted(base.keys() & other.keys())]
 
 
 def _fresh_instead(launches: Launches, arm: str) -> list[float]:
@@ -251,8 +266,8 @@ def _row(
         floor=floor,
         changed=changed,
         rounds=found.n,
-        base_s=_seconds(launches.usable(BASE).values()),
-        arm_s=_seconds(launches.usable(arm).values()),
+        base_s=median(launches.seconds(BASE).values()),
+        arm_s=median(launches.seconds(arm).values()),
         repeated=repeated_ratio(launches, arm),
     )
 
@@ -260,8 +275,3 @@ def _row(
 def _without_ratio(name: str, reason: str) -> WorkloadRatio:
     nothing = dict.fromkeys(("ratio", "low", "high", "p", "q", "floor", "base_s", "arm_s"))
     return WorkloadRatio(workload=name, changed=False, rounds=0, reason=reason, **nothing)
-
-
-def _seconds(launches: Iterable[Measurement]) -> float:
-    """Median over launches of each launch's median sample."""
-    return median(median(launch.samples) for launch in launches)

@@ -72,14 +72,16 @@ def test_a_damaged_record_is_named_by_all_that_rests_on_it(
 
 
 @pytest.mark.parametrize(("place", "helps"), [(SESSION, AGAIN), (TRIAL, "fc-eval runs resume RUN grades the trial")])
-@pytest.mark.parametrize("line", ["garbage", "{", "{}", "", "\0\0"])
+@pytest.mark.parametrize("line", ["garbage", "{", "{}", "", "\0\0", "torn"])
 def test_a_damaged_line_is_named_by_its_number(
     run: RunFolder, capsys: pytest.CaptureFixture[str], place: str, helps: str, line: str
 ) -> None:
     """The file, the line, what is wrong with it and what helps; nothing is computed from the others."""
     path = run.root / place / "measurements.jsonl"
     lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines[:2], line, *lines[3:]]))
+    # A comma between two lines makes this one whole again.
+    broken = lines[2].replace(",", "\n", 1) if line == "torn" else line
+    path.write_text("\n".join([*lines[:2], broken, *lines[3:]]))
     for words in READ:
         assert run_app(app, words) == TrialError.exit_code, words
         err = capsys.readouterr().err

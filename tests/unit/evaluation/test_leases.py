@@ -112,7 +112,7 @@ def _claims(directory: str) -> bool:
 
 def test_of_many_who_ask_at_once_one_gets_it(tmp_path: Path) -> None:
     """Twenty claims by four processes, again and again: always one winner."""
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
+    with multiprocessing.get_context("fork").Pool(4) as pool:  # the others leave a child of their own in this process
         for number in range(10):
             directory = tmp_path / str(number)
             assert sum(pool.map(_claims, [str(directory)] * 20, chunksize=1)) == 1

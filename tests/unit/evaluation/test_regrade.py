@@ -12,7 +12,7 @@ from datasmith.evaluation.outcome import Outcome, OutputFacts, TestFacts
 from datasmith.evaluation.overview import run_state
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
-from datasmith.evaluation.rows import rounds_of, trial_rows
+from datasmith.evaluation.rows import Rounds, trial_rows
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
 from datasmith.workloads.base import BASE, EMPTY_ROUND, EXPERT, FULL_ROUND, Measurement, agent_arm
 from datasmith.workloads.fresh import FRESH_ROUND
@@ -248,7 +248,7 @@ def test_answers_that_were_stored_are_found_in_the_files(folder: RunFolder) -> N
     run = folder.read_run()
     assert run is not None
     (row,) = trial_rows(folder, run.config, "floor")
-    rounds = {attempt.workload: attempt.agent for attempt in rounds_of(folder, row, "floor")}
+    rounds = {attempt.workload: attempt.agent for attempt in Rounds(folder, "floor").of(row)}
     assert rounds[NAMES[0]] == pytest.approx([0.0] * 6, abs=0.02)
     assert min(rounds[NAMES[1]]) > 1.0
 

@@ -14,7 +14,7 @@ from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.reference import asv_differs, reference_as_json, reference_report
 from datasmith.evaluation.report import ControlReport, Report, build_report
-from datasmith.evaluation.rows import rounds_of
+from datasmith.evaluation.rows import Rounds
 from datasmith.evaluation.run_folder import TrialKey, read_measurements, write_measurements, write_record
 from datasmith.evaluation.summary import as_json
 from datasmith.metrics.score import POLICIES, FailurePolicy
@@ -76,7 +76,7 @@ def test_a_failed_trials_rounds_are_those_that_it_is_scored_with(tmp_path: Path)
     assert row.score is not None
     assert row.score.n_valid == 3
     assert row.score.speedup == pytest.approx(0.5 ** (1 / 3), rel=0.01)
-    rounds = {each.workload: each.agent for each in rounds_of(run.folder, row, "floor")}
+    rounds = {each.workload: each.agent for each in Rounds(run.folder, "floor").of(row)}
     assert rounds == {"m.time_a": (0.0,) * 12, "m.time_b": rounds["m.time_b"], "m.time_c": (0.0,) * 12}
     assert rounds["m.time_b"] == pytest.approx([math.log(0.5)] * 12, abs=0.1)
     (agent,) = report.agents

@@ -28,7 +28,8 @@ def test_only_launches_that_count_count() -> None:
             launch("base", 0, 1.0, 2.0, 90.0),
             launch("base", 1, 5.0, noisy=True),
             launch("base", 2, reason="it raised"),
-        ]
+        ],
+        {"base", "expert"},
     )
     assert times == {"base": {"m.time_a": {0: 2.0}}}
 
@@ -40,7 +41,8 @@ def test_rounds_are_paired() -> None:
             *(launch("base", number, 4.0) for number in range(3)),
             *(launch("expert", number, 2.0) for number in range(3)),
             launch("agent:x", 1, 1.0),
-        ]
+        ],
+        {"base", "expert", "agent:x"},
     )
     (found,) = round_ratios(times, dict.fromkeys(["m.time_a", "m.time_b"], "agent:x"))
     assert found == RoundRatios("m.time_a", (math.log(4),), (math.log(2),))
@@ -52,7 +54,7 @@ def test_rounds_are_paired() -> None:
 def test_the_expert_keeps_its_rounds_where_a_claim_was_refuted(launches: int) -> None:
     """However many launches on other inputs count for the agent, its estimate and the expert's are of all they have."""
     names = {"base": 4.0, "expert": 2.0, "agent:x": 1.0}
-    times = arm_times([launch(arm, number, seconds) for arm, seconds in names.items() for number in range(24)])
+    times = arm_times([launch(arm, number, seconds) for arm, seconds in names.items() for number in range(24)], names)
     times["expert"]["m.time_a"] |= dict.fromkeys(range(5), 3.9)
     told = [0.01 * number for number in range(launches)]
     (found,) = round_ratios(times, {"m.time_a": "agent:x"}, {"m.time_a": told})

@@ -67,7 +67,7 @@ def test_who_disturbs_itself_does_not_choose_its_rounds() -> None:
     (row,) = summarise(made, seed=0)[AGENT].workloads
     assert row.rounds == 12
     assert row.ratio == pytest.approx(1 / 1.2)
-    assert len(arm_times(made)[AGENT]["m.time_x"]) == 12, "a report has the same rounds"
+    assert len(arm_times(made, {AGENT})[AGENT]["m.time_x"]) == 12, "a report has the same rounds"
 
 
 def test_who_disturbs_itself_is_no_better_for_it_where_it_fails_or_lies() -> None:
