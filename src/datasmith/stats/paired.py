@@ -1,6 +1,8 @@
 """The paired estimate: from the log ratios of a workload's rounds to a ratio, its interval and its p-value."""
 
 import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -183,9 +185,11 @@ def sign_flip_p(log_ratios: Floats) -> float:
 
 
 def _sign_flip_p(data: Floats) -> float:
-    doubled = np.rint(2.0 * _ranks(np.abs(data))).astype(np.int64)  # ranks are multiples of one half
-    seen = abs(int(np.sum(np.sign(data) * doubled)))
-    return _chance_of(tuple(sorted(doubled[doubled > 0].tolist())), seen)
+    values: list[float] = data.tolist()
+    signs = [(value > 0.0) - (value < 0.0) for value in values]
+    ranks = _doubled_ranks([abs(value) for value in values])
+    seen = abs(sum(sign * rank for sign, rank in zip(signs, ranks, strict=True)))
+    return _chance_of(tuple(sorted(rank for rank in ranks if rank)), seen)
 
 
 @lru_cache(maxsize=4096)
@@ -208,9 +212,7 @@ def _chances(ranks: tuple[int, ...]) -> Floats:
     return chances
 
 
-def _ranks(sizes: Floats) -> Floats:
-    """Ranks from 1, ties sharing their mean rank; a size of zero ranks 0, as it has no sign."""
-    ordered = np.sort(sizes)
-    below, up_to = (np.searchsorted(ordered, sizes, side=side) for side in ("left", "right"))
-    ranks: Floats = (below + 1 + up_to) / 2.0
-    return ranks * (sizes > 0)
+def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
+    """Twice the ranks from 1, ties sharing their mean rank; a size of zero ranks 0, as it has no sign."""
+    ordered = sorted(sizes)
+    return [bisect_left(ordered, size) + 1 + bisect_right(ordered, size) if size else 0 for size in sizes]
