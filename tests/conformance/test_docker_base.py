@@ -14,8 +14,10 @@ import pytest
 from datasmith import process
 from datasmith.docker.cli_engine import CliEngine
 from datasmith.docker.context import DockerContext
-from datasmith.docker.engine import Tier
+from datasmith.docker.engine import ImageRef, Tier
 from datasmith.docker.images import BUILD_ARGS, build_args_text
+from datasmith.docker.pinned import pinned_base
+from datasmith.errors import EngineUnavailable
 from tests.conformance.engines import LONG
 from tests.sandboxes import committed
 from tests.support.base_image import BASE_IMAGE, ensure_base_image
@@ -97,7 +99,7 @@ def test_a_tag_is_resolved_once_and_for_all(registry: str, tmp_path: Path) -> No
     name = f"{registry}/fc-tiers/base:stable"
     first = small_image(tmp_path / "one", name, "first")
     engine = CliEngine("docker", base_image=name)
-    assert engine.base_reference() == f"{registry}/fc-tiers/base@{first}"
+    assert engine._starts.reference(name) == f"{registry}/fc-tiers/base@{first}"
     second = small_image(tmp_path / "two", name, "second")
     tier = Tier("base", "fc-tiers/pinned:1", (), {}, dockerfile="ARG PARENT\nFROM ${PARENT}\n")
     try:
@@ -111,6 +113,35 @@ def test_a_tag_is_resolved_once_and_for_all(registry: str, tmp_path: Path) -> No
         assert images[1].digest != images[0].digest and {images[0].digest} == {image.digest for image in images[2:]}
     finally:
         docker("rmi", "--force", "fc-tiers/pinned:1", name, *{image.digest for image in images})
+
+
+def test_a_task_is_built_again_on_the_system_that_it_had(registry: str, tmp_path: Path) -> None:
+    """Its Dockerfile says which, also through a mirror; where that is gone, or another is set, the log tells it."""
+    name = f"{registry}/fc-tiers/base:stable"
+    first, second = [small_image(tmp_path / word, name, word) for word in ("first", "second")]
+    docker("rmi", "--force", name)
+    context = DockerContext({"Dockerfile": f"ARG FC_BASE_IMAGE=docker.io/base:stable@{first}\n"})
+    base, gone = pinned_base(context), f"base@sha256:{'0' * 64}"
+    assert base == f"docker.io/base:stable@{first}"
+    shown = '{{index .Config.Labels "org.opencontainers.image.base.digest"}}'
+    engine, log, made = CliEngine("docker", base_image=name), tmp_path / "log", []
+
+    def stands_on(wanted: str, engine: CliEngine = engine) -> str:
+        tier = Tier("base", "fc-tiers/again:1", (), {}, dockerfile="ARG PARENT\nFROM ${PARENT}\n", base=wanted)
+        made.append(engine.build(None, tier, log=log).digest)
+        return docker("inspect", "--format", shown, made[-1])
+
+    try:
+        assert stands_on(base) == first and not log.read_text().count("as it is today")
+        assert engine.base_of(ImageRef("docker", "x", made[-1])) == f"{name}@{first}"
+        assert stands_on("") == second
+        assert stands_on(f"other@{first}") == second, "another system was asked for"
+        assert stands_on(gone) == second
+        assert f"built on {name} as it is today: {registry}/fc-tiers/{gone} is gone" in log.read_text()
+        with pytest.raises(EngineUnavailable, match=r"cannot fetch the base image 127\.0\.0\.1:1/base@sha256:0"):
+            stands_on(gone, CliEngine("docker", base_image="127.0.0.1:1/base:stable"))
+    finally:
+        docker("rmi", "--force", "fc-tiers/again:1", name, f"{registry}/fc-tiers/base@{first}", *set(made))
 
 
 def test_all_tiers_in_one_file(tmp_path: Path) -> None:

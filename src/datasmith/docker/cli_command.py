@@ -122,6 +122,13 @@ class Cli:
         found: object = json.loads(done.text)
         return found
 
+    def digest(self, reference: str) -> str | None:
+        """sha256:… of the image with this name or digest; None where there is none."""
+        found = self.json(["image", "inspect", "--format", "{{json .ID}}", reference])
+        if not isinstance(found, str):
+            return None
+        return found if found.startswith("sha256:") else f"sha256:{found}"
+
     def delete(self, *commands: Sequence[str]) -> ContainerError | None:
         """Run commands that delete something, in their order; what to raise where one fails.
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from datasmith.docker.archive import MOST_BYTES
 from datasmith.docker.below import Hidden, hidden_in
+from datasmith.docker.cli_base import BASE_DIGEST, BASE_NAME, Starts
 from datasmith.docker.cli_build import (
     KEY_LABEL,
     LABEL,
@@ -40,9 +41,6 @@ from datasmith.process import find_uv
 from datasmith.redact import has_credentials
 
 _DIGEST = re.compile(r"digest: (sha256:[0-9a-f]{64})")
-_BASE_NAME = "org.opencontainers.image.base.name"
-_BASE_DIGEST = "org.opencontainers.image.base.digest"
-"""On every image: which one its base tier started from, as it was named, and the digest that this meant."""
 _LONG_S = 3600.0
 _PYTHONS = r"for p in /usr/bin/python3.* /usr/local/bin/python3.*; do echo ${p##*/python}; done; cat /etc/os-release"
 _RELEASES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13", "jammy": "3.10", "noble": "3.12"}
@@ -68,7 +66,7 @@ class CliEngine:
     ) -> None:
         """`environment` is what the program needs to find its daemon (DOCKER_HOST, XDG_RUNTIME_DIR)."""
         self._cli = Cli(program, environment or {})
-        self._base_image = base_image
+        self._starts = Starts(self._cli, base_image)
         self._build_network = build_network
         self._ca_bundle = ca_bundle
         self._index_url = index_url
@@ -107,7 +105,7 @@ class CliEngine:
 
     @functools.cached_property
     def _pythons(self) -> tuple[str, ...]:
-        base = self._base_digest
+        base = self._starts.fetched()
         words = ["run", "--rm", "--network", "none", "--log-driver", "none", "--entrypoint", "/bin/sh"]
         words += own_ulimits(self.name)
         said = self._cli.ask([*words, base, "-c", _PYTHONS])
@@ -117,49 +115,16 @@ class CliEngine:
             found = {_RELEASES[release[1]]}
         return tuple(sorted(found, key=lambda version: int(version.split(".")[1])))
 
-    @functools.cached_property
-    def _base_digest(self) -> str:
-        """The image that base tiers start from; its name is resolved once, and fetched where it is missing."""
-        found = self._digest(self._base_image)
-        if found:
-            return found
-        done = self._cli.run(["pull", self._base_image], timeout=_LONG_S)
-        found = self._digest(self._base_image) if done.ok else None
-        if found is None:
-            raise EngineUnavailable(
-                f"{self.name} cannot fetch the base image {self._base_image}: {ending(done.error_text, 300)}"
-                " (name one that is there, example: FC_BASE_IMAGE=registry.example.org/debian:bookworm-slim)"
-            )
-        return found
-
-    def base_reference(self) -> str:
-        """What FC_BASE_IMAGE means here, for good: name@sha256:… of its registry, else the image's own sha256:….
-
-        Raises:
-            EngineUnavailable: it is not here and cannot be fetched.
-        """
-        told = self._cli.json(["image", "inspect", "--format", "{{json .RepoDigests}}", self._base_digest])
-        known = sorted(name for name in told if isinstance(name, str)) if isinstance(told, list) else []
-        place, slash, last = self._base_image.partition("@")[0].rpartition("/")
-        repository = last.partition(":")[0]
-        here = [name for name in known if name.partition("@")[0] == f"{place}{slash}{repository}"]
-        same = [name for name in known if name.partition("@")[0].rpartition("/")[2] == repository]
-        return (here or same or known or [self._base_digest])[0]
-
-    def _digest(self, reference: str) -> str | None:
-        found = self._cli.json(["image", "inspect", "--format", "{{json .ID}}", reference])
-        if not isinstance(found, str):
-            return None
-        return found if found.startswith("sha256:") else f"sha256:{found}"
-
     def build(self, parent: ImageRef | None, tier: Tier, *, log: Path, limits: Limits | None = None) -> ImageRef:
         """See ContainerEngine."""
         package_names(tier.args.get("FC_APT_PACKAGES", ""))
-        below = parent.digest if parent else self._base_digest
+        start = "" if parent else self._starts.of(tier, log)
+        below = parent.digest if parent else self._starts.fetched(start)
         key = tier_key(tier, below, {"recipe": recipe_digest(tier, self._ca_bundle)})
         found = self._with_key(key)
         if not found:
-            self._build(self._named(below), tier, key, log, limits or self._limits)
+            labels = self._starts.labels(start) if tier.kind == "base" else []
+            self._build(self._named(below), tier, key, log, limits or self._limits, labels=labels)
             found = self._with_key(key)
         if not found:
             raise ContainerError(f"{self.name} built {tier.name} and does not hold it")
@@ -182,7 +147,7 @@ class CliEngine:
         self._cli.ask(["tag", digest, name])
         return name
 
-    def _build(self, parent: str, tier: Tier, key: str, log: Path, limits: Limits) -> None:
+    def _build(self, parent: str, tier: Tier, key: str, log: Path, limits: Limits, *, labels: Sequence[str]) -> None:
         if has_credentials(self._index_url):
             raise ConfigError(
                 "FC_INDEX_URL holds a user, token or password, which would stay in the image"
@@ -196,7 +161,7 @@ class CliEngine:
         text = dockerfile(tier, cache=cache, parts=len(parts))
         network = self._build_network if tier.network == "build" else "none"
         words = ["build", "--network", network, "--tag", tier.name, "--label", LABEL, "--label", f"{KEY_LABEL}={key}"]
-        words += self._base_labels() if tier.kind == "base" else []
+        words += labels
         words += build_arguments(text, {**environment, PARENT_ARG: parent})
         own: AbstractContextManager[Mapping[str, str]] = nullcontext({}) if ours else no_credentials(self._cli)
         with tempfile.TemporaryDirectory(prefix="fc-build-") as place, own as shown:
@@ -223,11 +188,6 @@ class CliEngine:
             raise lost
         output = done.text + done.error_text
         raise build_failure(tier, output, done.rc, timed_out=done.timed_out) or self._cli.failure(done)
-
-    def _base_labels(self) -> list[str]:
-        pinned = self.base_reference()
-        digest = pinned.partition("@")[2] or pinned
-        return ["--label", f"{_BASE_NAME}={self._base_image}", "--label", f"{_BASE_DIGEST}={digest}"]
 
     @property
     def _uv_path(self) -> Path:
@@ -287,7 +247,7 @@ class CliEngine:
 
     def inspect(self, reference: str) -> ImageRef | None:
         """See ContainerEngine."""
-        digest = self._digest(reference)
+        digest = self._cli.digest(reference)
         return ImageRef(self.name, reference, digest) if digest else None
 
     def base_of(self, image: ImageRef) -> str:
@@ -296,7 +256,7 @@ class CliEngine:
         if labels is not None and not isinstance(labels, dict):
             raise ContainerError(f"{self.name} holds no image {image.digest}")
         told = labels or {}
-        name, digest = str(told.get(_BASE_NAME, "unknown")), str(told.get(_BASE_DIGEST, image.digest))
+        name, digest = str(told.get(BASE_NAME, "unknown")), str(told.get(BASE_DIGEST, image.digest))
         return f"{name.partition('@')[0]}@{digest}"
 
     def below(self, image: ImageRef) -> Iterator[Hidden]:

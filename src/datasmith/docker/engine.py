@@ -75,7 +75,8 @@ class Tier:
 
     docker and podman build with `dockerfile`, or with our own for the kind where it is empty; an engine that runs no
     Dockerfile runs the scripts instead, says so in the log, and refuses a tier that has none. `aliases` are more names
-    of the image, which the newest build takes over; they are no part of what a layer is.
+    of the image, which the newest build takes over; they are no part of what a layer is. `base`, name@sha256:…, is what
+    a base tier was built on before, and is to be built on again where it can be had; the log says where it cannot.
 
     kind "base": operating system (args: FC_APT_PACKAGES, space separated); "env": the Python environment at
     ENV_PREFIX (args: FC_PYTHON, version like "3.11"; files: lock.txt); "pr": the tree at WORKDIR, built and sealed
@@ -91,6 +92,7 @@ class Tier:
     timeout_s: float = 3600.0
     dockerfile: str = ""
     aliases: tuple[str, ...] = ()
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from datasmith.docker.deadline import InTime, as_it_is, spread
 from datasmith.docker.debian import package_names
 from datasmith.docker.engine import ContainerEngine, ImageRef, Tier, TierKind
 from datasmith.docker.lookup import ContextLookup, FoundContext, remembered
+from datasmith.docker.pinned import pinned_base
 from datasmith.docker.recipes import SOURCES, for_tier, own_dockerfile, recipe_of, source_files, stands_on_parent
 from datasmith.errors import ConfigError
 
@@ -326,6 +327,7 @@ class ImageManager:
             network="build",
             dockerfile=recipe.dockerfile,
             aliases=tuple(f"{name}:{tag}" for tag in also),
+            base=pinned_base(context),
         )
         return self._engine.build(None, in_time(tier), log=log)
 

@@ -10,6 +10,12 @@ BASE_ARG = "FC_BASE_IMAGE"
 UV_ARG = "FC_UV"
 
 
+def pinned_base(context: DockerContext) -> str:
+    """The system that the file Dockerfile of a context starts from, name@sha256:…; empty where it is not held so."""
+    found = re.search(rf"^ARG {BASE_ARG}=(\S+@sha256:[0-9a-f]{{64}})$", context.texts.get(WHOLE, ""), re.MULTILINE)
+    return found[1] if found else ""
+
+
 def pinned(context: DockerContext, image: ImageRef, engine: ContainerEngine, uv: str) -> DockerContext:
     """The context, whose file Dockerfile starts from the system of `image` by its digest, and installs uv `uv`.
 
