@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from datasmith.cli.bars import Bars
-from datasmith.printable import one_line
+from datasmith.printable import cut, one_line
 
 NOTE_WIDTH = 100
 BESIDE_NOTE = 42
@@ -41,7 +41,7 @@ class StageBars(Bars):
         if done >= 0:
             self.bars.update(self._stages[name], completed=done, total=max(total, 1))
         room = max(10, min(NOTE_WIDTH, self.console.width - BESIDE_NOTE))
-        self.bars.update(self._stages[name], note=note[:room])
+        self.bars.update(self._stages[name], note=cut(one_line(note), room))
         if not self.console.is_terminal:
             self._tell(name, done, total, note)
 

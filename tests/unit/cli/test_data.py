@@ -232,9 +232,10 @@ def test_progress_is_a_line_a_stage_where_nobody_watches() -> None:
 
 
 def test_a_long_note_leaves_the_clock_whole() -> None:
-    """On 80 columns the note gives way, and the bar."""
+    """On 80 columns the note gives way, and the bar; an ellipsis stands for what is left out of it."""
     shown = StringIO()
     with StageBars(Console(file=shown, force_terminal=True, width=80)) as bars:
         bars("synthesize_images", 0, 6, f"formulacode/samplelib:14 measure 162/252, extra round 10 {'x' * 60}")
     frames = [line for line in shown.getvalue().splitlines() if "measure 162" in line]
     assert frames and all("0:00:0" in frame for frame in frames)
+    assert "measure 162/…" in shown.getvalue()
