@@ -121,7 +121,7 @@ def test_a_task_is_built_again_on_the_system_that_it_had(registry: str, tmp_path
     first, second = [small_image(tmp_path / word, name, word) for word in ("first", "second")]
     docker("rmi", "--force", name)
     context = DockerContext({"Dockerfile": f"ARG FC_BASE_IMAGE=docker.io/base:stable@{first}\n"})
-    base, gone = pinned_base(context), f"base@sha256:{'0' * 64}"
+    base, gone = pinned_base(context), f"base:stable@sha256:{'0' * 64}"
     assert base == f"docker.io/base:stable@{first}"
     shown = '{{index .Config.Labels "org.opencontainers.image.base.digest"}}'
     engine, log, made = CliEngine("docker", base_image=name), tmp_path / "log", []
@@ -135,9 +135,12 @@ def test_a_task_is_built_again_on_the_system_that_it_had(registry: str, tmp_path
         assert stands_on(base) == first and not log.read_text().count("as it is today")
         assert engine.base_of(ImageRef("docker", "x", made[-1])) == f"{name}@{first}"
         assert stands_on("") == second
-        assert stands_on(f"other@{first}") == second, "another system was asked for"
-        assert stands_on(gone) == second
-        assert f"built on {name} as it is today: {registry}/fc-tiers/{gone} is gone" in log.read_text()
+        for other in (f"other:stable@{first}", f"base:older@{first}"):
+            assert stands_on(other) == second, "another system is set"
+        held = CliEngine("docker", base_image=f"{registry}/fc-tiers/base@{second}")
+        assert stands_on(base, held) == second, "one by its digest is set"
+        assert [stands_on(gone), stands_on(gone)] == [second, second]
+        assert f"built on {name} as it is today: {registry}/fc-tiers/base@sha256:{'0' * 64} is gone" in log.read_text()
         with pytest.raises(EngineUnavailable, match=r"cannot fetch the base image 127\.0\.0\.1:1/base@sha256:0"):
             stands_on(gone, CliEngine("docker", base_image="127.0.0.1:1/base:stable"))
     finally:

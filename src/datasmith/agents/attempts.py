@@ -173,9 +173,9 @@ def day_of(store: Store, commit: Commit) -> datetime | None:
 
 
 def earlier_failures(store: Store, commit: Commit) -> list[str]:
-    """What earlier tries for this commit said, in their order; for whoever tries next."""
+    """What earlier tries for this commit said of its scripts, in their order; for whoever tries next."""
     rows = store.select("build_attempts", _key(commit), order=("id",))
-    return [_told(row) for row in rows if row["ok"] is False and row["stage"] != BROKE]
+    return [_told(row) for row in rows if row["ok"] is False and row["stage"] not in {BROKE, LOCKING}]
 
 
 def _told(row: Mapping[str, Value]) -> str:

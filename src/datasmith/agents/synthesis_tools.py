@@ -158,7 +158,7 @@ def _knowing(settings: "Settings") -> KnownOf:
 def first_plan(
     commit: Commit, base_context: DockerContext | None, python_version: str, source: Path, *, engine: ContainerEngine
 ) -> ImagePlan:
-    """Where a search starts: our own scripts, those of `base_context` over them; without a lock where that has none.
+    """Where a search starts: our own scripts, those of `base_context` over them; no lock where that pins nothing.
 
     Raises:
         ConfigError: another Python is asked for than the one that the context's lock was made for.
@@ -166,7 +166,8 @@ def first_plan(
     given: Mapping[str, str] = base_context.texts if base_context else {}
     args = read_build_args(given.get(BUILD_ARGS, ""))
     said = args.pop(PYTHON_ARG, "")
-    if LOCK in given and python_version and said and python_version != said:
+    pinned = given.get(LOCK, "").strip()
+    if pinned and python_version and said and _minor(python_version) != _minor(said):
         raise ConfigError(
             f"python_version is {python_version}, and {LOCK} of base_context was made for Python {said}"
             f' (example: python_version="{said}", or a context without {LOCK})'
@@ -174,7 +175,7 @@ def first_plan(
     version = python_version or said or newest_python(engine)
     packages = tuple(args.pop(APT_ARG, "").split())
     texts = {**DockerContext.default(lock="").texts, **given}
-    left_out = {BUILD_ARGS} | ({LOCK} - given.keys())
+    left_out = {BUILD_ARGS} if pinned else {BUILD_ARGS, LOCK}
     context = DockerContext({name: text for name, text in texts.items() if name not in left_out})
     return ImagePlan(commit.owner, commit.repo, str(commit.issue_number), version, packages, context, source, args)
 
@@ -205,6 +206,11 @@ def locked(
             )
         lock = found
     return replace(plan, context=DockerContext({**plan.context.texts, LOCK: lock}))
+
+
+def _minor(version: str) -> list[str]:
+    """3.11 of 3.11.4: what a lock is made for."""
+    return version.split(".")[:2]
 
 
 def _dependencies(env_payload: str) -> tuple[str, ...]:

@@ -157,8 +157,7 @@ class Synthesizer:
             EngineUnavailable, ModelUnavailable, StoreUnavailable: an outage, which says nothing about the commit.
             DiskFull: as little.
         """
-        if cutoff and cutoff.tzinfo is None:
-            cutoff = cutoff.replace(tzinfo=UTC)
+        cutoff = cutoff.replace(tzinfo=cutoff.tzinfo or UTC) if cutoff else None
         whole, made = self.tools.known(owner, repo, sha) or (sha, None)
         commit = Commit(owner, repo, issue_number, whole)
         with tempfile.TemporaryDirectory(prefix="synthesis-") as name:
@@ -166,19 +165,20 @@ class Synthesizer:
             tree = source or self.tools.source(owner, repo, whole, place)
             day = cutoff or day_of(self.tools.store, commit) or made
             plan = first_plan(commit, base_context, python_version, tree, engine=self.tools.engine)
+            began = self.clock()
             try:
                 plan = locked(plan, env_payload, commit, relock=self.tools.relock, cutoff=day)
             except Unsatisfiable as error:
-                self._not_locked(plan, commit, str(error))
+                self._not_locked(plan, commit, str(error), self.clock() - began)
                 return None
             wanted = Wanted(commit, plan, verifier, place / "build.log", pr_context, day)
             found = self.synthesize(wanted).found
         return whole_context(found.plan) if found else None
 
-    def _not_locked(self, plan: ImagePlan, commit: Commit, why: str) -> None:
+    def _not_locked(self, plan: ImagePlan, commit: Commit, said: str, seconds: float) -> None:
         """Write down an attempt that ended before there was anything to build."""
         self._trace(f"Locking the packages of {commit.text}... [FAIL]")
-        done = Attempt(plan, "recipe", False, LOCKING, 1, "", why, 0.0, reason="its packages cannot be locked together")
+        done = Attempt(plan, "recipe", False, LOCKING, 1, "", said, seconds, reason="no lock meets all requirements")
         note_attempt(self.tools.store, commit, done, engine=self.tools.engine.name, now=self.now())
 
     def synthesize(self, wanted: Wanted, trace: Trace | None = None) -> Synthesized:

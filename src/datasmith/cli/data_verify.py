@@ -51,11 +51,13 @@ def verify(
 
     folders = tuple(dict.fromkeys(found for place in task for found in find_folders(place)))
     settings = load_settings(data_dir=data_dir, engine=engine)
-    place = settings.data_dir.resolve()
-    around = next((folder for folder, _ in folders if place.is_relative_to(folder.resolve())), None)
+    results = settings.data_dir.resolve()
+    around = next((folder for folder, _ in folders if results.is_relative_to(folder.resolve())), None)
     if around:
-        said = f"--data-dir {settings.data_dir}: lies in the task folder {around}, which would be another one by it"
-        raise ConfigError(f"{said} (example: --data-dir ../work)")
+        said = (
+            f"{settings.data_dir} lies in the task folder {around}, and results in there would change what is verified"
+        )
+        raise ConfigError(f"--data-dir: {said} (example: --data-dir ../work)")
     place = results_to(settings, data_dir)
     times = Times(build_timeout, test_timeout, benchmark_timeout)
     verification = Verification(

@@ -13,8 +13,10 @@ BASE_NAME = "org.opencontainers.image.base.name"
 BASE_DIGEST = "org.opencontainers.image.base.digest"
 """On every image: which one its base tier started from, as it was named, and the digest that this meant."""
 _LONG_S = 3600.0
-_GONE = re.compile(r"manifest unknown|name unknown|manifest for \S+ not found|repository does not exist", re.IGNORECASE)
-"""What a registry says that answers, and has no such image."""
+_NO_SUCH = re.compile(
+    r"manifest unknown|name unknown|manifest for \S+ not found|@sha256:[0-9a-f]{64}: not found", re.IGNORECASE
+)
+"""What a registry says that answers, and has no such image; nothing of who may ask."""
 _log = logging.getLogger(__name__)
 
 
@@ -26,27 +28,29 @@ class Starts:
         self._cli = cli
         self._base_image = base_image
         self._known: dict[str, str] = {}
+        self._gone: set[str] = set()
 
     def of(self, tier: Tier, log: Path) -> str:
         """What a base tier is built on: what the setting names, as it was by the digest that the tier gives.
 
-        That is taken from where the setting's image is from: a mirror has the same. Another image is another system.
-
-        Where its registry says that it has no such image any more, today's is taken, and the log says so.
+        That is taken from where the setting's image is from: a mirror has the same. A setting with a digest stands, and
+        so does one of another image or tag, which is another system. Where the registry says that it has no such image
+        any more, today's is taken, and the log says so.
 
         Raises:
             EngineUnavailable: it cannot be fetched for another reason.
         """
         name, _, digest = tier.base.partition("@")
-        repository = _repository(self._base_image)
-        if not digest or not _alike(name, repository):
+        if not digest or "@" in self._base_image or _last(name) != _last(self._base_image):
             return self._base_image
-        wanted = f"{repository}@{digest}"
-        refused = self._looked_for(wanted)
-        if refused is None:
-            return wanted
-        if not _GONE.search(refused):
-            raise self._missing(wanted, refused)
+        wanted = f"{_repository(self._base_image)}@{digest}"
+        if wanted not in self._gone:
+            refused = self._looked_for(wanted)
+            if refused is None:
+                return wanted
+            if not _NO_SUCH.search(refused):
+                raise self._missing(wanted, refused)
+            self._gone.add(wanted)
         said = f"{tier.name} is built on {self._base_image} as it is today: {wanted} is gone from its registry"
         _log.warning(said)
         with log.open("a", encoding="utf-8") as file:
@@ -91,10 +95,11 @@ class Starts:
         Raises:
             EngineUnavailable: it is not here and cannot be fetched.
         """
+        start = start or self._base_image
         told = self._cli.json(["image", "inspect", "--format", "{{json .RepoDigests}}", self.fetched(start)])
         known = sorted(name for name in told if isinstance(name, str)) if isinstance(told, list) else []
         here = [name for name in known if _repository(name) == _repository(start)]
-        same = [name for name in known if _alike(name, start)]
+        same = [name for name in known if _last(_repository(name)) == _last(_repository(start))]
         return (here or same or known or [self.fetched(start)])[0]
 
     def labels(self, start: str) -> list[str]:
@@ -110,6 +115,6 @@ def _repository(reference: str) -> str:
     return f"{place}{slash}{last.partition(':')[0]}"
 
 
-def _alike(one: str, other: str) -> bool:
-    """Whether two names are of the same image, wherever it is from: the last part of its path."""
-    return _repository(one).rpartition("/")[2] == _repository(other).rpartition("/")[2]
+def _last(name: str) -> str:
+    """The last part of an image's path, with its tag: what is the same wherever it is from."""
+    return name.rpartition("/")[2]

@@ -144,9 +144,10 @@ def has_sources(lock: str) -> bool:
 
 def _write(at: int, name: str, data: bytes) -> None:
     """Replace a file of a directory; by its descriptor, because thousands of them are written at a time."""
-    mode = 0o777 if name.endswith(_SCRIPT) else 0o666
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode, dir_fd=at)
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666, dir_fd=at)
     try:
+        if name.endswith(_SCRIPT):
+            os.fchmod(descriptor, 0o755)
         while data:
             data = data[os.write(descriptor, data) :]
     finally:

@@ -76,7 +76,7 @@ class Tier:
     docker and podman build with `dockerfile`, or with our own for the kind where it is empty; an engine that runs no
     Dockerfile runs the scripts instead, says so in the log, and refuses a tier that has none. `aliases` are more names
     of the image, which the newest build takes over; they are no part of what a layer is. `base`, name@sha256:…, is what
-    a base tier was built on before, and is to be built on again where it can be had; the log says where it cannot.
+    a base tier was built on before, and is built on again by an engine that fetches images: see `cli_base.Starts`.
 
     kind "base": operating system (args: FC_APT_PACKAGES, space separated); "env": the Python environment at
     ENV_PREFIX (args: FC_PYTHON, version like "3.11"; files: lock.txt); "pr": the tree at WORKDIR, built and sealed

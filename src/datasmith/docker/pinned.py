@@ -12,7 +12,9 @@ UV_ARG = "FC_UV"
 
 def pinned_base(context: DockerContext) -> str:
     """The system that the file Dockerfile of a context starts from, name@sha256:…; empty where it is not held so."""
-    found = re.search(rf"^ARG {BASE_ARG}=(\S+@sha256:[0-9a-f]{{64}})$", context.texts.get(WHOLE, ""), re.MULTILINE)
+    found = re.search(
+        rf"^ARG {BASE_ARG}=([\w./:-]+@sha256:[0-9a-f]{{64}})$", context.texts.get(WHOLE, ""), re.MULTILINE
+    )
     return found[1] if found else ""
 
 

@@ -159,7 +159,7 @@ class PytestVerifier:
     in which `{junit}` stands for the report's path.
 
     Raises:
-        ConfigError: a path is no text, or the command is one.
+        ConfigError: a path is none (no text, an option), or the command is in one piece.
     """
 
     paths: tuple[str, ...]
@@ -168,7 +168,7 @@ class PytestVerifier:
 
     def __init__(self, *paths: str, timeout: float = 1800.0, command: Sequence[str] = PYTEST) -> None:
         given: tuple[object, ...] = paths
-        strange = [one for one in given if not isinstance(one, str)]
+        strange = [one for one in given if not isinstance(one, str) or not one or one.startswith("-")]
         strange += [command] if isinstance(command, str) else []
         if strange:
             said = f"PytestVerifier: {strange[0]!r} is neither a path nor a command's words"
@@ -181,10 +181,8 @@ class PytestVerifier:
         """See Verifier."""
         with _sandbox(where) as container, _Asked("tests", self.timeout) as asked:
             report = run_tests(container, (*self.command, *self.paths), timeout=self.timeout)
-            said = report.tail + (_limit_note(self.timeout) if report.timed_out else "")
-            rc = report.rc or -int(report.timed_out)
-            seen = VerifyResult(True, rc, f"{len(report.passed)} passed", said, report.wall_s, "tests")
-            why = _not_passed(report)
+            seen = VerifyResult(True, report.rc, f"{len(report.passed)} passed", report.tail, report.wall_s, "tests")
+            why = _limit_note(self.timeout).strip() if report.timed_out else _not_passed(report)
             asked.verdict = _refused(seen, why) if why else seen
         return asked.verdict
 
@@ -322,11 +320,9 @@ def read_told(stdout: bytes, token: str) -> tuple[str, ...] | None:
 
 
 def _not_passed(report: TestReport) -> str:
-    """Why a run of tests is no success; empty where it is one."""
-    if report.timed_out:
-        return "the tests did not end"
+    """Why a run of tests that ended is no success; empty where it is one."""
     if not report.outcomes:
-        return "no report of any test was written: none ran"
+        return "no test was reported"
     if not report.ended:
         return f"the tests broke off with exit code {report.rc}"
     if report.failed:

@@ -121,9 +121,8 @@ class Rounds:
     def _read(self, path: Path) -> None:
         """Read what the trials of a session share: whether launches of merged code count depends on no agent's."""
         if path != self._read_from:
-            self._shared = read_measurements(path)
-            self._times = arm_times(self._shared, {BASE, EXPERT})
-            self._read_from = path
+            shared = read_measurements(path)
+            self._times, self._shared, self._read_from = arm_times(shared, {BASE, EXPERT}), shared, path
 
     @staticmethod
     def _refuse_gaps(times: Mapping[str, ArmTimes], arms: Mapping[str, str | None], where: str) -> None:

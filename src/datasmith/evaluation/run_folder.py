@@ -363,7 +363,7 @@ def read_measurements(path: Path) -> tuple[Measurement, ...]:
         lines = path.read_bytes().splitlines() if path.exists() else []
     with contextlib.suppress(ValidationError):
         found = _MEASUREMENTS.validate_json(b"[%s]" % b",".join(lines))
-        if len(found) == len(lines):  # two damaged lines can be one together
+        if len(found) == len(lines) and all(line[:1] + line[-1:] == b"{}" for line in lines):
             return found
     launches = []
     for number, line in enumerate(lines, 1):

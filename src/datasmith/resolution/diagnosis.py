@@ -54,12 +54,10 @@ class Diagnosis:
 def diagnose(log: str, stage: str = "") -> Diagnosis:
     """The first sign that the table knows, most certain ones first; "unknown" where there is none.
 
-    Of the stage "tests", in which some passed, what the others say is about themselves, and not about the build.
+    Of the stage "tests", which never has a network, what tests say of that and of memory is about themselves.
     """
-    if stage == "tests" and _SOME_PASSED.search(log):
-        return Diagnosis("test-only failure")
     for kind, sign, packages in _SIGNS:
-        found = re.search(sign, log, re.MULTILINE)
+        found = None if stage == "tests" and kind in _SAID_BY_TESTS else re.search(sign, log, re.MULTILINE)
         if found:
             what = " ".join(group for group in found.groups() if group)
             return Diagnosis(kind, what, packages(what), _requirements(kind, what))
@@ -184,7 +182,7 @@ _PROGRAMS = {
 _COMPILER = r"(gcc|g\+\+|cc|c\+\+|gfortran|f77|f95|clang|clang\+\+|mpicc|mpicxx|mpifort|mpif90|rustc|cargo)"
 _PROGRAM = rf"({'|'.join(map(re.escape, _PROGRAMS))})"
 _NAME = r"['\"`‘]?([\w.+/-]+?)['\"`’]?"
-_SOME_PASSED = re.compile(r"^[1-9]\d* passed\b", re.MULTILINE)
+_SAID_BY_TESTS: frozenset[Kind] = frozenset({"network in build", "out of memory"})
 _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("disk full", f"(?i:{NO_ROOM.pattern})", _nothing),
     ("out of memory", r"\bKilled\b.*cc1|virtual memory exhausted|cc1plus: out of memory|MemoryError", _nothing),
@@ -274,14 +272,14 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
         "network in build",
         r"Temporary failure in name resolution|Name or service not known|Could not resolve host|Network is unreachable"
         r"|Failed to establish a new connection|Tunnel connection failed|Network connectivity is disabled"
-        r"|^\W*(?:error: )?Failed to fetch\b",
+        r"|^[^\w\n]*(?:error: )?Failed to fetch\b",
         _nothing,
     ),
     ("version from git", r"setuptools[_-]scm was unable to detect version|unable to detect version for", _nothing),
     (
         "test-only failure",
-        r"^(?:=+ )?(?:\d+ failed|\d+ errors? in |no tests ran)|^_+ ERROR (?:collecting|at (?:setup|teardown) of) "
-        r"|^FAILED \S+::|^ERROR \S+\.py(?:::\S+)?(?: - |\s*$)",
+        r"^(?:=+ )?(?:\d+ failed|(?:\d+ errors?|no tests ran) in \d+\.\d+s\b)|^FAILED \S+::"
+        r"|^ERROR \S+\.py(?:::\S+)?(?: - |\s*$)|^_+ ERROR (?:collecting|at (?:setup|teardown) of) ",
         _nothing,
     ),
 )

@@ -29,6 +29,8 @@ def relock(
 ) -> str | None:
     """The lock with the PEP 508 requirements `changes` met; None where no such set exists, or nothing changes.
 
+    Where there was none, and `changes` ask for nothing on this Python, it is empty.
+
     A pin that meets its change stays, and one that does not changes within the project's own bounds. Releases that
     were never a wheel stay what they are, and what builds them is locked anew; what is read of their archives is kept
     in `sdists`.
@@ -45,8 +47,10 @@ def relock(
     within = [line for line in bounds if requirement_name(line) in changed]
     locker = Locker(compiler, Sources(index, cutoff, (python_version,), sdists), cutoff, _nobody)
     found = locker.lock([Need(line, "runtime") for line in (*kept, *changes, *within)], python_version)
-    if isinstance(found, Refused) or found.pins == pins_of(lock):
+    if isinstance(found, Refused):
         return None
+    if found.pins == pins_of(lock):
+        return None if pins else ""
     try:
         return _bounded(build_lock.extended(compiler, found, python_version, cutoff, _nobody), bounds)
     except Unsatisfiable:

@@ -60,7 +60,7 @@ def test_a_folder_without_a_verdict_has_a_code_of_its_own(capsys: pytest.Capture
     assert "error: 1 of 1 folders have no verdict: bubblewrap builds no Dockerfiles" in err
 
 
-def test_a_folder_is_not_changed_by_its_verification(
+def test_results_have_their_place_outside_of_the_folders(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From inside a folder, the directory for results has to be named: the usual one would be a part of it."""

@@ -20,8 +20,9 @@ def test_a_context_survives_a_directory(tmp_path: Path) -> None:
 
 
 def test_scripts_of_a_directory_can_be_run(tmp_path: Path) -> None:
-    """As those of the tar: a Dockerfile may start one by its name alone."""
-    place = DockerContext({"b.sh": "#!/bin/sh\necho run\n", "lock.txt": ""}).to_directory(tmp_path / "new")
+    """As those of the tar, also one that was there and could not."""
+    (tmp_path / "b.sh").touch(0o600)
+    place = DockerContext({"b.sh": "#!/bin/sh\necho run\n", "lock.txt": ""}).to_directory(tmp_path)
     assert process.run([str(place / "b.sh")]).text == "run\n"
     assert not os.access(place / "lock.txt", os.X_OK)
 

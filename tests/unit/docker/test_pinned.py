@@ -8,7 +8,7 @@ import pytest
 
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import ContainerEngine, ImageRef
-from datasmith.docker.pinned import pinned
+from datasmith.docker.pinned import pinned, pinned_base
 from datasmith.docker.recipes import WHOLE, for_tier, recipe_of
 
 IMAGE = ImageRef("docker", "n/x:1", "sha256:0")
@@ -32,6 +32,21 @@ class Knows:
 
 def pinned_by(engine: Knows, uv: str = "0.8.3") -> DockerContext:
     return pinned(OWN, IMAGE, cast("ContainerEngine", engine), uv)
+
+
+@pytest.mark.parametrize(
+    ("line", "held"),
+    [
+        (f"ARG FC_BASE_IMAGE={BASE}", BASE),
+        ("ARG FC_BASE_IMAGE=debian:bookworm-slim", ""),
+        (f"ARG FC_BASE_IMAGE=debian@x@sha256:{'1f' * 32}", ""),
+        (f"ARG FC_BASE_IMAGE=--platform=x debian@sha256:{'1f' * 32}", ""),
+    ],
+)
+def test_a_system_is_read_by_its_digest_alone(line: str, held: str) -> None:
+    """As a name of an image; whatever else stands there names none."""
+    assert pinned_base(DockerContext({WHOLE: f"{line}\nFROM x\n"})) == held
+    assert pinned_base(pinned_by(Knows(True, BASE))) == BASE and not pinned_base(OWN)
 
 
 def test_others_start_from_the_same_system_and_uv(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_tests_are_named_as_modules_are(container: Container) -> None:
     assert (asked.command, asked.paths) == (PYTEST, ("tests/unit", "tests/a.py::test_b"))
     echo = PytestVerifier("one two", "three", timeout=20, command=("printf", "<%s>"))
     assert "<one two><three>" in echo.verify(container).stderr
-    for given in ({"paths": (60,)}, {"command": "pytest tests"}):
+    for given in ({"paths": (60,)}, {"paths": ("--collect-only",)}, {"paths": ("",)}, {"command": "pytest tests"}):
         with pytest.raises(ConfigError, match=r'example: PytestVerifier\("tests/unit"'):
             PytestVerifier(*given.pop("paths", ()), **given)
 
