@@ -45,6 +45,16 @@ def test_one_pin_changes_and_the_others_stay(tmp_path: Path) -> None:
         assert isinstance(needy, Compiled) and relock(uv, pages, needy.lock, ["setuptools<81"], **asked) is None  # type: ignore[arg-type]
 
 
+def test_a_first_lock_may_have_no_pin(tmp_path: Path) -> None:
+    """Where nothing is asked for on this Python it is empty, which is not the same as that there is none."""
+    asked = {"python_version": "3.11", "cutoff": CUTOFF}
+    with serving(RELEASES) as index:
+        uv, pages = UvCompiler(find_uv(), index_url=index.url, cache_dir=tmp_path / "uv"), SimpleIndex(index.url)
+        found = [relock(uv, pages, "", ["calc; python_version < '3.8'"], **asked)]  # type: ignore[arg-type]
+        found += [relock(uv, pages, "", ["calc<0.1"], **asked)]  # type: ignore[arg-type]
+    assert found == ["", None]
+
+
 def test_a_pin_that_meets_its_change_stays(tmp_path: Path) -> None:
     """Although there is a newer one that would, too; a change beside it is made."""
     older = [Release("setuptools", "79.0", "2025-01-01"), Release("calc", "0.9", "2025-01-01")]
