@@ -158,7 +158,7 @@ def _knowing(settings: "Settings") -> KnownOf:
 def first_plan(
     commit: Commit, base_context: DockerContext | None, python_version: str, source: Path, *, engine: ContainerEngine
 ) -> ImagePlan:
-    """Where a search starts: our own scripts, those of `base_context` over them; no lock where that pins nothing.
+    """Where a search starts: our own scripts, those of `base_context` over them; without a lock where that has none.
 
     Raises:
         ConfigError: another Python is asked for than the one that the context's lock was made for.
@@ -175,7 +175,7 @@ def first_plan(
     version = python_version or said or newest_python(engine)
     packages = tuple(args.pop(APT_ARG, "").split())
     texts = {**DockerContext.default(lock="").texts, **given}
-    left_out = {BUILD_ARGS} if pinned else {BUILD_ARGS, LOCK}
+    left_out = {BUILD_ARGS} | ({LOCK} - given.keys())
     context = DockerContext({name: text for name, text in texts.items() if name not in left_out})
     return ImagePlan(commit.owner, commit.repo, str(commit.issue_number), version, packages, context, source, args)
 

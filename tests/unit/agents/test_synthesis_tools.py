@@ -95,7 +95,8 @@ def test_the_python_that_is_asked_for_is_the_one_that_is_built(tmp_path: Path) -
     with_lock = DockerContext({BUILD_ARGS: "FC_PYTHON=3.10\n", LOCK: "numpy==1.26.0\n"})
     assert first_plan(COMMIT, with_lock, "3.10", tmp_path / "x", engine=engine).context.texts[LOCK]
     empty = DockerContext({**with_lock.texts, LOCK: "\n"})
-    assert first_plan(COMMIT, empty, "3.11", tmp_path / "x", engine=engine).python_version == "3.11"
+    plan = first_plan(COMMIT, empty, "3.11", tmp_path / "x", engine=engine)
+    assert (plan.python_version, plan.context.texts[LOCK]) == ("3.11", "\n"), "it pins nothing, on any Python"
     assert first_plan(COMMIT, with_lock, "3.10.2", tmp_path / "x", engine=engine).python_version == "3.10.2"
     with pytest.raises(ConfigError, match=r"3\.11, and lock\.txt .* for Python 3\.10"):
         first_plan(COMMIT, with_lock, "3.11", tmp_path / "x", engine=engine)
