@@ -179,7 +179,7 @@ class Bench:
         self.store.migrate()
         tools = SynthesisTools(
             engine=engine, images=ImageManager(engine, namespace=place.name.lower()), store=self.store,
-            relock=lambda *_: None, source=lambda *_: source, limits=Limits(),
+            relock=lambda lock, *_: lock, source=lambda *_: source, limits=Limits(),
         )  # fmt: skip
         self._synthesizer = Synthesizer(1, tools=tools, trace=lambda _line: None)
 

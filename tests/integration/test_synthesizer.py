@@ -76,7 +76,7 @@ class Bench:
                 agent_model="claude-sonnet-4-5", data_dir=self.place,
             )  # fmt: skip
             tools = SynthesisTools.of(settings, self.engine, self.store, "claude")
-            tools = replace(tools, relock=lambda *_: None)
+            tools = replace(tools, relock=lambda lock, *_: lock)
             synthesizer = Synthesizer(1, tools=tools, trace=self.traces.append)
             return synthesizer.run(
                 owner="acme",

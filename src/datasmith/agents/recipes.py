@@ -9,10 +9,11 @@ from datasmith.agents.attempts import EDITABLE, Attempt
 from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.debian import is_package_name
 from datasmith.docker.images import ImagePlan
+from datasmith.errors import Unsatisfiable
 from datasmith.resolution.diagnosis import Diagnosis, diagnose
 
-Relock = Callable[[str, tuple[str, ...], str], str | None]
-"""(lock, requirements, Python version) -> the lock that meets them; None where there is none."""
+Relock = Callable[[str, tuple[str, ...], str], str]
+"""(lock, requirements, Python version) -> the lock that meets them; Unsatisfiable where there is none."""
 
 VERSION_ARGS = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION")
 UNKNOWN_VERSION = "0.0.1"
@@ -57,8 +58,11 @@ def _with_version(plan: ImagePlan, found: Diagnosis) -> Remedy | None:
 
 def _with_lock(plan: ImagePlan, found: Diagnosis, relock: Relock) -> Remedy | None:
     lock = plan.context.texts.get(LOCK, "")
-    changed = relock(lock, found.requirements, plan.python_version) if found.requirements else None
-    if changed is None or changed == lock:
+    try:
+        changed = relock(lock, found.requirements, plan.python_version) if found.requirements else lock
+    except Unsatisfiable:
+        return None
+    if changed == lock:
         return None
     context = DockerContext({**plan.context.texts, LOCK: changed})
     return Remedy(replace(plan, context=context), f"{found.kind}: lock {' '.join(found.requirements)}")

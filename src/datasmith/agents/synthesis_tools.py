@@ -20,7 +20,7 @@ from datasmith.docker.images import (
     newest_python,
     read_build_args,
 )
-from datasmith.errors import ConfigError, Unsatisfiable
+from datasmith.errors import ConfigError
 from datasmith.resolution.requirements import asks_for_releases
 from datasmith.storage.base import Store
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from datasmith.resolution.uv import UvCompiler
     from datasmith.settings import Settings
 
-Relocking = Callable[[str, tuple[str, ...], str, datetime], str | None]
-"""(lock, requirements, Python version, cutoff) -> the lock that meets them, or None."""
+Relocking = Callable[[str, tuple[str, ...], str, datetime], str]
+"""(lock, requirements, Python version, cutoff) -> the lock that meets them; Unsatisfiable where there is none."""
 SourceOf = Callable[[str, str, str, Path], Path]
 """(owner, repo, sha, directory) -> the tar of the sealed tree, which may be made in the directory."""
 KnownOf = Callable[[str, str, str], tuple[str, datetime] | None]
@@ -91,7 +91,7 @@ class SynthesisTools:
 
 
 def _relocking(settings: "Settings") -> Relocking:
-    def relocked(lock: str, requirements: tuple[str, ...], python_version: str, cutoff: datetime) -> str | None:
+    def relocked(lock: str, requirements: tuple[str, ...], python_version: str, cutoff: datetime) -> str:
         from datasmith.resolution.index import SimpleIndex
         from datasmith.resolution.relock import relock
 
@@ -187,7 +187,7 @@ def locked(
 
     Raises:
         ConfigError: the payload is not JSON with `dependencies`, or no date is known as of which to lock them.
-        Unsatisfiable: no releases of before then go together.
+        Unsatisfiable: no releases of before then were found that go together; says why.
     """
     if LOCK in plan.context.texts:
         return plan
@@ -198,13 +198,7 @@ def locked(
                 f"nothing says as of which day the packages of {commit.text} are locked: neither the store nor a clone"
                 " knows it (example: cutoff=datetime(2024, 5, 1, tzinfo=UTC), or run `fc-data --stage 2`)"
             )
-        found = relock("", wanted, plan.python_version, cutoff)
-        if found is None:
-            raise Unsatisfiable(
-                f"no releases of before {cutoff:%Y-%m-%d} meet env_payload's {', '.join(wanted)[:300]}"
-                f" together on Python {plan.python_version}"
-            )
-        lock = found
+        lock = relock("", wanted, plan.python_version, cutoff)
     return replace(plan, context=DockerContext({**plan.context.texts, LOCK: lock}))
 
 

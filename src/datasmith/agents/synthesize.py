@@ -178,7 +178,7 @@ class Synthesizer:
     def _not_locked(self, plan: ImagePlan, commit: Commit, said: str, seconds: float) -> None:
         """Write down an attempt that ended before there was anything to build."""
         self._trace(f"Locking the packages of {commit.text}... [FAIL]")
-        done = Attempt(plan, "recipe", False, LOCKING, 1, "", said, seconds, reason="no lock meets all requirements")
+        done = Attempt(plan, "recipe", False, LOCKING, 1, "", said, seconds, reason="no lock was found")
         note_attempt(self.tools.store, commit, done, engine=self.tools.engine.name, now=self.now())
 
     def synthesize(self, wanted: Wanted, trace: Trace | None = None) -> Synthesized:
@@ -247,10 +247,10 @@ class _Search:
         self.trace(f"Deterministic build... {_mark(done)}")
         return done if done.ok else None
 
-    def _relock(self, lock: str, requirements: tuple[str, ...], python_version: str) -> str | None:
+    def _relock(self, lock: str, requirements: tuple[str, ...], python_version: str) -> str:
         if self.wanted.cutoff is None:
             self.trace(f"Lock is left alone: no date is known of {self.wanted.commit.text}")
-            return None
+            return lock
         return self.synthesizer.tools.relock(lock, requirements, python_version, self.wanted.cutoff)
 
     @property

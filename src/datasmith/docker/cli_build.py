@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
+from datasmith.docker.context import SCRIPT
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, Tier, TierKind
 from datasmith.docker.environment import CERTIFICATES, CLEAN_ENVIRONMENT, OFFLINE
 from datasmith.docker.layers import content
@@ -115,7 +116,7 @@ def write_context(
         (directory / "ca.pem").write_bytes(ca_bundle.read_bytes() if ca_bundle else b"")
         shutil.copyfile(uv, directory / "uv")
     for path in directory.iterdir():
-        path.chmod(0o755 if path.name == "uv" else 0o644)
+        path.chmod(0o755 if path.name == "uv" or path.suffix == SCRIPT else 0o644)
         os.utime(path, (_FIXED_TIME, _FIXED_TIME))
 
 

@@ -31,7 +31,8 @@ _RENAMED = {"run_tests.sh": "run-tests.sh"}
 """Names that files of older contexts carry -> the names they have now."""
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
-_SCRIPT = ".sh"
+SCRIPT = ".sh"
+"""Ends the names of files that can be run where they are laid out."""
 _MAX_FILE = 5_000_000
 _AT_ONCE = 1 << 16
 """Bytes; most files are smaller."""
@@ -39,7 +40,7 @@ _AT_ONCE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class DockerContext:
-    """Text files by name; equal contexts have equal digests and equal tars.
+    """Text files by name; equal contexts have equal digests and equal tars. What is given is copied.
 
     Raises:
         ConfigError: a name is not that of a plain file (it could lead out of a directory it is written to).
@@ -48,6 +49,7 @@ class DockerContext:
     texts: Mapping[str, str]
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "texts", dict(self.texts))
         for name in self.texts:
             if not _PLAIN.fullmatch(name):
                 raise ConfigError(f"{name!r} cannot be a file of a build context (example: docker_build_pkg.sh)")
@@ -115,7 +117,7 @@ class DockerContext:
                 data = text.encode()
                 member = tarfile.TarInfo(name)
                 member.size = len(data)
-                member.mode = 0o755 if name.endswith(_SCRIPT) else 0o644
+                member.mode = 0o755 if name.endswith(SCRIPT) else 0o644
                 archive.addfile(member, io.BytesIO(data))
         return target.getvalue()
 
@@ -146,7 +148,7 @@ def _write(at: int, name: str, data: bytes) -> None:
     """Replace a file of a directory; by its descriptor, because thousands of them are written at a time."""
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666, dir_fd=at)
     try:
-        if name.endswith(_SCRIPT):
+        if name.endswith(SCRIPT):
             os.fchmod(descriptor, 0o755)
         while data:
             data = data[os.write(descriptor, data) :]

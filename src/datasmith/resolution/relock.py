@@ -10,6 +10,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 from datasmith.docker.context import BOUND
 from datasmith.errors import Unsatisfiable
 from datasmith.resolution import build_lock
+from datasmith.resolution.failures import statement
 from datasmith.resolution.index import SimpleIndex
 from datasmith.resolution.locker import Locker
 from datasmith.resolution.requirements import Need, requirement_name
@@ -26,8 +27,8 @@ def relock(
     python_version: str,
     cutoff: datetime,
     sdists: Path | None = None,
-) -> str | None:
-    """The lock with the PEP 508 requirements `changes` met; None where no such set exists, or nothing changes.
+) -> str:
+    """The lock with the PEP 508 requirements `changes` met: the same one, where they are met already.
 
     Where there was none, and `changes` ask for nothing on this Python, it is empty.
 
@@ -36,25 +37,25 @@ def relock(
     in `sdists`.
 
     Raises:
+        Unsatisfiable: no such set was found; says why.
         IndexUnavailable: the index cannot be reached: no answer either way.
     """
     pins = {canonicalize_name(pin.partition("==")[0]): pin for pin in pins_of(lock)}
     changed = {requirement_name(line) for line in changes if not _is_met(line, pins)}
     if not changed:
-        return None
+        return lock
     bounds = _bounds_of(lock)
     kept = [pin for name, pin in pins.items() if name not in changed]
     within = [line for line in bounds if requirement_name(line) in changed]
     locker = Locker(compiler, Sources(index, cutoff, (python_version,), sdists), cutoff, _nobody)
     found = locker.lock([Need(line, "runtime") for line in (*kept, *changes, *within)], python_version)
     if isinstance(found, Refused):
-        return None
+        raise Unsatisfiable(
+            f"no lock of before {cutoff:%Y-%m-%d} for Python {python_version}: {statement(found.error)}"
+        )
     if found.pins == pins_of(lock):
-        return None if pins else ""
-    try:
-        return _bounded(build_lock.extended(compiler, found, python_version, cutoff, _nobody), bounds)
-    except Unsatisfiable:
-        return None
+        return lock
+    return _bounded(build_lock.extended(compiler, found, python_version, cutoff, _nobody), bounds)
 
 
 def with_bounds(lock: str, needs: Iterable[Need]) -> str:

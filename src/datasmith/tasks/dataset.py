@@ -164,17 +164,19 @@ def load_dataset(
 
 
 def _directory(reference: str, path: Path, places: Places, said: str, release: str = "") -> Dataset:
-    """`release` is what a name asked for; a directory that knows its own release must be that one."""
-    if is_task_folder(path):
-        return Dataset(reference, LOCAL, {path.resolve().name: path})
-    if (path / INDEX).is_file():
+    """`release` is what a name asked for: the directory has to say of itself that it is that one."""
+    stem = example(said, reference.partition("@")[0])
+    if (path / INDEX).is_file() and not is_task_folder(path):
         index = read_index(path / INDEX)
         if release not in ("", index.release):
             raise ConfigError(
-                f"{said} {reference}: {path} is release {index.release} "
-                f"(example: {example(said, reference.partition('@')[0])}@{index.release})"
+                f"{said} {reference}: {path} is release {index.release} (example: {stem}@{index.release})"
             )
         return Dataset(reference, index.release, ReleasedFolders(index, _Beside(path), places.cache))
+    if release:
+        raise ConfigError(f"{said} {reference}: {path} has no {INDEX} that says its release (example: {stem})")
+    if is_task_folder(path):
+        return Dataset(reference, LOCAL, {path.resolve().name: path})
     _expect_open(reference, path, said)
     patterns = ("*.parquet", *(f"{at}*/{name}" for at in ("", "tasks/") for name in OF_A_TASK))
     files = [file.relative_to(path).as_posix() for pattern in patterns for file in path.glob(pattern)]

@@ -17,7 +17,7 @@ from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.docker.verifiers import VerifyResult
-from datasmith.errors import BuildFailed, DiskFull
+from datasmith.errors import BuildFailed, DiskFull, Unsatisfiable
 from datasmith.storage.sql import SqlStore
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -164,8 +164,10 @@ class Bench:
         plan = ImagePlan(commit.owner, commit.repo, "12", "3.11", (), context, self.place / "repo.tar.gz")
         return Wanted(commit, plan, self.verdict, self.place / "build.log", "It is slow.", NOW)
 
-    def _relock(self, lock: str, requirements: tuple[str, ...], python_version: str, cutoff: datetime) -> str | None:
+    def _relock(self, lock: str, requirements: tuple[str, ...], python_version: str, cutoff: datetime) -> str:
         self.cutoffs.append(cutoff)
+        if self.relocked is None:
+            raise Unsatisfiable(f"{', '.join(requirements)} cannot be had together")
         return self.relocked
 
     def rows(self) -> list[Mapping[str, object]]:

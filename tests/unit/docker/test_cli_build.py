@@ -1,6 +1,7 @@
 """Builds of tiers: which Dockerfile, what is run as whom, and what a failing build says."""
 
 import re
+import stat
 import tarfile
 from pathlib import Path
 
@@ -122,14 +123,15 @@ def test_arguments_are_one_word_each(tmp_path: Path) -> None:
 
 
 def test_the_same_tier_is_the_same_context(tmp_path: Path) -> None:
-    """Contents, modes and times of the files do not depend on when they were written."""
+    """Contents, modes and times of the files do not depend on when they were written. Scripts and uv can be run."""
     seen = set()
     for name in ("a", "b"):
         base = Tier("base", "n/n:1", ("one.sh",), {"one.sh": b"1"})
         files = sorted(laid_out(base, tmp_path / name).iterdir())
         seen.add(tuple((file.name, file.read_bytes(), file.stat().st_mode, file.stat().st_mtime) for file in files))
     assert len(seen) == 1
-    assert [entry[0] for entry in seen.pop()] == ["ca.pem", "one.sh", "tier.sh", "tier_env.sh", "uv"]
+    modes = {name: stat.S_IMODE(mode) for name, _, mode, _ in seen.pop()}
+    assert modes == {"ca.pem": 0o644, "one.sh": 0o755, "tier.sh": 0o755, "tier_env.sh": 0o755, "uv": 0o755}
 
 
 def test_the_tree_belongs_to_the_sandboxes_user(tmp_path: Path) -> None:

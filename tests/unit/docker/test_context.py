@@ -27,6 +27,14 @@ def test_scripts_of_a_directory_can_be_run(tmp_path: Path) -> None:
     assert not os.access(place / "lock.txt", os.X_OK)
 
 
+def test_what_a_context_was_made_of_may_change() -> None:
+    """It is a value of its own."""
+    texts = {"a.sh": "1"}
+    context = DockerContext(texts)
+    texts["a.sh"] = "2"
+    assert context == DockerContext({"a.sh": "1"})
+
+
 def test_the_default_context_holds_every_template() -> None:
     """A lock file and our own scripts and Dockerfiles make a whole context."""
     context = DockerContext.default(lock="numpy==2.0.0 --hash=sha256:00\n")

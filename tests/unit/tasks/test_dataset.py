@@ -111,12 +111,13 @@ def test_a_directory_without_tasks_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_registered_name_leads_to_its_directory(root: Path, tmp_path: Path) -> None:
-    """Paths are relative to the registry; a release is looked up by its full name first."""
+    """Paths are relative to the registry; a release is looked up by its full name, else the directory has to be one."""
     registry = tmp_path / "datasets.json"
     registry.write_text(json.dumps({"fc": "tasks", "fc@2026-03": "tasks/acme_calc_1"}))
     assert len(load_dataset("fc", Places({"--registry": registry})).folders) == len(TASKS)
     assert list(load_dataset("fc@2026-03", Places({"--registry": registry})).folders) == ["acme_calc_1"]
-    assert len(load_dataset("fc@2026-02", Places({"--registry": registry})).folders) == len(TASKS)
+    with pytest.raises(ConfigError, match=r"fc@2026-02: .*/tasks has no release.json .*\(example: --dataset fc\)"):
+        load_dataset("fc@2026-02", Places({"--registry": registry}))
 
 
 def test_an_unknown_name_says_what_is_known(root: Path, tmp_path: Path) -> None:
