@@ -59,7 +59,7 @@ def task(
         SessionRecord(
             session=1, task_id=task_id, image_digest="", engine="bubblewrap", cpu=0, seed=0,
             agents=tuple(agent_arm(key.label) for key in keys), expert=nothing, control=nothing,
-            cost=Cost(launches=1, wall_s=1.0, cpu_s=1.0, timed_s=0.5),
+            cost=Cost(launches=(3 + len(keys)) * len(names) * rounds, wall_s=1.0, cpu_s=1.0, timed_s=0.5),
         ),
     )  # fmt: skip
     shared = [*arm_of("base", 1.0), *arm_of("base2", 1.0), *arm_of("expert", 2.0)]

@@ -13,6 +13,7 @@ from datasmith.cli.tables import (
     order_sheets,
     ratio_with_interval,
     titled,
+    told_uneven,
     warnings,
     with_interval,
 )
@@ -137,6 +138,7 @@ def print_comparison(found: Comparison, console: Console | None = None) -> None:
         lines.append(f"warning: equal times on {found.duplicate.equal} of {found.duplicate.shared} tasks{copy}")
     if not found.one_machine:
         lines.append("warning: the two were not measured on the same machines")
+    lines += told_uneven(found.uneven)
     for line in (*lines, *_mixed(found)):
         out.print(Text(line), soft_wrap=not out.is_terminal)
 

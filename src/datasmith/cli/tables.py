@@ -8,8 +8,10 @@ from rich.text import Text
 
 from datasmith.cli.common import brief
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
+from datasmith.counted import counted
 from datasmith.evaluation.board import AgentReport, Board
 from datasmith.evaluation.html import half_width, interval, percent, ratio, seconds, signed
+from datasmith.evaluation.outcome import named
 from datasmith.evaluation.reference import ReferenceReport
 from datasmith.evaluation.report import Report
 from datasmith.evaluation.rows import TrialRow
@@ -178,9 +180,18 @@ def _dollars(ends: Interval | None) -> str:
 def warnings(board: Board) -> list[str]:
     """What must be known before the ranks are believed."""
     return [
-        f"warning: {_whose(each)} have equal times on {each.equal} of {each.shared} tasks{each.meaning}"
-        for each in board.duplicates
+        *(
+            f"warning: {_whose(each)} have equal times on {each.equal} of {each.shared} tasks{each.meaning}"
+            for each in board.duplicates
+        ),
+        *told_uneven(board.uneven()),
     ]
+
+
+def told_uneven(tasks: Sequence[str]) -> list[str]:
+    """That what agents are compared by is not the same workloads everywhere; nothing where it is."""
+    said = "where agents count over different workloads, as not all had a time in each arm"
+    return [f"warning: {counted(len(tasks), 'task')} {said}: {named(tasks)}"] if tasks else []
 
 
 def _whose(each: Duplicate) -> str:

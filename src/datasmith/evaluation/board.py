@@ -127,6 +127,16 @@ class Board:
         """The rounds of each attempt at a task that has a score."""
         return [trial.rounds for trial in self.by_task[configuration].get(task, ()) if trial.rounds]
 
+    def uneven(self, configurations: Sequence[str] = ()) -> tuple[str, ...]:
+        """Tasks that these (default: all) are scored on over different workloads, and so against another expert."""
+        names = configurations or self.configurations
+        found = []
+        for task in self.tasks:
+            attempts = [attempt for name in names for attempt in self.rounds(name, task)]
+            if len({frozenset(row.workload for row in attempt) for attempt in attempts}) > 1:
+                found.append(task)
+        return tuple(found)
+
     def values(self, configuration: str, pick: Pick = advantage_of) -> dict[str, float]:
         """Task -> mean over its attempts of what is picked of their scores; tasks without one are not among them."""
         found = {}

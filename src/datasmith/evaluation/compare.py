@@ -51,8 +51,8 @@ class Comparison:
     """First against second. advantage, log_advantage: mean differences over shared tasks with their intervals.
 
     policy: what failed trials count in both.
-    one_machine: each shared task was measured on the same machine for both. unlike, differing, scopes: see
-    Gathered.
+    one_machine: each shared task was measured on the same machine for both. uneven: see `Board.uneven`. unlike,
+    differing, scopes: see Gathered.
     """
 
     first: str
@@ -67,6 +67,7 @@ class Comparison:
     only_second: int
     duplicate: Duplicate | None
     one_machine: bool
+    uneven: tuple[str, ...]
     unlike: tuple[str, ...]
     differing: tuple[str, ...]
     scopes: Mapping[str, str]
@@ -125,6 +126,7 @@ def compare(gathered: Gathered, first: str, second: str) -> Comparison:
         only_second=len(others) - len(shared),
         duplicate=next((each for each in board.duplicates if {each.first, each.second} == {first, second}), None),
         one_machine=all(gathered.machines[first, task] == gathered.machines[second, task] for task in shared),
+        uneven=tuple(task for task in board.uneven((first, second)) if task in shared),
         unlike=gathered.unlike,
         differing=gathered.differing,
         scopes=gathered.scopes,

@@ -110,6 +110,7 @@ def comparison_as_json(found: Comparison) -> dict[str, JsonValue]:
         "only_second": found.only_second,
         "said": found.said,
         "one_machine": found.one_machine,
+        "uneven": list(found.uneven),
         "left_out": list(found.unlike),
         "differing": list(found.differing),
         "scopes": dict(found.scopes),

@@ -12,8 +12,9 @@ from jinja2 import BaseLoader, Environment, StrictUndefined
 from datasmith.counted import counted
 from datasmith.evaluation.board import Board
 from datasmith.evaluation.forest import Absent, Dot, Forest, Group, layouts
+from datasmith.evaluation.records import SessionRecord
 from datasmith.evaluation.report import Report
-from datasmith.evaluation.rows import TrialRow
+from datasmith.evaluation.rows import TrialRow, sessions_of
 from datasmith.metrics.levels import LEVELS
 from datasmith.metrics.ranking import RULES
 from datasmith.metrics.score import FailurePolicy, Interval
@@ -111,14 +112,14 @@ def series_of(report: Report) -> dict[str, int]:
 
 
 def overview(report: Report, series: Mapping[str, int]) -> tuple[Forest, ...]:
-    """Each task's speedup: the expert's, and each measured attempt's; of the others, how they ended."""
+    """Each task's speedup: the expert's in each session, each measured attempt's; of the others, how they ended."""
     groups = []
     for task_id, rows in _by_task(report).items():
-        expert = next((row.session.expert for row in rows if row.session), None)
-        first = _arm_dot(expert, EXPERT_SERIES, "expert")
-        dots, absent = [first] if first else [], list[Absent]()
+        sessions = _sessions(rows)
+        experts = [_arm_dot(each.expert, EXPERT_SERIES, f"expert{_within(each, sessions)}") for each in sessions]
+        dots, absent = [dot for dot in experts if dot], list[Absent]()
         for row in rows:
-            number, name = series[row.record.agent], _name(row, report)
+            number, name = series[row.record.agent], _name(row, report, sessions)
             is_measured = row.record.outcome == "measured"
             dot = _arm_dot(row.record.ratios if is_measured else None, number, name)
             if dot:
@@ -146,17 +147,29 @@ def _measured(rows: Sequence[TrialRow]) -> list[TrialRow]:
     return [row for row in rows if row.record.ratios and row.record.outcome == "measured"]
 
 
-def _name(row: TrialRow, report: Report) -> str:
-    return row.record.agent if report.run.config.n_attempts == 1 else f"{row.record.agent} #{row.record.attempt}"
+def _sessions(rows: Sequence[TrialRow]) -> list[SessionRecord]:
+    """Those in which trials of a task were compared with the expert: one, where none was measured again."""
+    found = list(sessions_of(rows))
+    return [session for session in found if session.expert.speedup] or found[:1]
+
+
+def _within(session: SessionRecord | None, sessions: Sequence[SessionRecord]) -> str:
+    """Behind a name: in which session that was, where there are several; each has an expert of its own."""
+    return f", session {session.session}" if session and len(sessions) > 1 else ""
+
+
+def _name(row: TrialRow, report: Report, sessions: Sequence[SessionRecord]) -> str:
+    attempt = "" if report.run.config.n_attempts == 1 else f" #{row.record.attempt}"
+    return f"{row.record.agent}{attempt}{_within(row.session, sessions)}"
 
 
 def _task(task_id: str, rows: Sequence[TrialRow], report: Report, series: Mapping[str, int]) -> TaskView:
-    arms: list[tuple[str, int, ArmSummary]] = []
-    session = next((row.session for row in rows if row.session), None)
-    if session:
-        arms.append(("expert", EXPERT_SERIES, session.expert))
-    arms += [(_name(row, report), series[row.record.agent], row.record.ratios) for row in rows if row.record.ratios]
-    table = [*arms, *([("base again", -1, session.control)] if session else [])]
+    sessions = _sessions(rows)
+    arms = [(f"expert{_within(each, sessions)}", EXPERT_SERIES, each.expert) for each in sessions]
+    arms += [
+        (_name(row, report, sessions), series[row.record.agent], row.record.ratios) for row in rows if row.record.ratios
+    ]
+    table = [*arms, *((f"base again{_within(each, sessions)}", -1, each.control) for each in sessions)]
     cells = [{row.workload: row for row in arm.workloads} for _, _, arm in table]
     names = list(dict.fromkeys(name for arm in cells for name in arm))
     lines = tuple(WorkloadLine(name, tuple(arm.get(name) for arm in cells)) for name in names)

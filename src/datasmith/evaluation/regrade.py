@@ -200,23 +200,23 @@ def _summaries(folder: RunFolder, session: SessionRecord, keys: Sequence[TrialKe
         launches += read_measurements(folder.trial(key) / "measurements.jsonl")
     if BASE not in {launch.arm for launch in launches}:
         raise TrialError(f"{where}: measurements.jsonl lacks {BASE} ({MEASURED_AGAIN})")
-    _refuse_gaps(folder, session, launches, {agent_arm(key.label) for key in keys})
+    _refuse_others(folder, session, len(launches), {agent_arm(key.label) for key in keys})
     return summarise(launches, seed=session.seed, arms=(*SHARED_ARMS, *session.agents))
 
 
-def _refuse_gaps(folder: RunFolder, session: SessionRecord, launches: Sequence[Measurement], arms: Set[str]) -> None:
-    """Raises TrialError where launches that the session counted are gone.
+def _refuse_others(folder: RunFolder, session: SessionRecord, found: int, arms: Set[str]) -> None:
+    """Raises TrialError where there are more launches than the session counted, or fewer.
 
-    That can be told where all that was measured in it is still of it: a trial that was repeated has launches of another
-    session.
+    That some are gone can be told where all that was measured in it is still of it: a trial that was repeated has
+    launches of another session.
     """
-    lost = session.cost.launches - len(launches)
-    if lost > 0 and arms >= set(session.agents):
+    counted = session.cost.launches
+    said = f"{found - counted} launches more than the {counted} that it made are in" if found > counted else ""
+    if found < counted and arms >= set(session.agents):
+        said = f"{counted - found} of its {counted} launches are gone from"
+    if said:
         where = folder.session(session.task_id, session.session)
-        raise TrialError(
-            f"{where}: {lost} of its {session.cost.launches} launches are gone from measurements.jsonl, there or beside"
-            f" a trial of it ({MEASURED_AGAIN})"
-        )
+        raise TrialError(f"{where}: {said} measurements.jsonl, there or beside a trial of it ({MEASURED_AGAIN})")
 
 
 def _ended(record: TrialRecord, ending: Ending, session: int | None, summaries: Summaries) -> TrialRecord:

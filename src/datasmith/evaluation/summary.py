@@ -90,7 +90,7 @@ def agent_as_json(agent: AgentReport) -> dict[str, JsonValue]:
 
 
 def orders_as_json(board: Board) -> dict[str, JsonValue]:
-    """The ranks under each rule, how far they agree, and the pairs that look like copies."""
+    """The ranks under each rule, how far they agree, the pairs that look like copies, and `Board.uneven`."""
     return {
         "ranks": {rule: dict(ranks) for rule, ranks in board.stability.ranks.items()},
         "agreement": board.stability.agreement,
@@ -98,6 +98,7 @@ def orders_as_json(board: Board) -> dict[str, JsonValue]:
             {"first": each.first, "second": each.second, "equal": each.equal, "shared": each.shared}
             for each in board.duplicates
         ],
+        "uneven": list(board.uneven()),
     }
 
 

@@ -12,6 +12,7 @@ from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, Tria
 from datasmith.evaluation.run_folder import (
     RunFolder,
     TrialKey,
+    read_measurements,
     write_measurements,
     write_record,
     write_text,
@@ -57,6 +58,15 @@ def summary(arm: str, base: list[Measurement], mine: list[Measurement]) -> ArmSu
     return ArmSummary(arm=arm, speedup=speedup, low=speedup * 0.99, high=speedup * 1.01, workloads=tuple(rows))
 
 
+def recount(folder: RunFolder, task_id: str, number: int = 1) -> None:
+    """Have a session say that it made the launches that lie beside it and beside the trials of its task."""
+    place = folder.session(task_id, number)
+    files = [place / "measurements.jsonl", *(folder.root / "trials" / task_id).glob("command-*/*/measurements.jsonl")]
+    session = folder.sessions(task_id)[number]
+    cost = session.cost.model_copy(update={"launches": sum(len(read_measurements(file)) for file in files)})
+    write_record(place / "session.json", session.model_copy(update={"cost": cost}))
+
+
 def config_of(task_ids: list[str], agents: list[str], **changes: object) -> RunConfig:
     entries = [{"agent": "command", "model": name, "agent_kwargs": {"path": "x"}} for name in agents]
     base = {"dataset": "work/tasks", "release": "local", "task_ids": task_ids, "agents": entries}
@@ -74,18 +84,18 @@ class SampleRun:
         write_record(root / "run.json", run)
         write_record(root / "run.lock", RunLock(tasks=dict.fromkeys(task_ids, "sha256:0")))
 
-    def session(self, task_id: str, expert: Mapping[str, float]) -> SessionRecord:
+    def session(self, task_id: str, expert: Mapping[str, float], number: int = 1) -> SessionRecord:
         """One session with base, base2 and expert."""
         self.base = launches("base", dict.fromkeys(expert, 1.0), self.rng)
         control = launches("base2", dict.fromkeys(expert, 1.0), self.rng)
         fast = launches("expert", expert, self.rng)
         record = SessionRecord(
-            session=1, task_id=task_id, image_digest="sha256:1", engine="bubblewrap", cpu=0, seed=0, agents=(),
+            session=number, task_id=task_id, image_digest="sha256:1", engine="bubblewrap", cpu=0, seed=0, agents=(),
             expert=summary("expert", self.base, fast), control=summary("base2", self.base, control),
             cost=Cost(launches=3 * len(self.base), wall_s=90.0, cpu_s=80.0, timed_s=60.0),
         )  # fmt: skip
-        write_measurements(self.folder.session(task_id, 1) / "measurements.jsonl", [*self.base, *control, *fast])
-        write_record(self.folder.session(task_id, 1) / "session.json", record)
+        write_measurements(self.folder.session(task_id, number) / "measurements.jsonl", [*self.base, *control, *fast])
+        write_record(self.folder.session(task_id, number) / "session.json", record)
         return record
 
     def trial(
@@ -102,6 +112,7 @@ class SampleRun:
         if speeds is not None:
             mine = launches(f"agent:{key.label}", speeds, self.rng)
             write_measurements(self.folder.trial(key) / "measurements.jsonl", mine)
+            recount(self.folder, session.task_id, session.session)
             ratios = summary(f"agent:{key.label}", self.base, mine)
             same = OutputFacts(workloads=tuple(OutputRow(workload=name, state="equal") for name in speeds))
             write_record(self.folder.trial(key) / "outputs.json", same)
@@ -112,7 +123,7 @@ class SampleRun:
         write_record(self.folder.trial(key) / "tests.json", TestFacts(built=True, expected=3))
         pairs = [Pair(row.workload, row.ratio, 2.0) for row in ratios.workloads] if ratios else []
         record = TrialRecord(
-            task_id=session.task_id, agent=agent, attempt=1, outcome=outcome, reason=reason, session=1,
+            task_id=session.task_id, agent=agent, attempt=1, outcome=outcome, reason=reason, session=session.session,
             patch_sha256=patch_digest(patch), wall_s=12.5, cost_usd=None, ratios=ratios, score=score(pairs),
         )  # fmt: skip
         write_record(self.folder.trial(key) / "trial.json", record)

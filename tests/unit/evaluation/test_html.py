@@ -90,6 +90,37 @@ def test_a_trial_that_was_not_measured_has_its_row_in_the_plot(tmp_path: Path) -
     assert "failed tests</text>" not in page[page.index('id="tasks"') :]
 
 
+def test_each_session_has_an_expert_of_its_own(tmp_path: Path) -> None:
+    """Who was measured again stands beside that expert; a session in which nobody was is not on the page."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["one", "two"])
+    name = "bench.time_a"
+    run.trial(run.session("acme_fast_1", {name: 2.0}), "command-one", "measured", {name: 1.5})
+    assert "session 1" not in page_of(run)
+    run.trial(run.session("acme_fast_1", {name: 3.0}, 2), "command-two", "measured", {name: 1.2})
+    page = page_of(run)
+    overview = page[page.index('id="overview"') : page.index('id="tasks"')]
+    drawn = re.findall(r"<title>([a-z-]+, session \d): (\d\.\d)", overview)[:4]
+    assert [(label, round(float(speed), 0)) for label, speed in drawn] == [
+        ("expert, session 1", 2.0),
+        ("expert, session 2", 3.0),
+        ("command-one, session 1", 1.0),
+        ("command-two, session 2", 1.0),
+    ]
+    for column in ("expert, session 1", "expert, session 2", "base again, session 1", "base again, session 2"):
+        assert f'<th scope="col">{column}</th>' in page
+
+
+def test_agents_that_count_over_other_workloads_are_told(tmp_path: Path) -> None:
+    """What has no time in one arm is in that agent's score alone missing: the expert beside it is another one, too."""
+    run = SampleRun(tmp_path / "r", ["acme_fast_1"], ["one", "two"])
+    both = {"bench.time_a": 2.0, "bench.time_b": 1.0}
+    session = run.session("acme_fast_1", both)
+    run.trial(session, "command-one", "measured", both)
+    assert "different workloads" not in page_of(run)
+    run.trial(session, "command-two", "measured", {"bench.time_a": 2.0})
+    assert "different workloads, as not all had a time in each arm, on acme_fast_1." in page_of(run)
+
+
 def test_every_mean_on_the_page_has_its_interval(tmp_path: Path) -> None:
     """The expert's too; a trial has that of its speedup, and where it failed the word why not."""
     run = sample_run(tmp_path / "r")

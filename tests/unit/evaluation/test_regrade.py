@@ -17,7 +17,7 @@ from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measuremen
 from datasmith.workloads.base import BASE, EMPTY_ROUND, EXPERT, FULL_ROUND, Measurement, agent_arm
 from datasmith.workloads.fresh import FRESH_ROUND
 from datasmith.workloads.watch import OutputRow
-from tests.unit.evaluation.sample_run import SampleRun, sample_run
+from tests.unit.evaluation.sample_run import SampleRun, recount, sample_run
 
 KEY = TrialKey("acme_fast_1", "command-good", 1)
 NAMES = ("bench.time_a", "bench.time_b")
@@ -31,6 +31,7 @@ def folder(tmp_path: Path) -> RunFolder:
     run.trial(session, KEY.agent, "measured", dict.fromkeys(NAMES, 4.0))
     arms = {"agents": (agent_arm(KEY.label),)}
     write_record(run.folder.session(KEY.task_id, 1) / "session.json", session.model_copy(update=arms))
+    recount(run.folder, KEY.task_id)
     facts = TaskFacts(task_id=KEY.task_id, benchmark_dir="benchmarks", expert_patch_sha256="0" * 64, workloads=NAMES)
     write_record(run.folder.task_facts(KEY.task_id), facts)
     regrade_run(run.folder)
@@ -70,10 +71,17 @@ def test_a_launch_that_is_gone_is_missed(folder: RunFolder) -> None:
     write_measurements(path, read_measurements(path)[:-1])
     session = folder.read_session(KEY.task_id, 1)
     assert session is not None
-    every = session.cost.launches + len(read_measurements(folder.trial(KEY) / "measurements.jsonl"))
-    cost = session.cost.model_copy(update={"launches": every})
-    write_record(folder.session(KEY.task_id, 1) / "session.json", session.model_copy(update={"cost": cost}))
-    with pytest.raises(TrialError, match=f"1 of its {every} launches are gone"):
+    with pytest.raises(TrialError, match=f"1 of its {session.cost.launches} launches are gone"):
+        regrade_run(folder)
+    assert folder.read_trial(KEY) == before
+
+
+def test_a_launch_that_nobody_made_is_told(folder: RunFolder) -> None:
+    """Of a trial's, too, and though all others lie there: what was counted was made, and nothing else."""
+    before, path = folder.read_trial(KEY), folder.trial(KEY) / "measurements.jsonl"
+    launches = read_measurements(path)
+    write_measurements(path, [*launches, *(replace(one, samples=(one.samples[0] / 2,)) for one in launches)])
+    with pytest.raises(TrialError, match=rf"{len(launches)} launches more than the \d+ that it made"):
         regrade_run(folder)
     assert folder.read_trial(KEY) == before
 
@@ -194,6 +202,7 @@ def test_nothing_is_written_where_one_record_cannot_be_made(tmp_path: Path) -> N
         key = TrialKey(task_id, KEY.agent, 1)
         arms = {"agents": (agent_arm(key.label),)}
         write_record(run.folder.session(task_id, 1) / "session.json", session.model_copy(update=arms))
+        recount(run.folder, task_id)
         facts = TaskFacts(task_id=task_id, benchmark_dir="benchmarks", expert_patch_sha256="0" * 64, workloads=NAMES)
         write_record(run.folder.task_facts(task_id), facts)
     (run.folder.trial(key) / "outputs.json").unlink()
@@ -234,6 +243,7 @@ def test_answers_that_were_stored_are_found_in_the_files(folder: RunFolder) -> N
     """Launches on other inputs that lie beside the rounds: score and rounds of the report are theirs."""
     _add(folder.session(KEY.task_id, 1) / "measurements.jsonl", {BASE: 1e-3, EXPERT: 5e-4})
     _add(folder.trial(KEY) / "measurements.jsonl", {agent_arm(KEY.label): 1e-3})
+    recount(folder, KEY.task_id)
     found, reason = outcome(folder)
     assert found == "measured"
     assert reason.startswith("1 workload faster only on inputs of the suite: bench.time_a")
@@ -310,6 +320,7 @@ def test_who_cannot_be_checked_in_two_sessions_is_unreliable(folder: RunFolder) 
     """Checked launches take the arm twice as long as its rounds, and base no longer: once that may be chance."""
     _check(folder.session(KEY.task_id, 1) / "measurements.jsonl", BASE, 1.0)
     _check(folder.trial(KEY) / "measurements.jsonl", agent_arm(KEY.label), 2.0)
+    recount(folder, KEY.task_id)
     found, reason = outcome(folder)
     assert (found, "for its own noise: calls take" in reason) == ("invalid_measurement", True)
     session = folder.read_session(KEY.task_id, 1)
