@@ -1,5 +1,6 @@
 """The error family: what went wrong, in a class whose exit code is its own."""
 
+import errno
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -10,6 +11,8 @@ from datasmith.printable import ending
 from datasmith.redact import redact
 
 _Name = TypeVar("_Name", bound=str)
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+"""What the system says of a disk without room: no setting is wrong."""
 
 
 class DatasmithError(Exception):
@@ -52,10 +55,13 @@ def naming(setting: str, path: Path, example: str) -> Iterator[None]:
 
     Raises:
         ConfigError: it refuses something.
+        StoreUnavailable: the disk is full.
     """
     try:
         yield
     except OSError as error:
+        if error.errno in FULL:
+            raise StoreUnavailable(f"{setting} {path}: {error.strerror}") from error
         raise ConfigError(f"{setting} {path}: {error.strerror} (example: {setting} {example})") from error
 
 

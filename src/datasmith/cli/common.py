@@ -19,13 +19,13 @@ from datasmith.cli.entry import INTERRUPTED, STOPPED
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.stopping import ctrl_c_raises, stop_code, terminable
 from datasmith.cli.usage import explained
-from datasmith.errors import ConfigError, DatasmithError, StoreUnavailable
+from datasmith.errors import FULL, ConfigError, DatasmithError, StoreUnavailable
 from datasmith.printable import cut, one_line
 from datasmith.standard_streams import standard_streams
 
 _BEGIN_ANEW = {"certify", "compare", "confirm", "findings", "interact", "redteam", "report", "submit"}
 """Commands of which nothing is kept that would be gone on with."""
-_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM}
+_OF_THE_DISK = {*FULL, errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from datasmith.cli.document import document
-from datasmith.cli.options import Json, help_without_command
+from datasmith.cli.options import Json, help_without_command, the_task
 from datasmith.errors import ConfigError, PublishError
 from datasmith.misfits import LONGEST
 from datasmith.printable import cut, one_line
@@ -125,9 +125,7 @@ def save(
     as_json: Json = False,
 ) -> None:
     """Write one image as an OCI archive, for those without a registry."""
-    folder = only_task("TASK", task)
-    if folder is None:
-        raise ConfigError(f"TASK {task}: no task folder is there ({_EXAMPLE}/shapely_shapely_2283)")
+    folder = the_task("TASK", task)
     digest = _publisher(engine, skip_existing=True).save(folder, out)
     print(document({"archive": str(out), "manifest_digest": digest}) if as_json else f"{out}: {digest}")
 
@@ -177,24 +175,12 @@ def _age(text: str) -> timedelta:
     return age
 
 
-def only_task(setting: str, place: Path) -> Path | None:
-    """The task folder that `place` is or holds; None where there is none.
-
-    Raises:
-        ConfigError: it holds several; names the setting that gave it.
-    """
-    from datasmith.publish.images import find_published
-
-    found = find_published([place])
-    if len(found) > 1 and place not in found:
-        raise ConfigError(f"{setting} {place}: holds {len(found)} tasks, and one is needed (example: {found[0]})")
-    return place if place in found else next(iter(found), None)
-
-
 def _folders(places: list[Path], *, remains: bool = False) -> tuple[Path, ...]:
-    from datasmith.publish.images import find_published
+    """The task folders that are meant; `remains`: and what is left of some."""
+    from datasmith.publish.images import PUBLISHED
+    from datasmith.tasks.plain import OF_A_TASK, folders_below
 
-    found = find_published(places, remains=remains)
+    found = folders_below(places, (*OF_A_TASK, PUBLISHED)) if remains else folders_below(places)
     if not found:
         raise ConfigError(f"TASK|DIR {places[0]}: no task folder is there ({_EXAMPLE})")
     return found

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from datasmith.cli.data_images import only_task
 from datasmith.cli.document import document
-from datasmith.cli.options import DataDir, Engine, Json
+from datasmith.cli.options import DataDir, Engine, Json, only_task
 from datasmith.errors import ConfigError
 from datasmith.printable import one_line
 

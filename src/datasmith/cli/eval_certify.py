@@ -7,7 +7,7 @@ import typer
 
 from datasmith.cli.document import document
 from datasmith.cli.eval_options import REGISTRY, RegistryOption, SeedOption
-from datasmith.cli.options import Engine, Json, MaxRounds, Precise
+from datasmith.cli.options import Engine, Json, MaxRounds, Precise, the_task
 from datasmith.errors import ConfigError, InvalidTask
 
 if TYPE_CHECKING:
@@ -77,10 +77,8 @@ def _folders(words: list[str], dataset: str, registry: Path) -> list[Path]:
     from datasmith.settings import load_settings
     from datasmith.tasks.dataset import LOCAL, Places, load_dataset
 
-    folders = [Path(word) for word in words if Path(word, "task.toml").is_file()]
-    patterns = [word for word in words if not Path(word, "task.toml").is_file()]
-    if patterns and not dataset:
-        raise ConfigError(f"TASK {patterns[0]}: no task folder (example: work/dataset/tasks/shapely_shapely_2283)")
+    patterns = [word for word in words if dataset and not Path(word, "task.toml").is_file()]
+    folders = [the_task("TASK", Path(word)) for word in words if word not in patterns]
     if patterns:
         opened = load_dataset(dataset, Places.of(load_settings(), registry))
         if opened.release != LOCAL:

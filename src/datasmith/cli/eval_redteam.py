@@ -8,7 +8,7 @@ import typer
 
 from datasmith.cli.document import document
 from datasmith.cli.eval_options import SeedOption
-from datasmith.cli.options import MOST_ROUNDS, Engine, Json
+from datasmith.cli.options import MOST_ROUNDS, Engine, Json, the_task
 from datasmith.errors import ConfigError, MeasurementFailed
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def redteam(
     from datasmith.settings import load_settings
     from datasmith.tasks.folder import read_task
 
-    if not (task / "task.toml").is_file():
-        raise ConfigError(f"TASK {task}: no task folder (example: work/dataset/tasks/shapely_shapely_2283)")
+    task = the_task("TASK", task)
     settings = load_settings(engine=engine)
     set_up_logging(settings.log_level)
     found = read_task(task)

@@ -46,7 +46,8 @@ def list_runs(runs_dir: RunsOption = RUNS, json_output: Json = False) -> None:
 
     found, problems = all_runs(runs_dir)
     if json_output:
-        print(document([_as_json(state) for state in found], indent=1))
+        damaged = [{"name": name, "run_id": None, "error": str(error)} for name, error in problems.items()]
+        print(document([*map(_as_json, found), *damaged], indent=1))
     elif found or problems:
         columns = [Column(name) for name in ("run", "dataset", "begun", "agents", "state")]
         numbers = [Column(name, right=True) for name in ("trials", "cost")]

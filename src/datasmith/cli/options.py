@@ -54,6 +54,31 @@ def _expect_directory(place: Path, path: Path | None, *, may_be_made: bool) -> N
     raise ConfigError(f"{name} {place}: {what} (example: {example})")
 
 
+def only_task(setting: str, place: Path) -> Path | None:
+    """The task folder that `place` is or holds; None where there is none.
+
+    Raises:
+        ConfigError: it holds several; names the setting that gave it.
+        TaskError: a folder in it may not be looked into.
+    """
+    from datasmith.tasks.plain import folders_below
+
+    found = folders_below([place])
+    if len(found) > 1 and place not in found:
+        raise ConfigError(f"{setting} {place}: holds {len(found)} tasks, and one is needed (example: {found[0]})")
+    return place if place in found else next(iter(found), None)
+
+
+def the_task(setting: str, place: Path) -> Path:
+    """See `only_task`; that there is none is an error, too."""
+    found = only_task(setting, place)
+    if found is None:
+        raise ConfigError(
+            f"{setting} {place}: no task folder is there (example: work/dataset/tasks/shapely_shapely_2283)"
+        )
+    return found
+
+
 def finite(value: float | None) -> float | None:
     """Callback of seconds and dollars: `inf` and `nan` are words for floats, and no file of ours can hold them."""
     if value is not None and not math.isfinite(value):

@@ -125,6 +125,15 @@ class OciLayout:
                 archive.addfile(member, content)
 
 
+def is_packed(path: Path) -> bool:
+    """Whether a file is a tar of such a layout."""
+    try:
+        with tarfile.open(path) as archive:
+            return "oci-layout" in archive.getnames()
+    except (OSError, *DAMAGE):
+        return False
+
+
 def image_config(
     diffs: Iterable[str], *, environment: Mapping[str, str], labels: Mapping[str, str], user: str, workdir: str
 ) -> bytes:

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 from datasmith import process
 from datasmith.docker.cache_disk import unwritable
-from datasmith.errors import ContainerError
+from datasmith.errors import FULL, ContainerError
 
 _COPY_PATIENCE_S = 3600.0
 _AT_ONCE = 1_000_000
 """Files of at most so many bytes are read whole."""
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 _NO_STAMPS: Mapping[bytes, "Stamp"] = MappingProxyType({})
 
@@ -195,7 +194,7 @@ def _outage(done: process.Completed, target: Path) -> OSError | None:
     if done.timed_out:
         return TimeoutError(errno.ETIMEDOUT, os.strerror(errno.ETIMEDOUT), str(target))
     ends = [line.rpartition(": ")[2] for line in done.error_text.splitlines()]
-    full = (number for number in _FULL if os.strerror(number) in ends)
+    full = (number for number in FULL if os.strerror(number) in ends)
     return next((OSError(number, os.strerror(number), str(target)) for number in full), None)
 
 

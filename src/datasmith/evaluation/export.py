@@ -11,6 +11,8 @@ from datasmith.tasks.folder import read_task, write_task
 from datasmith.tasks.folder_check import check_task
 from datasmith.tasks.terminal_bench import FormulaCodeAdapter
 
+_OURS = ("task.toml", "task.yaml")
+"""What a folder that was written for a harness has: Harbor's or terminal-bench's."""
 Harness = Literal["harbor", "terminal-bench"]
 
 
@@ -21,7 +23,7 @@ def export_tasks(folders: Sequence[Path], output: Path, harness: Harness, *, for
 
     Raises:
         InvalidTask: a folder is not in order; then nothing was written.
-        ConfigError: a folder is there already, or `output` is no directory.
+        ConfigError: a folder is there already (with `force`: and is no task's), or `output` is no directory.
     """
     if output.exists() and not output.is_dir():
         raise ConfigError(f"--output {output}: is no directory (example: --output harbor-tasks)")
@@ -31,6 +33,9 @@ def export_tasks(folders: Sequence[Path], output: Path, harness: Harness, *, for
     if problems:
         raise InvalidTask(problems)
     there = [output / folder.name for folder in folders if (output / folder.name).exists()]
+    other = next((each for each in there if not any((each / name).is_file() for name in _OURS)), None)
+    if other:
+        raise ConfigError(f"--output {output}: {other.name} is there already, and is no task (example: --output other)")
     if there and not force:
         raise ConfigError(f"--output {output}: {there[0].name} is there already (example: --force)")
     write = _for_harbor if harness == "harbor" else _for_terminal_bench

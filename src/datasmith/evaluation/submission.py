@@ -15,7 +15,16 @@ from pathlib import Path, PurePosixPath
 from pydantic import BaseModel, ConfigDict
 
 from datasmith.docker.archive import unpack
-from datasmith.errors import ConfigError, ContainerError, StoreUnavailable, TrialError, refuse_directory
+from datasmith.errors import (
+    FULL,
+    ConfigError,
+    ContainerError,
+    StoreUnavailable,
+    TrialError,
+    naming,
+    refuse_directory,
+    said_by,
+)
 from datasmith.evaluation.outcome import named
 from datasmith.evaluation.overview import RunState, run_state
 from datasmith.evaluation.regrade import regrade_run
@@ -73,12 +82,12 @@ def write_submission(folder: RunFolder, target: Path) -> Checked:
     manifest = Manifest(run_id=state.run.run_id, tool_version=state.run.tool_version, files=digests)
     data = _packed(folder.root, names, manifest)
     draft = target.with_name(f".{target.name}.draft")
-    try:
-        draft.write_bytes(data)
-        draft.replace(target)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise ConfigError(f"--to {target}: {error.strerror} (example: --to my-run.tar.gz)") from error
+    with naming("--to", target, "my-run.tar.gz"):
+        try:
+            draft.write_bytes(data)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
     return Checked(state, hashlib.sha256(data).hexdigest(), ())
 
 
@@ -89,13 +98,14 @@ def check_submission(file: Path, dataset: Dataset | None = None) -> Checked:
 
     Raises:
         TrialError: it is no submission, or damaged: nothing of it can be believed.
+        StoreUnavailable: there is no room to unpack it.
     """
     with _unpacked(file) as root:
         manifest = read_record(root / MANIFEST, Manifest)
         if manifest is None:
             raise TrialError(f"{file}: no submission: {MANIFEST} is missing ({_EXAMPLE})")
         names = sorted(_files(root) - {MANIFEST})
-        problems = _unlike(root, names, manifest)
+        problems = [*_odd(file), *_unlike(root, names, manifest)]
         folder = RunFolder(root)
         if not problems:
             problems = _check(folder, names)
@@ -206,9 +216,18 @@ def _unpacked(file: Path) -> Iterator[Path]:
         try:
             unpack(file, root, links=False)
         except (ContainerError, OSError) as error:
-            said = str(error).removeprefix(f"{file}: ")
+            if isinstance(error, OSError) and error.errno in FULL:
+                raise StoreUnavailable(f"TMPDIR {scratch}: {error.strerror}, for {file}") from error
+            said = said_by(error).removeprefix(f"{file}: ")
             raise TrialError(f"{file}: no submission: {said} ({_EXAMPLE})") from error
         yield root
+
+
+def _odd(file: Path) -> list[str]:
+    """That an archive has more than files: what was not unpacked nobody has looked at."""
+    with open_tar(file) as archive:
+        odd = sorted(member.name for member in archive if not member.isreg() and not member.isdir())
+    return [f"a link or a device, where a run has files: {named(odd)}"] if odd else []
 
 
 def _unlike(root: Path, names: Sequence[str], manifest: Manifest) -> list[str]:

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, cast
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from datasmith import __version__
 from datasmith.docker.engine import ContainerEngine, ImageRef
-from datasmith.docker.oci import EMPTY, INDEX, MANIFEST, Descriptor, Manifest, OciLayout
+from datasmith.docker.oci import EMPTY, INDEX, MANIFEST, Descriptor, Manifest, OciLayout, is_packed
 from datasmith.docker.oci_save import save_image
 from datasmith.errors import ConfigError, InvalidTask, PublishError, naming, refuse_directory
 from datasmith.misfits import misfit
@@ -21,7 +21,6 @@ from datasmith.publish.answers import document
 from datasmith.publish.places import ImageName, Place, open_registry, read_places
 from datasmith.publish.registry import Pauses, Registry
 from datasmith.tasks.folder import read_task
-from datasmith.tasks.plain import OF_A_TASK
 from datasmith.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -169,10 +168,12 @@ class ImagePublisher:
 
         Raises:
             PublishError: the engine holds no such image.
-            ConfigError: the archive cannot lie there.
+            ConfigError: the archive cannot lie there; a file that is no such archive is not replaced.
         """
         task = sealed_task(folder)
         refuse_directory("--out", target, str(target / "image.tar"))
+        if target.exists() and not is_packed(target):
+            raise ConfigError(f"--out {target}: is there already, and is no archive of an image (example: image.tar)")
         with naming("--out", target, "image.tar"):
             target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".oci-", dir=target.absolute().parent) as place:
@@ -330,14 +331,6 @@ def read_index(data: bytes, tag: str) -> "Index":
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise PublishError(f"{tag} is no index of referrers, and is left as it is (delete it in the registry)")
     return cast("Index", found)
-
-
-def find_published(places: Sequence[Path], *, remains: bool = False) -> tuple[Path, ...]:
-    """The task folders among these directories and right below them, in order; `remains`: and what is left of some."""
-    names = (*OF_A_TASK, PUBLISHED) if remains else ("task.toml",)
-    found = {place for place in places for name in names if (place / name).is_file()}
-    found |= {path.parent for place in places for name in names for path in place.glob(f"*/{name}")}
-    return tuple(sorted(found))
 
 
 def _name(task: Task) -> ImageName:

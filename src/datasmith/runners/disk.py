@@ -1,13 +1,12 @@
 """A full disk is an outage: it says nothing about the pull request that was under way when it filled up."""
 
-import errno
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from datasmith.docker.room import LEAST_FREE_MB
-from datasmith.errors import DiskFull, StoreUnavailable
+from datasmith.errors import FULL, DiskFull, StoreUnavailable
 
 
 @contextmanager
@@ -45,7 +44,7 @@ def _check_room(place: Path) -> None:
 def _full_disk(error: BaseException | None) -> OSError | None:
     """The error itself, or one that caused it, if it tells of a full disk."""
     while error is not None:
-        if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        if isinstance(error, OSError) and error.errno in FULL:
             return error
         error = error.__cause__
     return None

@@ -1,7 +1,6 @@
 """Datasets: a set of task folders, addressed by a directory, a registered name, or a place on the Hub."""
 
 import fnmatch
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from datasmith.tasks.folder_check import misnamed
 from datasmith.tasks.hub import Hub, HubAddress, HubFiles, HubListing
 from datasmith.tasks.ids import canonical, spellings
 from datasmith.tasks.names import EXAMPLE, Named, example, resolve
-from datasmith.tasks.plain import OF_A_TASK, PlainFolders, is_task_folder, no_tasks, task_folders
+from datasmith.tasks.plain import OF_A_TASK, PlainFolders, expect_open, is_task_folder, no_tasks, task_folders
 from datasmith.tasks.release import INDEX, ReleasedFolders, read_index
 from datasmith.tasks.task import Task
 
@@ -177,21 +176,13 @@ def _directory(reference: str, path: Path, places: Places, said: str, release: s
         raise ConfigError(f"{said} {reference}: {path} has no {INDEX} that says its release (example: {stem})")
     if is_task_folder(path):
         return Dataset(reference, LOCAL, {path.resolve().name: path})
-    _expect_open(reference, path, said)
+    expect_open(f"{said} {reference}: ", (path, path / "tasks"))
     patterns = ("*.parquet", *(f"{at}*/{name}" for at in ("", "tasks/") for name in OF_A_TASK))
     files = [file.relative_to(path).as_posix() for pattern in patterns for file in path.glob(pattern)]
     folders = {name: path / place for name, place in task_folders(files).items()}
     if folders:
         return Dataset(reference, LOCAL, folders)
     raise ConfigError(f"{said} {reference}: {no_tasks(files)} (example: {example(said, EXAMPLE)})")
-
-
-def _expect_open(reference: str, path: Path, said: str) -> None:
-    """See that no directory is left out because this user may not look into it."""
-    below = (each for place in (path, path / "tasks") if place.is_dir() for each in place.iterdir() if each.is_dir())
-    for each in below:
-        if not os.access(each, os.R_OK | os.X_OK):
-            raise TaskError(f"{said} {reference}: {each} may not be read (example: chmod -R u+rX {each})")
 
 
 @dataclass(frozen=True, slots=True)

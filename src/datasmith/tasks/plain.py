@@ -1,9 +1,11 @@
 """Datasets that are no release: folders of tasks as they lie somewhere, with nothing that says what they should be."""
 
+import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from datasmith.errors import TaskError
 from datasmith.tasks.drafts import alone, replacing
 from datasmith.tasks.release import FileSource
 
@@ -25,6 +27,30 @@ def task_folders(files: Iterable[str]) -> dict[str, str]:
         if folders:
             return folders
     return {}
+
+
+def folders_below(places: Sequence[Path], names: Sequence[str] = ("task.toml",)) -> tuple[Path, ...]:
+    """The folders with a file of one of these names, among directories and right below them, in order.
+
+    Raises:
+        TaskError: there is one that this user may not look into.
+    """
+    found = {place for place in places for name in names if (place / name).is_file()}
+    expect_open("", (place for place in places if place not in found))
+    found |= {path.parent for place in places for name in names for path in place.glob(f"*/{name}")}
+    return tuple(sorted(found))
+
+
+def expect_open(said: str, places: Iterable[Path]) -> None:
+    """See that no directory in these is left out because this user may not look into it; `said` begins the error.
+
+    Raises:
+        TaskError: there is one.
+    """
+    below = (each for place in places if place.is_dir() for each in place.iterdir() if each.is_dir())
+    for each in below:
+        if not os.access(each, os.R_OK | os.X_OK):
+            raise TaskError(f"{said}{each} may not be read (example: chmod -R u+rX {each})")
 
 
 def no_tasks(files: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from datasmith.cli.common import run_app
 from datasmith.cli.data import app
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Tier
-from datasmith.errors import ConfigError, InvalidTask, PublishError
+from datasmith.errors import ConfigError, InvalidTask, PublishError, TaskError
 from datasmith.misfits import LONGEST
 from datasmith.printable import cut
 from datasmith.settings import known_variables
@@ -108,11 +108,19 @@ def test_an_archive_needs_no_registry(
 def test_an_archive_is_of_one_task_in_a_place_that_can_be(
     capsys: pytest.CaptureFixture[str], engine: BubblewrapEngine, tmp_path: Path
 ) -> None:
-    """Two tasks, and a place that a file bars, are each refused in one line; a directory that is missing is made."""
+    """Two tasks, and a place that a file bars, are each refused in one line; a directory that is missing is made.
+
+    An archive is written again, and no other file is replaced.
+    """
     folder = task_folder(engine, tmp_path)
     assert asked(capsys, "save", folder, "--out", tmp_path / "new/one.tar")[0] == 0
     code, _, err = asked(capsys, "save", folder, "--out", tmp_path / "new/one.tar/two.tar")
     assert code == 2 and err.endswith("(example: --out image.tar)\n") and "a defect" not in err
+    assert asked(capsys, "save", folder, "--out", tmp_path / "new/one.tar")[0] == 0
+    (tmp_path / "run.json").write_text("mine")
+    code, _, err = asked(capsys, "save", folder, "--out", tmp_path / "run.json")
+    assert code == 2 and "run.json: is there already, and is no archive" in err
+    assert (tmp_path / "run.json").read_text() == "mine"
     shutil.copytree(folder, folder.with_name("another"))
     code, _, err = asked(capsys, "save", folder.parent, "--out", tmp_path / "two.tar")
     assert code == 2 and f"TASK {folder.parent}: holds 2 tasks" in err
@@ -170,3 +178,18 @@ def test_a_damaged_record_does_not_hide_the_others(
     code, out, err = asked(capsys, "check", tmp_path)
     assert code == InvalidTask.exit_code and "published.json" in err
     assert f"{tmp_path}/a/published.json" in out and f"unpublished {tmp_path}/b" in out
+
+
+def test_a_folder_that_may_not_be_read_is_not_left_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever reads that all are there would take it for one of them."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "task.toml").touch()
+    closed, access = str(tmp_path / "a"), os.access
+    monkeypatch.setattr(os, "access", lambda path, *rest, **more: str(path) != closed and access(path, *rest, **more))
+    for command in ("check", "push"):
+        monkeypatch.setenv("FC_REGISTRIES", "127.0.0.1:1/formulacode")
+        code, _, err = asked(capsys, command, tmp_path)
+        assert code == TaskError.exit_code and f"{closed} may not be read (example: chmod" in err

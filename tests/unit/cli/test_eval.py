@@ -333,11 +333,19 @@ def test_a_broken_folder_that_is_not_asked_for_is_not_told(capsys: pytest.Captur
     assert (code, out.count("\n"), err) == (0, 2, "")
 
 
-def test_an_attack_on_what_is_no_task_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Not a list of the files that an arbitrary directory does not have."""
-    code, out, err = said(capsys, "redteam", str(tmp_path))
+@pytest.mark.parametrize("command", ["redteam", "certify"])
+def test_what_is_no_task_is_one_line(capsys: pytest.CaptureFixture[str], tmp_path: Path, command: str) -> None:
+    """Not a list of the files that an arbitrary directory does not have; of one with several tasks, how many."""
+    code, out, err = said(capsys, command, str(tmp_path))
     assert (code, out) == (ConfigError.exit_code, "")
-    assert err == f"error: TASK {tmp_path}: no task folder (example: work/dataset/tasks/shapely_shapely_2283)\n"
+    example = "example: work/dataset/tasks/shapely_shapely_2283"
+    assert err == f"error: TASK {tmp_path}: no task folder is there ({example})\n"
+    for name in "ab":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "task.toml").touch()
+    code, _, err = said(capsys, command, str(tmp_path))
+    assert code == ConfigError.exit_code
+    assert err == f"error: TASK {tmp_path}: holds 2 tasks, and one is needed (example: {tmp_path}/a)\n"
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ def test_runs_are_listed_with_how_far_they_are(runs: Path, capsys: pytest.Captur
         (runs / name).rename(runs.parent / name)
     code, only, _ = said(capsys, "runs", "list", "--runs-dir", str(runs))
     assert code == TrialError.exit_code and "broken" in only and "cannot be read" in only
-    rows = {row["run_id"]: row for row in json.loads(out)}
+    rows = {row["name"]: row for row in json.loads(out)}
+    assert rows["broken"].keys() == {"name", "run_id", "error"} and "broken/run.json" in rows["broken"]["error"]
     assert [rows[name]["n_complete"] for name in "ab"] == [6, 4]
     assert rows["b"]["counts"] == {"failed_tests": 1, "measured": 3, "pending": 1, "to be graded": 1}
     assert (rows["b"]["cost_usd"], rows["b"]["cost_unknown"], rows["b"]["in_use"]) == (0.0, 5, False)

@@ -8,7 +8,7 @@ import pytest
 
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
-from datasmith.errors import ConfigError
+from datasmith.errors import ConfigError, StoreUnavailable
 from datasmith.evaluation import export
 from datasmith.evaluation.export import export_tasks
 from datasmith.tasks.folder import write_task
@@ -47,12 +47,26 @@ def test_tasks_are_not_exported_over_themselves(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_is_full_names_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And an example; nothing else says where the files were to go."""
+    """Nothing else says where the files were to go; no example would help."""
     folder = write_task(sample_task(), tmp_path / "tasks", source=source_tar(tmp_path / "repo.tar.gz"), provenance={})
 
     def full(*_: object, **__: object) -> Path:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(export, "write_task", full)
-    with pytest.raises(ConfigError, match=r"--output .*: No space left on device \(example: --output harbor-tasks\)"):
+    with pytest.raises(StoreUnavailable, match=r"--output .*: No space left on device$"):
         export_tasks((folder,), tmp_path / "out", "harbor")
+
+
+def test_what_is_no_task_is_not_replaced(tmp_path: Path) -> None:
+    """With force, too: a directory that happens to be called like a task is somebody's."""
+    folder = write_task(sample_task(), tmp_path / "tasks", source=source_tar(tmp_path / "repo.tar.gz"), provenance={})
+    mine = tmp_path / "out" / folder.name / "thesis.txt"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(ConfigError, match=f"{folder.name} is there already, and is no task"):
+        export_tasks([folder], tmp_path / "out", "harbor", force=True)
+    assert mine.read_text() == "mine"
+    mine.unlink()
+    mine.with_name("task.toml").touch()
+    assert export_tasks([folder], tmp_path / "out", "harbor", force=True)

@@ -1,21 +1,25 @@
 """Submissions: complete, clean runs are packed; what was changed in one is found from its raw files."""
 
+import errno
 import gzip
 import hashlib
 import io
 import json
+import os
 import re
 import shlex
 import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
-from datasmith.errors import ConfigError, TrialError
+from datasmith.errors import ConfigError, StoreUnavailable, TrialError
+from datasmith.evaluation import submission
 from datasmith.evaluation.overview import run_state
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
@@ -106,6 +110,37 @@ def test_a_place_that_cannot_be_written_is_left_as_it_was(run: RunFolder, tmp_pa
         with pytest.raises(ConfigError, match=r"--to .*example: --to (my-run|other)\.tar\.gz"):
             write_submission(run, target)
     assert sorted(tmp_path.rglob("*")) == sorted(before) and mine.read_text() == "precious"
+
+
+def test_without_room_to_unpack_it_nothing_is_said_of_a_submission(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a name that is there twice show where it was unpacked."""
+    file, _ = packed(run)
+
+    for number, error, said in (
+        (errno.ENOSPC, StoreUnavailable, r"TMPDIR .*: No space left on device, for .*mine\.tar\.gz$"),
+        (errno.EEXIST, TrialError, r"mine\.tar\.gz: no submission: File exists \("),
+    ):
+        refusal = OSError(number, os.strerror(number), "/tmp/somewhere")
+        monkeypatch.setattr(submission, "unpack", Mock(side_effect=refusal))
+        with pytest.raises(error, match=said):
+            check_submission(file)
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
+def test_what_is_no_file_is_told(run: RunFolder, kind: bytes) -> None:
+    """It is not unpacked, and so would have been passed over."""
+    file, _ = packed(run)
+    with gzip.open(file) as squeezed:
+        data = io.BytesIO(squeezed.read())
+    with tarfile.open(fileobj=data, mode="a") as tar:
+        member = tarfile.TarInfo("trials/acme_fast_1/command-good/1/odd")
+        member.type, member.linkname = kind, "trial.json"
+        tar.addfile(member)
+    file.write_bytes(gzip.compress(data.getvalue()))
+    (problem,) = check_submission(file).problems
+    assert problem == "a link or a device, where a run has files: trials/acme_fast_1/command-good/1/odd"
 
 
 def test_no_other_run_is_overwritten(run: RunFolder) -> None:
