@@ -102,6 +102,11 @@ class _Kept:
             del self._tail[:extra]
             self._dropped += extra
 
+    @property
+    def has_line(self) -> bool:
+        """Whether a whole line has come, not longer than what is kept of a beginning."""
+        return b"\n" in self._head
+
     def value(self) -> bytes:
         note = b"\n[... %d bytes left out ...]\n" % self._dropped if self._dropped else b""
         return bytes(self._head) + note + bytes(self._tail)
@@ -120,6 +125,7 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     stdin: bytes = b"",
+    answer: bytes = b"",
     log: Path | None = None,
     log_bytes: int = LOG_BYTES,
     log_is_text: bool = True,
@@ -128,10 +134,11 @@ def run(
 ) -> Completed:
     """Run one program to its end and return how it ended; a non-zero exit code is a value, not an exception.
 
-    `env` is the child's complete environment (default: `clean_environment()`). After `timeout` seconds, and on any
-    exception here (Ctrl-C included), the child's whole process group is killed. `log` gets both streams appended,
-    as they come, `log_bytes` of them at most: what mined code prints must not fill the disk. What has the form of a
-    secret does not get into it, unless `log_is_text` is False: then every byte stays.
+    `env` is the child's complete environment (default: `clean_environment()`). `answer` comes behind `stdin` once the
+    first line is on standard output. After `timeout` seconds, and on any exception here (Ctrl-C included), the child's
+    whole process group is killed. `log` gets both streams appended, as they come, `log_bytes` of them at most: what
+    mined code prints must not fill the disk. What has the form of a secret does not get into it, unless `log_is_text`
+    is False: then every byte stays.
 
     Raises:
         FileNotFoundError: the program does not exist.
@@ -145,14 +152,14 @@ def run(
             words,
             cwd=cwd,
             env=dict(env) if env is not None else clean_environment(),
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdin=subprocess.PIPE if stdin or answer else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
             pass_fds=tuple(pass_fds),
         )
         try:
-            streams = _Streams(child, stdin, kept_bytes, taker)
+            streams = _Streams(child, (stdin, answer), kept_bytes, taker)
             timed_out = not streams.follow(child.pid, None if timeout is None else started + timeout)
             kill_group(child.pid)
             out, err = streams.rest()
@@ -199,11 +206,15 @@ def attach(argv: Sequence[str | Path], *, env: Mapping[str, str], pass_fds: Sequ
 
 
 class _Streams:
-    """The three pipes of a child: feeds one, drains two."""
+    """The three pipes of a child: feeds one, at once and after its first line, and drains two."""
 
-    def __init__(self, child: "subprocess.Popen[bytes]", stdin: bytes, kept_bytes: int, log: "_Log | None") -> None:
+    def __init__(
+        self, child: "subprocess.Popen[bytes]", fed: tuple[bytes, bytes], kept_bytes: int, log: "_Log | None"
+    ) -> None:
         assert child.stdout and child.stderr
+        stdin, self._answer = fed
         self._outputs = {stream.fileno(): _Kept(kept_bytes) for stream in (child.stdout, child.stderr)}
+        self._said = self._outputs[child.stdout.fileno()]
         self._input = child.stdin
         self._waiting = memoryview(stdin)
         self._log = log
@@ -239,13 +250,18 @@ class _Streams:
             self._waiting = _feed(self._input.fileno(), self._waiting)
             if not self._waiting:
                 self._selector.unregister(self._input.fileno())
-                self._input.close()
-                self._input = None
+                if not self._answer:
+                    self._input.close()
+                    self._input = None
+        if self._input and self._answer and self._said.has_line:
+            if not self._waiting:
+                self._selector.register(self._input.fileno(), selectors.EVENT_WRITE)
+            self._waiting, self._answer = memoryview(bytes(self._waiting) + self._answer), b""
 
     @property
     def arrivals(self) -> list[tuple[int, float]]:
         """How many bytes of standard output had come, and when."""
-        return next(iter(self._outputs.values())).arrivals
+        return self._said.arrivals
 
     def rest(self) -> tuple[bytes, bytes]:
         """What was kept of (stdout, stderr), with what still waits in the pipes."""

@@ -128,6 +128,13 @@ def test_streams_codes_and_input_come_back_apart(shared: Container) -> None:
     assert shared.exec(["pwd"], timeout=LONG, cwd="/tmp").text == "/tmp\n"
 
 
+def test_an_answer_comes_behind_the_first_line(shared: Container) -> None:
+    """What is read before it is what was fed; without one there is nothing behind that."""
+    script = ["bash", "-c", "read -r fed; read -r -t 0.3 early; echo got $fed $early; read -r late; echo $late"]
+    assert shared.exec(script, timeout=LONG, stdin=b"a\n", answer=b"b\n").text == "got a\nb\n"
+    assert shared.exec(script, timeout=LONG, stdin=b"a\n").text == "got a\n\n"
+
+
 def test_it_is_known_when_a_commands_output_came(shared: Container) -> None:
     """Every engine tells, by our clock, when the bytes of standard output had come: before the command ended."""
     done = shared.exec(["bash", "-c", "echo first; sleep 0.3; echo second"], timeout=LONG)

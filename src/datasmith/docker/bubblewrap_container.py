@@ -71,6 +71,7 @@ class BubblewrapContainer:
         env: Mapping[str, str] | None = None,
         cwd: str = WORKDIR,
         stdin: bytes = b"",
+        answer: bytes = b"",
         cpus: Sequence[int] = (),
         log: Path | None = None,
     ) -> ExecResult:
@@ -85,6 +86,7 @@ class BubblewrapContainer:
                 command.words,
                 timeout=timeout,
                 stdin=stdin,
+                answer=answer,
                 log=log,
                 env={"PATH": os.defpath},
                 pass_fds=command.descriptors,

@@ -121,10 +121,11 @@ class CliContainer:
         env: Mapping[str, str] | None = None,
         cwd: str = WORKDIR,
         stdin: bytes = b"",
+        answer: bytes = b"",
         cpus: Sequence[int] = (),
     ) -> ExecResult:
         """See Container."""
-        return self._exec(argv, timeout=timeout, env=env or {}, cwd=cwd, stdin=stdin, cpus=cpus)
+        return self._exec(argv, timeout=timeout, env=env or {}, cwd=cwd, stdin=stdin, answer=answer, cpus=cpus)
 
     def _exec(
         self,
@@ -134,6 +135,7 @@ class CliContainer:
         env: Mapping[str, str] | None = None,
         cwd: str = "/",
         stdin: bytes = b"",
+        answer: bytes = b"",
         cpus: Sequence[int] = (),
         kept_bytes: int = process.KEPT_BYTES,
     ) -> ExecResult:
@@ -142,7 +144,7 @@ class CliContainer:
         mark = f"fc-{secrets.token_hex(16)};"
         cores = ",".join(str(core) for core in tuple(cpus) or self._limits.cpus)
         settings = [f"{name}={value}" for name, value in {**CLEAN_ENVIRONMENT, **(env or {})}.items()]
-        words = ["exec", *(["-i"] if stdin else []), "--user", self._user, "--workdir", cwd, self._id]
+        words = ["exec", *(["-i"] if stdin or answer else []), "--user", self._user, "--workdir", cwd, self._id]
         words += [
             "/usr/bin/env",
             "-i",
@@ -155,7 +157,7 @@ class CliContainer:
             cores,
         ]
         before = self._cpu_seconds()
-        done = self._cli.run([*words, *argv], timeout=timeout, stdin=stdin, kept_bytes=kept_bytes)
+        done = self._cli.run([*words, *argv], timeout=timeout, stdin=stdin, answer=answer, kept_bytes=kept_bytes)
         started = mark.encode() in done.stderr
         if not done.timed_out and (done.rc or not started):
             # First of all: to end what a daemon that went away has left would start the container again.

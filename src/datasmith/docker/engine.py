@@ -133,9 +133,13 @@ class Container(Protocol):
         env: Mapping[str, str] | None = None,
         cwd: str = WORKDIR,
         stdin: bytes = b"",
+        answer: bytes = b"",
         cpus: Sequence[int] = (),
     ) -> ExecResult:
         """Run one command to its end; a non-zero exit code and a time-out are values.
+
+        Standard input ends behind `stdin`; with an `answer` it stays open until the first line has come on standard
+        output, and that is given then, and not before.
 
         The environment is a fixed, clean one (PATH with ENV_PREFIX/bin first, HOME, TZ=UTC, LANG=C.UTF-8,
         PYTHONHASHSEED=0, one thread for OMP/MKL/OPENBLAS) plus `env`. No process outlives the call. `cpus` pins

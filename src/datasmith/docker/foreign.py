@@ -150,9 +150,10 @@ class ForeignContainer(CliContainer):
         env: Mapping[str, str] | None = None,
         cwd: str = WORKDIR,
         stdin: bytes = b"",
+        answer: bytes = b"",
         cpus: Sequence[int] = (),
     ) -> ExecResult:
         """See Container; WORKDIR stands for the image's own working directory."""
         where = self._config.directory if cwd == WORKDIR else cwd
         given = {"HOME": "/root", **self._config.variables, **(env or {})}
-        return super().exec(argv, timeout=timeout, env=given, cwd=where, stdin=stdin, cpus=cpus)
+        return super().exec(argv, timeout=timeout, env=given, cwd=where, stdin=stdin, answer=answer, cpus=cpus)

@@ -60,7 +60,13 @@ Where they take longer than that, all that they take beyond base counts: else so
 """
 CONFIDENCE = 0.95
 UNSAVED_ERRORS = 2.0
-"""What is missing between marks has to be beyond so many errors: three numbers are compared, up to eight times."""
+"""What is missing between marks has to be beyond so many errors: three numbers are compared, again and again."""
+MOST_PAIRS = 24
+"""Launches between marks while that is not certain."""
+LAST_PAIRS = 20
+"""Of so many half of it is enough: it is more likely then."""
+LUCKY = 5
+"""Of fewer, it has to be certain that nothing is missing: a core of two speeds shows a saving now and then."""
 
 
 def fresh_ratios(measurements: Iterable[Measurement], arm: str, *, short: bool = False) -> list[float]:
@@ -220,23 +226,28 @@ def _is_stored(
     return median(left.ratios) + _error(measurements, left, merged, short=short) < (left.kept - share) * claimed
 
 
-def looks_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
-    """True where too little of what an arm's single calls save is saved between marks so far."""
-    return _unsaved(measurements, arm)[0] > 0.0
+def may_be_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
+    """True where it is open whether what an arm's single calls save is saved between marks, too."""
+    if is_unsaved(measurements, arm):
+        return False
+    asked_s, missing_s, error_s = _unsaved(measurements, arm)
+    few = len(pairs_between_marks(measurements, arm)) < LUCKY
+    return missing_s > 0.0 or (few and asked_s > 0.0 and missing_s > -error_s / UNSAVED_ERRORS)
 
 
 def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
-    """True where that is certain.
+    """True where that is certainly too little.
 
     What a single call computes is described while its clock stands still, and another process, or a thread of the
     compiled part, can do its work then. Between marks nothing is described: what is saved there is saved.
     """
-    missing_s, error_s = _unsaved(measurements, arm)
-    return missing_s > error_s and len(pairs_between_marks(measurements, arm)) >= FRESH_LAUNCHES - 1
+    made = len(pairs_between_marks(measurements, arm))
+    _, missing_s, error_s = _unsaved(measurements, arm)
+    return made >= FRESH_LAUNCHES - 1 and missing_s > (error_s if made < LAST_PAIRS else error_s / 2.0)
 
 
-def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, float]:
-    """Seconds of a call that single calls show to be saved, and that are missing between marks; how far that is off.
+def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, float, float]:
+    """Seconds of a call that are asked for; of these, the ones that are missing between marks; how far that is off.
 
     Asked for is the share of what they show that is asked of a claim, too, less what setting up and looking may take
     longer than base's: where that is longer than the call, nothing is asked.
@@ -244,20 +255,21 @@ def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, floa
     left, merged = (_left(measurements, name, short=False) for name in (arm, EXPERT))
     pairs = pairs_between_marks(measurements, arm)
     if not left.ratios or not pairs:
-        return 0.0, 0.0
+        return 0.0, 0.0, 0.0
     calls = [base for base, _ in _paired(measurements, arm, short=False)]
     usual, saved = [median(base.samples) for base, _ in pairs], _saved_seconds(pairs)
     call_s, shown = median(calls), left.kept * max(0.0, median(left.ratios))
     asked_s = call_s * (1.0 - math.exp(-shown))
-    allowed_s = min(ALLOWANCE_S, call_s / 4) + (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s)
+    asked_s -= min(ALLOWANCE_S, call_s / 4) + (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s)
     if min(len(calls), len(pairs)) < 2:
-        return asked_s - allowed_s - median(saved), math.inf
+        luck = _luck(measurements, 1, short=False)
+        return asked_s, asked_s - median(saved), UNSAVED_ERRORS * luck * median(usual)
     # As in `_error`: scatter of its own making excuses nobody.
     saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
-    call_error_s = median_error(calls) * asked_s / call_s
+    call_error_s = median_error(calls) * (1.0 - math.exp(-shown))
     shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
     error_s = UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s)
-    return asked_s - allowed_s - median(saved), error_s
+    return asked_s, asked_s - median(saved), error_s
 
 
 def _saved_seconds(pairs: Sequence[tuple[Measurement, Measurement]]) -> list[float]:

@@ -14,13 +14,13 @@ from datasmith.workloads.fresh import (
     FRESH_LAUNCHES,
     FRESH_ROUND,
     MOST_FRESH,
+    MOST_PAIRS,
     SHORT_ROUND,
     Beside,
     FreshTimes,
     are_short,
     is_open,
-    is_unsaved,
-    looks_unsaved,
+    may_be_unsaved,
     takes_as_long,
 )
 from datasmith.workloads.launch import Fresh, Kind, Launched, Moved
@@ -113,7 +113,7 @@ class FreshCheck:
         said: dict[str, str] = {}
         unlike: dict[str, Difference] = {}
         failures = 0
-        for _ in range(MOST_CLOCKED):
+        for number in range(1, MOST_PAIRS + 1):
             if not left or (failures == MOST_FAILURES and not said):
                 break
             fresh = self._fresh(what, "clocked")
@@ -128,9 +128,12 @@ class FreshCheck:
                 if differs:
                     unlike[arm] = differs
             left = [arm for arm in left if arm not in unlike]
-            unsaved = [arm for arm in left if self._looks_unsaved(arm)]
+            unsaved = [arm for arm in left if may_be_unsaved(self._seen(), arm)]
             unlike |= self._more(unsaved, what, "looked")
-            left = [arm for arm in left if arm not in unlike and (arm in unsaved or self._is_open(arm))]
+            ticking = [arm for arm in left if self._is_open(arm)]
+            if number >= MOST_CLOCKED and not unsaved:
+                break
+            left = [arm for arm in left if arm not in unlike and arm in (*unsaved, *ticking)]
         silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
         return {**unlike, **{arm: Difference("other inputs", "times", said[arm]) for arm in silent}}
 
@@ -144,9 +147,6 @@ class FreshCheck:
         if differs is None or _difference(base, self._launch(BASE, base.like(fresh), None)) is not None:
             return None
         return differs if _difference(base, self._launch(EXPERT, base.like(fresh), base.beside)) is None else None
-
-    def _looks_unsaved(self, arm: str) -> bool:
-        return looks_unsaved(self._seen(), arm) and not is_unsaved(self._seen(), arm)
 
     def _more(self, suspects: Collection[str], what: Moved, kind: Kind) -> Mapping[str, Difference]:
         """Launch suspects once more; an arm that fails, or differs, where base and the expert agree, is refuted."""
@@ -165,7 +165,8 @@ class FreshCheck:
         return unlike
 
     def _fresh(self, what: Moved, kind: Kind = "looked") -> Fresh:
-        return Fresh(self._lottery.randrange(MOST_TWIST), what, kind=kind)
+        late = self._lottery.randrange(MOST_TWIST) if kind == "clocked" else 0
+        return Fresh(self._lottery.randrange(MOST_TWIST), what, kind=kind, late=late)
 
     def _pair(self, fresh: Fresh) -> tuple["_Base | None", Capture | None]:
         launched = self._launch(BASE, fresh, None)

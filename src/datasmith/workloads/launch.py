@@ -44,7 +44,8 @@ class Fresh:
     inputs: so many of them; 0: as many as a short time allows, which is what base is asked for. kind: "looked": one
     call on each, and what comes of it; "short": the first call on each of them beside a later one, and no look at
     either; "clocked": one on each of many, between two marks. later: whether what is looked at is also called
-    afterwards, which base does only where it takes less than a second.
+    afterwards, which base does only where it takes less than a second. late: what the inputs between marks follow from,
+    which is told when the first mark has come: before, nobody can know them.
     """
 
     twist: int
@@ -52,6 +53,7 @@ class Fresh:
     inputs: int = 0
     kind: Kind = "looked"
     later: bool = True
+    late: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,8 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
     key = new_key()
     result = container.exec(
         script("launch"),
-        stdin=request(workload, size, order, key).encode(),
+        stdin=request(workload, size, order, key).encode() + b"\n",
+        answer=b"%d\n" % order.fresh.late if order.fresh and order.fresh.kind == "clocked" else b"",
         timeout=limit_s,
         env=COMPILED_ENV,
         cwd=COMPILED_HOME,
@@ -167,7 +170,8 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
 
 
 def request(workload: Workload, size: LaunchSize, order: Order, key: str) -> str:
-    """What the script in the sandbox is asked, as JSON; `key` signs its reply."""
+    """What the script in the sandbox is asked, as a line of JSON; `key` signs its reply."""
+    fresh = {name: value for name, value in asdict(order.fresh).items() if name != "late"} if order.fresh else None
     cache = workload.setup_cache_key
     return json.dumps(
         {
@@ -181,7 +185,7 @@ def request(workload: Workload, size: LaunchSize, order: Order, key: str) -> str
             "warmup": size.warmup_s,
             "call": order.call,
             "capture": order.capture,
-            "fresh": asdict(order.fresh) if order.fresh else None,
+            "fresh": fresh,
         }
     )
 

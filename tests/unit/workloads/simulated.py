@@ -51,10 +51,13 @@ class SimulatedContainer:
         env: Mapping[str, str] | None = None,
         cwd: str = "/",
         stdin: bytes = b"",
+        answer: bytes = b"",
         cpus: Sequence[int] = (),
     ) -> ExecResult:
         """See Container."""
         request: Request = json.loads(stdin)
+        is_clocked = isinstance(request["fresh"], dict) and request["fresh"]["kind"] == "clocked"
+        assert bool(answer) == is_clocked and not (answer and answer.strip() in stdin)
         self.requests.append(request)
         said = self._at(self.slower())._said(request)
         output = signed(said.stdout, str(request["key"]))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
-from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED
-from datasmith.workloads.fresh import FRESH_ROUND, is_unsaved, looks_unsaved
+from datasmith.workloads.clocked import CLOCKED_ROUND
+from datasmith.workloads.fresh import FRESH_ROUND, MOST_PAIRS, is_unsaved, may_be_unsaved
 from datasmith.workloads.summary import summarise
 
 from .simulated import SimulatedContainer
@@ -47,7 +47,9 @@ def test_a_setting_up_that_is_longer_than_the_call_proves_nothing() -> None:
 ROUNDS = 15
 
 
-def launches(seed: int, scatter: float, arm_s: float, unstopped_s: float = 0.0, pairs: int = 8) -> list[Measurement]:
+def launches(
+    seed: int, scatter: float, arm_s: float, unstopped_s: float = 0.0, pairs: int = MOST_PAIRS
+) -> list[Measurement]:
     """Base's in the rounds, then pairs of single calls and of calls between marks, on a core that others share.
 
     Base's calls take 1 ms.
@@ -67,26 +69,28 @@ def launches(seed: int, scatter: float, arm_s: float, unstopped_s: float = 0.0, 
 
 def is_found(made: list[Measurement]) -> bool:
     """What a check decides that goes on while something seems to be missing, three arms' two launches each time."""
-    for number in range(1, MOST_CLOCKED + 1):
+    so_far = made
+    for number in range(1, MOST_PAIRS + 1):
         so_far = made[: ROUNDS + 6 * number]
-        if is_unsaved(so_far, AGENT) or not looks_unsaved(so_far, AGENT):
-            return is_unsaved(so_far, AGENT)
-    return False
+        if not may_be_unsaved(so_far, AGENT):
+            break
+    return is_unsaved(so_far, AGENT)
 
 
 @pytest.mark.parametrize("arm_s", [2e-5, 3e-4, 8e-4])
 def test_honest_arms_are_seldom_suspected_where_launches_scatter(arm_s: float) -> None:
     """By a quarter, on a core that others share: in 5 of 1,000 checks at most."""
-    assert sum(is_found(launches(seed, 0.25, arm_s)) for seed in range(1000)) <= 5
+    assert sum(is_found(launches(seed, 0.25, arm_s)) for seed in range(600)) <= 3
 
 
 def test_what_is_hidden_is_found_where_launches_scatter() -> None:
-    """By a tenth."""
-    assert sum(is_found(launches(seed, 0.1, 1e-4, 9e-4)) for seed in range(200)) >= 190
+    """By a tenth always, and mostly by a quarter, as on a core of two speeds."""
+    assert all(is_found(launches(seed, 0.1, 1e-4, 9e-4)) for seed in range(100))
+    assert sum(is_found(launches(seed, 0.25, 1e-4, 9e-4)) for seed in range(100)) >= 90
 
 
 def test_one_launch_is_not_enough() -> None:
     """It is worth more of them, and decides nothing."""
     one = launches(1, 0.01, 1e-4, 9e-4, pairs=1)
-    assert looks_unsaved(one, AGENT)
+    assert may_be_unsaved(one, AGENT)
     assert not is_unsaved(one, AGENT)

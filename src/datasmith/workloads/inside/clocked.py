@@ -1,8 +1,10 @@
 """Call a benchmark on many inputs that are new to the process, between two marks: so long it takes by the host's clock.
 
-What is claimed of each is told; but for a few calls, which nobody can know beforehand, nothing is described and nothing
-prepared in that time, so that beside what is claimed there is little that could hide any work. Nobody claims that
-tearing down is fast, so that is told apart.
+The host says what the inputs follow from when the first mark has come. So nothing of them can be computed before, with
+whatever of our own numbers a submission finds in this process; what it computes of them then takes time between the
+marks. What is claimed of each is told; but for the rewriting of code and a few calls, which nobody can know beforehand,
+nothing is described or prepared in that time, so that beside what is claimed there is little that could hide any work.
+Nobody claims that tearing down is fast, so that is told apart.
 """
 
 from __future__ import annotations
@@ -30,20 +32,20 @@ EARLY = 8
 
 
 def time_clocked(
-    benchmark: Benchmark, twist: int, what: str, count: int = 0, *, mark: Callable[[], None]
+    benchmark: Benchmark, twist: int, what: str, count: int = 0, *, ask: Callable[[], int], mark: Callable[[], None]
 ) -> tuple[list[float], list[float], Node]:
     """Seconds of setting each input up and calling the benchmark on it, with looks at what came of it; of tearing down.
 
-    And what some of the calls computed. `count`: on so many inputs; 0: on as many as TIMED_S allows. `mark`: called
-    before the first of them, and after the last.
+    And what some of the calls computed. `count`: on so many inputs; 0: on as many as TIMED_S allows. `ask`: makes the
+    mark before the first of them, and gives what they follow from; `mark`: called after the last.
     """
     if type(benchmark).__name__ == "TimerawBenchmark":
         raise NothingToMove("its code runs in a process of its own")
     with undisturbed(Inputs(benchmark, what)) as inputs:
         warm(inputs, benchmark, twist)
-        made = list(_prepared(inputs, twist))
-        heard(mark)
-        times = _timed(inputs, benchmark, made, count, Drawn(derived(twist, "described")))
+        late = ask()
+        made = list(_prepared(inputs, late))
+        times = _timed(inputs, benchmark, made, count, Drawn(derived(late, "described")))
         heard(mark)
         return times
 

@@ -7,7 +7,8 @@ set-up costs); capture (null, or a seed: then a second line says what one more c
 what to move: then other inputs than the suite's are timed instead, and the second line says what came of them; inputs:
 so many, 0: as many as there is time for; later: whether there are calls afterwards that nobody times; kind:
 "looked"; "short": only the calls, which nobody looks at; "clocked": many of them between two lines that are marks, by
-which the host sees how long that takes; what came of some of them is said afterwards).
+which the host sees how long that takes; what they follow from is answered to the first; what came of some of them is
+said afterwards).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
 Setup runs before every sample, and a sample is `number` calls: what asv has always done, and what suites are written
@@ -122,7 +123,7 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
     asked = benchmark, int(wanted["twist"]), str(wanted["what"]), int(wanted["inputs"])
     values: object = []
     if wanted["kind"] == "clocked":
-        seconds, teardowns, values = checks.time_clocked(*asked, mark=report.mark)
+        seconds, teardowns, values = checks.time_clocked(*asked, ask=report.ask, mark=report.mark)
         report.say({"samples": seconds, "number": 1, "run_s": sum(seconds), "setup_s": 0.0, "own": {}})
         return {"values": values, "teardowns": teardowns}
     if wanted["kind"] == "short":
@@ -157,8 +158,10 @@ def launch(request: dict[str, object], report: Report, checks: Checks) -> dict[s
 
 if __name__ == "__main__":
     report = Report()
-    asked = json.loads(sys.stdin.buffer.read())
+    asked = json.loads(sys.stdin.buffer.readline())
     report.sign(asked.pop("key"))
+    if asked["fresh"] and asked["fresh"]["kind"] == "clocked":
+        report.take_answers()
     checks = Checks(asked)
     leave_script_path()
     hide()

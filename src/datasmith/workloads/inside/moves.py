@@ -10,6 +10,7 @@ from random import Random
 from string import ascii_lowercase, ascii_uppercase
 
 from .report import TYPE_CHECKING
+from .rewrite import Transformer
 from .seeds import derived
 
 if TYPE_CHECKING:
@@ -67,11 +68,17 @@ class Draw:
 
     def spread(self, value: object) -> float:
         """A number from 0 to 1 for this input, which those of the launch's other inputs are well away from."""
-        return (self._nth(value, INPUTS) + Random(f"{self.seed} {value!r}").uniform(0.3, 0.7)) / INPUTS
+        return (self._nth(value, INPUTS) + 0.3 + 0.4 * derived(self.seed, "spread", value) / 2.0**64) / INPUTS
 
     def _nth(self, value: object, size: int) -> int:
-        """Of a drawn order of `size` offsets, that of this input."""
-        return Random(f"{self._twist} {value!r}").sample(range(size), INPUTS)[self._number]
+        """Of a drawn order of `size` offsets, that of this input. No generator is seeded: a library sees those."""
+        found: list[int] = []
+        drawn = 0
+        while len(found) <= self._number:
+            offset = derived(self._twist, "offset", value, drawn) % size
+            found += [] if offset in found else [offset]
+            drawn += 1
+        return found[self._number]
 
 
 class Texts:
@@ -206,7 +213,7 @@ class Moves:
         return 1.0 + SPREAD * (self._drawn.random() - 0.5)
 
 
-class Move(ast.NodeTransformer):
+class Move(Transformer):
     """Moves what stands in a piece of code.
 
     what: "seeds": only those of generators; "numbers": all numbers as well; "everything", "texts", "letters": also what

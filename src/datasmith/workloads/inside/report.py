@@ -41,6 +41,26 @@ class Report:
         """Write `message` as one line of JSON."""
         self._write_line(dumps(message, separators=(",", ":")).encode())
 
+    def take_answers(self) -> None:
+        """Keep standard input, where an answer comes, to ourselves; whoever else reads there finds nothing."""
+        self._answers = os.dup(0)
+        self._read = os.read
+        os.set_inheritable(self._answers, False)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+
+    def ask(self) -> int:
+        """Make a mark, and read the number that the host answers to it."""
+        self.mark()
+        said = b""
+        while not said.endswith(b"\n"):
+            more = self._read(self._answers, 64)
+            if not more:
+                raise EOFError("the host did not answer")
+            said += more
+        return int(said)
+
     def mark(self) -> None:
         """Say that this point is reached: the host notes when that comes, by its own clock."""
         self._write_line(MARK)

@@ -12,11 +12,34 @@ import tokenize
 import types
 import warnings
 
+from .report import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
 KEEP = "\0keep"
 """Stands in rewritten code where the recorder's `keep` is to be called."""
 
 
-class Keep(ast.NodeTransformer):
+class Transformer:
+    """What `ast.NodeTransformer` does, which a library could exchange: it would be given whoever visits a tree."""
+
+    def visit(self, node: ast.AST) -> Any:  # noqa: ANN401 - a node of the kind that stands there
+        """What the node becomes."""
+        return getattr(self, "visit_" + type(node).__name__, self.generic_visit)(node)
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """The same node, with what its parts become."""
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                setattr(node, name, self.visit(value))
+            elif isinstance(value, list):
+                value[:] = [self.visit(part) if isinstance(part, ast.AST) else part for part in value]
+        return node
+
+
+class Keep(Transformer):
     """Sends the values of a function's own statements through `keep`."""
 
     def _kept(self, value: ast.expr) -> ast.expr:
@@ -80,7 +103,7 @@ class Keep(ast.NodeTransformer):
         return node
 
 
-class OfPython37(ast.NodeTransformer):
+class OfPython37(Transformer):
     """Makes constants of the numbers and texts that Python 3.7 has nodes of their own for."""
 
     def visit_Num(self, node: ast.AST) -> ast.AST:
@@ -107,7 +130,7 @@ def first_line(node: ast.FunctionDef) -> int:
     return min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
 
 
-def rewrite(function: types.FunctionType, *changes: ast.NodeTransformer) -> bool:
+def rewrite(function: types.FunctionType, *changes: Transformer) -> bool:
     """Replace a function's code by that of its changed source; False where its source is not to be had."""
     code = function.__code__
     try:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from .report import blake2b
 
+_repr = repr
+"""Whoever exchanges the builtin sees nothing of ours."""
+
 
 def derived(drawn: int, *use: object) -> int:
     """64 bits, the same for the same number and use in every process.
@@ -11,4 +14,4 @@ def derived(drawn: int, *use: object) -> int:
     The code under test sees what is made of a seed, and with a small generator the seed itself. What the host drew is
     too large a number to be tried out.
     """
-    return int.from_bytes(blake2b(repr((drawn, *use)).encode(), digest_size=8).digest(), "big")
+    return int.from_bytes(blake2b(_repr((drawn, *use)).encode(), digest_size=8).digest(), "big")
