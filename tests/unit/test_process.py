@@ -157,24 +157,24 @@ def test_large_input_and_output_do_not_block() -> None:
     assert done.stdout == data
 
 
-def test_an_answer_is_given_to_the_first_line_and_not_before() -> None:
-    """What is there to read before is what was fed; a child that says nothing gets none, and one that ends is fine."""
-    program = (
-        "import os, select\n"
-        "print(os.read(0, 100).decode(), flush=True) if {first} else None\n"
-        "early = select.select([0], [], [], 0.2)[0] if {waits} else []\n"
-        "print('line', flush=True)\n"
-        "print(bool(early), os.read(0, 100), os.read(0, 100))\n"
-    )
-    words = [sys.executable, "-c", program.format(first=False, waits=True)]
-    assert run(words, answer=b"late", timeout=20).text == "line\nFalse b'late' b''\n"
-    words = [sys.executable, "-c", program.format(first=True, waits=False)]
-    assert run(words, stdin=b"fed", answer=b"late", timeout=20).text == "fed\nline\nb'late' b''\n".replace(
-        "b'late'", "False b'late'"
-    )
+ASKING = """
+import os, select
+print("said", os.read(0, 100) if {fed} else b"", select.select([0], [], [], 0.2)[0], flush=True)
+print(os.read(0, 100), os.read(0, 100))
+"""
+
+
+@pytest.mark.parametrize("fed", [b"", b"fed"])
+def test_an_answer_is_given_to_the_first_line_and_not_before(fed: bytes) -> None:
+    """Before it there is what was fed, and nothing more; behind the answer standard input ends."""
+    words = [sys.executable, "-c", ASKING.format(fed=bool(fed))]
+    assert run(words, stdin=fed, answer=b"late", timeout=20).text == f"said {fed!r} []\nb'late' b''\n"
+
+
+def test_who_asks_nothing_is_not_answered() -> None:
+    """One that ends at once is fine, and one that waits without a word runs into its limit."""
     assert run(["true"], answer=b"late", timeout=20).ok
-    silent = run([sys.executable, "-c", "import sys; sys.stdin.read()"], answer=b"late", timeout=0.5)
-    assert silent.timed_out
+    assert run([sys.executable, "-c", "import sys; sys.stdin.read()"], answer=b"late", timeout=0.5).timed_out
 
 
 def test_a_child_that_does_not_read_its_input_is_fine() -> None:

@@ -67,7 +67,7 @@ _NAMED = (
 """A text that a name goes on with, such as `"nan" + name`; none with which names begin that are looked for here."""
 _NAME_OF = r"[A-Za-z_][\w.\[\]]*"
 _LAZILY = (
-    rf"""importlib\s*\.\s*import_module\s*\(\s*(?:f["'][\w.]*\{{[\w.]+\}}[\w.]*["']|{_NAME_OF})"""
+    rf"""importlib\s*\.\s*import_module\s*\(\s*(?:f["'][\w.]*\{{{_NAME_OF}\}}[\w.]*["']|{_NAME_OF})"""
     rf"""\s*(?:,\s*{_NAME_OF}\s*)?\)\s*,\s*[A-Za-z_]\w*\s*[,)]"""
 )
 """A part of a package that is imported when it is asked for, as its `__getattr__` does: both are named by names."""
