@@ -287,7 +287,7 @@ ASKED = {
     "names = dir(math)": "names = vars(math)",
     'return getattr(importlib.import_module(f"pkg.{origin}"), name)': 'f = getattr(importlib.import_module("gc"), x)',
     "f = getattr(importlib . import_module(where), name)": "f = getattr(importlib.machinery, name)",
-    'f = getattr(importlib.import_module(f"a.{_OF[name]}"), name)': "f = getattr(importlib.import_module(f'a.{b()}'), n)",
+    'f = getattr(importlib.import_module(f"a.{_OF[x]}"), x)': "f = getattr(importlib.import_module(f'a.{b()}'), x)",
     'f = getattr(importlib.import_module(f".{m}", __name__), name, None)': "f = dir(importlib.import_module(x))",
     "f = getattr(importlib.import_module(x), n)": 'f = getattr(importlib.import_module(x), "perf_counter")',
     "f = getattr(importlib.import_module(y), n)": 'f = getattr(importlib.import_module(u"sys"), n)',
