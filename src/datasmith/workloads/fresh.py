@@ -228,11 +228,10 @@ def _is_stored(
 
 def may_be_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
     """True where it is open whether what an arm's single calls save is saved between marks, too."""
-    if is_unsaved(measurements, arm):
+    found = made, asked_s, missing_s, error_s = _unsaved(measurements, arm)
+    if _is_certain(*found):
         return False
-    asked_s, missing_s, error_s = _unsaved(measurements, arm)
-    few = len(pairs_between_marks(measurements, arm)) < LUCKY
-    return missing_s > 0.0 or (few and asked_s > 0.0 and missing_s > -error_s / UNSAVED_ERRORS)
+    return missing_s > 0.0 or (made < LUCKY and asked_s > 0.0 and missing_s > -error_s / UNSAVED_ERRORS)
 
 
 def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
@@ -241,13 +240,15 @@ def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
     What a single call computes is described while its clock stands still, and another process, or a thread of the
     compiled part, can do its work then. Between marks nothing is described: what is saved there is saved.
     """
-    made = len(pairs_between_marks(measurements, arm))
-    _, missing_s, error_s = _unsaved(measurements, arm)
+    return _is_certain(*_unsaved(measurements, arm))
+
+
+def _is_certain(made: int, _asked_s: float, missing_s: float, error_s: float) -> bool:
     return made >= FRESH_LAUNCHES - 1 and missing_s > (error_s if made < LAST_PAIRS else error_s / 2.0)
 
 
-def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, float, float]:
-    """Seconds of a call that are asked for; of these, the ones that are missing between marks; how far that is off.
+def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[int, float, float, float]:
+    """Launches between marks; seconds of a call that are asked for there; missing ones; how far that is off.
 
     Asked for is the share of what they show that is asked of a claim, too, less what setting up and looking may take
     longer than base's: where that is longer than the call, nothing is asked.
@@ -255,7 +256,7 @@ def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, floa
     left, merged = (_left(measurements, name, short=False) for name in (arm, EXPERT))
     pairs = pairs_between_marks(measurements, arm)
     if not left.ratios or not pairs:
-        return 0.0, 0.0, 0.0
+        return len(pairs), 0.0, 0.0, 0.0
     calls = [base for base, _ in _paired(measurements, arm, short=False)]
     usual, saved = [median(base.samples) for base, _ in pairs], _saved_seconds(pairs)
     call_s, shown = median(calls), left.kept * max(0.0, median(left.ratios))
@@ -263,13 +264,13 @@ def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[float, floa
     asked_s -= min(ALLOWANCE_S, call_s / 4) + (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s)
     if min(len(calls), len(pairs)) < 2:
         luck = _luck(measurements, 1, short=False)
-        return asked_s, asked_s - median(saved), UNSAVED_ERRORS * luck * median(usual)
+        return len(pairs), asked_s, asked_s - median(saved), UNSAVED_ERRORS * luck * median(usual)
     # As in `_error`: scatter of its own making excuses nobody.
     saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
     call_error_s = median_error(calls) * (1.0 - math.exp(-shown))
     shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
     error_s = UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s)
-    return asked_s, asked_s - median(saved), error_s
+    return len(pairs), asked_s, asked_s - median(saved), error_s
 
 
 def _saved_seconds(pairs: Sequence[tuple[Measurement, Measurement]]) -> list[float]:

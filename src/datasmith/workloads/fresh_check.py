@@ -130,9 +130,9 @@ class FreshCheck:
             left = [arm for arm in left if arm not in unlike]
             unsaved = [arm for arm in left if may_be_unsaved(self._seen(), arm)]
             unlike |= self._more(unsaved, what, "looked")
-            ticking = [arm for arm in left if self._is_open(arm)]
             if number >= MOST_CLOCKED and not unsaved:
                 break
+            ticking = [arm for arm in left if self._is_open(arm)]
             left = [arm for arm in left if arm not in unlike and arm in (*unsaved, *ticking)]
         silent = [arm for arm in left if arm in said and finding(self._seen(), arm) is None]
         return {**unlike, **{arm: Difference("other inputs", "times", said[arm]) for arm in silent}}
