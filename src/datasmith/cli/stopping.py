@@ -23,8 +23,11 @@ def terminable() -> Iterator[None]:
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGTERM) is _as_ctrl_c:
+        now = signal.getsignal(signal.SIGTERM)
+        if now is _as_ctrl_c:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        elif now is _once_more:  # Python takes its own handlers back before it ends, and leaves this one
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def ctrl_c_raises() -> None:

@@ -230,6 +230,20 @@ def test_sigterm_ends_what_the_command_began(tmp_path: Path, words: list[str], t
     assert all(gone(int(pid)) for pid in note.read_text().split())
 
 
+def test_a_second_sigterm_in_the_last_moment_does_nothing() -> None:
+    """When Python has taken its handlers back, and clears up its modules: the exit code is the first one's."""
+    program = (
+        "import os, signal, sys, typer; from datasmith.cli.common import run_app\n"
+        "class Late:\n"
+        "    def __del__(self, kill=os.kill, pid=os.getpid(), number=signal.SIGTERM): kill(pid, number)\n"
+        "app, late = typer.Typer(), Late()\n"
+        "@app.command()\ndef work() -> None: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "sys.exit(run_app(app, []))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (TERMINATED, ""), done.stderr
+
+
 def test_sigterm_is_left_as_it_was() -> None:
     """After a command; and while it works where it was ignored, or another thread than the main one runs it."""
     program = (
