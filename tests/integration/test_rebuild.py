@@ -6,6 +6,7 @@ import pytest
 
 from datasmith.workloads.arms import apply_patch
 from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.prints import environment_prints
 from datasmith.workloads.rebuild import rebuild
 from tests.integration.eval_task import calc_image, expert_patch
 from tests.sandboxes import embedded_engine
@@ -40,3 +41,20 @@ def test_a_version_of_gits_state_stays(tmp_path: Path) -> None:
         assert sorted(found.text.split()) == ["cache", "repo"]
         renamed = BUILD.replace("version=$(", "version=x$(")
         assert "__editable__.calc-x" in str(rebuild(container, renamed, {}, timeout=60))
+
+
+def test_only_what_can_change_has_a_print(tmp_path: Path) -> None:
+    """An environment that is mounted read-only has none; a writable one has one of each entry, which tells a change."""
+    engine = embedded_engine(tmp_path / "cache")
+    image = calc_image(engine, tmp_path)
+    tests = "the tests or their configuration"
+    with engine.start(image) as container:
+        assert environment_prints(container).keys() == {tests}
+    with engine.start(image, writable_env=True) as container:
+        before = environment_prints(container)
+        assert {tests, "pyvenv.cfg", "bin/python"} <= before.keys()
+        changing = "echo '# changed' >>/opt/env/pyvenv.cfg; echo >/opt/env/bin/new; echo >/workspace/repo/conftest.py"
+        assert container.exec(["/bin/sh", "-c", changing], timeout=60).ok
+        after = environment_prints(container)
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert changed == {tests, "pyvenv.cfg", "bin/new"}
