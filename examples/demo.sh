@@ -31,7 +31,7 @@ echo "== 3. Three agents on the tasks ($count of 4)"
 mkdir -p "$place/runs"
 [ "$run" != demo ] || echo "$tasks" >"$place/runs/demo.tasks"
 fc-eval run --dataset "$place/data/dataset/tasks" --config examples/agents/demo.json \
-    --runs-dir "$place/runs" --run-id "$run" --n-concurrent "$(nproc)" --max-rounds 9
+    --runs-dir "$place/runs" --run-id "$run" --n-concurrent "$(nproc)" --max-rounds 8
 
 if [ "$count" -lt 4 ]; then
     echo "only $count of 4 tasks: this machine was too busy to measure the others; the same command tries them again"
