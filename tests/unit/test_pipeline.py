@@ -92,6 +92,8 @@ def rows(settings: Settings, stage: int) -> dict[str, str]:
         ({"tasks_per_repo": 0}, "--tasks-per-repo 0"),
         ({"seed": -1}, "--seed -1"),
         ({"executor": "slurm"}, "--executor slurm"),
+        ({"max_rounds": 5}, "--max-rounds 5: must be at least 6"),
+        ({"max_rounds": 6, "most_workloads": 3}, "--max-rounds 6: .* 3 workloads .*--max-rounds 7"),
     ],
 )
 def test_a_wrong_flag_is_named_with_an_example(changes: dict[str, object], says: str) -> None:
@@ -105,6 +107,12 @@ def test_stages_run_once_and_in_order() -> None:
     """However they are given; none given means all."""
     assert request(stages=(4, 2, 4, 1)).stages == (1, 2, 4)
     assert request().stages == tuple(STAGES)
+
+
+def test_rounds_that_fit_the_most_workloads_are_taken() -> None:
+    """One round less is refused before anything is built; how many a task has otherwise, its image says."""
+    assert request(max_rounds=7, most_workloads=3).plan.max_rounds == 7
+    assert request(max_rounds=6, most_workloads=1).plan.max_rounds == request(max_rounds=6).plan.max_rounds == 6
 
 
 def test_precise_changes_the_plan_and_keeps_the_seed() -> None:

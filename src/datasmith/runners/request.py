@@ -95,7 +95,7 @@ class Request:
         if agent:
             agent = one_of("--agent", agent_name(agent), get_args(AgentName), "claude")
         if max_rounds is not None:
-            plan = _within(plan, max_rounds)
+            plan = _within(plan, max_rounds, most_workloads or 1)
         return cls(
             window=Window.parse(start_date, end_date),
             sources=sources,
@@ -138,7 +138,13 @@ def _check_counts(flags: Mapping[str, int | None]) -> None:
             raise ConfigError(f"{flag} {number}: must be at least 1 (example: {flag} 4)")
 
 
-def _within(plan: MeasurePlan, max_rounds: int) -> MeasurePlan:
+def _within(plan: MeasurePlan, max_rounds: int, workloads: int) -> MeasurePlan:
+    """The plan with so many rounds; what too few are for `workloads`, as many as a task may have, is built for nothing.
+
+    How many a task has is known when its suite was looked at, in its image.
+    """
     if max_rounds < FEWEST_ROUNDS:
         raise ConfigError(f"--max-rounds {max_rounds}: must be at least {FEWEST_ROUNDS} (example: --max-rounds 12)")
-    return plan.at_most(max_rounds)
+    within = plan.at_most(max_rounds)
+    within.check(workloads)
+    return within
