@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args, get_origin
 from urllib.parse import unquote, urlsplit
 
 from dotenv import dotenv_values
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from datasmith.errors import ConfigError, one_of
@@ -193,6 +201,14 @@ class Settings(BaseSettings):
         default="https://huggingface.co", validation_alias=AliasChoices("HF_ENDPOINT", "FC_HF_ENDPOINT")
     )
     """Address of the Hugging Face Hub."""
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_path_is_nothing(cls, value: object, info: ValidationInfo) -> object:
+        """A path that is set to nothing is not set: it would be the working directory."""
+        field = cls.model_fields[info.field_name or ""]
+        is_path = field.annotation in (Path, Path | None)
+        return field.get_default(call_default_factory=True) if is_path and value == "" else value
 
     @property
     def clones_from(self) -> str:

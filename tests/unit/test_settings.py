@@ -6,13 +6,13 @@ import pytest
 from pydantic import ValidationError
 
 from datasmith.errors import ConfigError
-from datasmith.settings import Settings, load_settings, misspelt, secrets_of, unknown_variables
+from datasmith.settings import Settings, known_variables, load_settings, misspelt, secrets_of, unknown_variables
 
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No variable of this machine's and no tokens.env reach the tests."""
-    for name in ("DATABASE_URL", "SSL_CERT_FILE", *(f"FC_{field.upper()}" for field in Settings.model_fields)):
+    for name in known_variables():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
@@ -21,6 +21,17 @@ def test_an_empty_environment_is_enough() -> None:
     """Everything has a default: nothing must be configured for the first run."""
     settings = load_settings()
     assert (settings.data_dir, settings.engine, settings.database_url) == (Path("work"), "auto", "")
+
+
+def test_a_path_that_is_set_to_nothing_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of them is the working directory then; what is given beside them is read."""
+    usual = load_settings()
+    paths = [name for name, value in Settings.model_fields.items() if "Path" in str(value.annotation)]
+    for name in (*(f"FC_{name.upper()}" for name in paths), "SSL_CERT_FILE", "DOCKER_CONFIG", "HF_TOKEN_PATH"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setenv("FC_ENGINE", "docker")
+    assert load_settings() == usual.model_copy(update={"engine": "docker"})
+    assert {"data_dir", "clones_dir", "ca_bundle", "docker_config"} <= set(paths)
 
 
 def test_well_known_names_are_read_beside_our_own(monkeypatch: pytest.MonkeyPatch) -> None:

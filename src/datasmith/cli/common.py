@@ -18,7 +18,7 @@ from datasmith.cli.document import document
 from datasmith.cli.entry import INTERRUPTED, STOPPED
 from datasmith.cli.logs import our_redactor
 from datasmith.cli.stopping import ctrl_c_raises, stop_code, terminable
-from datasmith.cli.usage import explained
+from datasmith.cli.usage import explained, refuse_empty_paths
 from datasmith.errors import FULL, ConfigError, DatasmithError, StoreUnavailable
 from datasmith.printable import cut, one_line
 from datasmith.standard_streams import standard_streams
@@ -77,6 +77,7 @@ def _ended(app: typer.Typer, words: list[str], held: _Document | None) -> int:
         KeyboardInterrupt: it did not.
     """
     try:
+        refuse_empty_paths(app, words)
         with contextlib.redirect_stdout(held or sys.stdout):
             code = int(app(words, standalone_mode=False, prog_name=app.info.name or None) or 0)
         if code == INTERRUPTED:  # typer makes this code of Ctrl-C

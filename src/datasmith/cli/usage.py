@@ -1,7 +1,9 @@
 """What is wrong with the words of a command: one line that names the flag, with an example that would be right."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import typer
 from typer.exceptions import TyperException
@@ -12,6 +14,7 @@ from datasmith.misfits import misfit
 if TYPE_CHECKING:  # slow to import
     from pydantic import ValidationError
 
+_Command = TypeVar("_Command")
 EXAMPLES = {
     "--agent": "claude",
     "--attack": "sitecustomize",
@@ -79,6 +82,28 @@ def explained(error: TyperException, app: typer.Typer, words: Sequence[str]) -> 
     return (f"{said} (example: {example})" if example else said), code
 
 
+def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
+    """See that no option of a path is given nothing, which would mean the working directory.
+
+    Raises:
+        ConfigError: one is; names it.
+    """
+    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    empty = {flag for flag, value in pairwise(parts) if not value}
+    for parameter in _called(typer.main.get_command(app), words).params if empty else ():
+        if vars(parameter)["type_descriptor"].annotation in (Path, list[Path]):
+            for flag in empty.intersection(parameter.opts):
+                said = "is empty, as the unset variable of a script is"
+                raise ConfigError(f"{flag} '': {said} (example: {example_of(parameter)})")
+
+
+def _called(command: _Command, words: Sequence[str]) -> _Command:
+    """The command below this one that the words lead to."""
+    for word in words:
+        command = getattr(command, "commands", {}).get(word, command)
+    return command
+
+
 def _wrong(error: TyperException, app: typer.Typer, words: Sequence[str]) -> Iterator[object]:
     """The parameter that the error is about; where it knows only the name, that of the command called, then any."""
     wrong = getattr(error, "param", None)
@@ -88,10 +113,7 @@ def _wrong(error: TyperException, app: typer.Typer, words: Sequence[str]) -> Ite
     unknown = hasattr(error, "possibilities")  # another command's option of that name is no example
     named = None if unknown else getattr(error, "option_name", None)
     root = typer.main.get_command(app)
-    called = root
-    for word in words:
-        called = getattr(called, "commands", {}).get(word, called)
-    commands = [root, called]
+    commands = [root, _called(root, words)]
     while named and commands:
         command = commands.pop()
         yield from (parameter for parameter in command.params if named in parameter.opts)

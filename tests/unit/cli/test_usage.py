@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,6 +125,22 @@ def test_every_option_has_an_example_that_it_takes(
         command.make_context(name, shlex.split(example[1]))
     except TyperException as error:
         assert flag not in str(getattr(error, "format_message", lambda: "")()), error
+
+
+@pytest.mark.parametrize("words", ["FLAG=", "FLAG ''"])
+def test_no_path_is_nothing(capsys: pytest.CaptureFixture[str], words: str) -> None:
+    """Not the working directory, which nobody named: every option that takes a path refuses an empty text."""
+    seen = set()
+    for name, path, flag in options():
+        command = get_command(APPS[name])
+        for word in path:
+            command = command.commands[word]  # type: ignore[attr-defined]
+        (parameter,) = [each for each in command.params if flag in each.opts]
+        if vars(parameter)["type_descriptor"].annotation in (Path, list[Path]):
+            told = said(capsys, name, *path, *shlex.split(words.replace("FLAG", flag)))
+            assert told.startswith(f"{flag} '': is empty") and f"(example: {flag} " in told
+            seen.add(flag)
+    assert {"--data-dir", "--runs-dir", "--config", "--out", "--output", "--to", "--task"} <= seen
 
 
 def test_no_example_is_of_this_projects_own_machines() -> None:
