@@ -1,6 +1,7 @@
 """The only reader of the environment and of tokens.env."""
 
 import os
+import pwd
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -51,6 +52,21 @@ def engine_name(said: str) -> EngineName:
     return one_of("--engine", said, names, "docker")
 
 
+def home() -> Path:
+    """The user's directory; as the system knows it where HOME is not set, or to nothing.
+
+    Raises:
+        ConfigError: it knows none.
+    """
+    given = os.environ.get("HOME")
+    if given:
+        return Path(given)
+    try:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError as error:
+        raise ConfigError(f"HOME is not set, and no user is number {os.getuid()} (example: HOME=/tmp)") from error
+
+
 class Settings(BaseSettings):
     """Every value the environment may set, read once and frozen.
 
@@ -69,9 +85,9 @@ class Settings(BaseSettings):
     be."""
     data_dir: Path = Path("work")
     """Where the store, logs, task folders and per-window artefacts go."""
-    cache_dir: Path = Field(default_factory=lambda: Path.home() / ".cache" / "fc-data")
+    cache_dir: Path = Field(default_factory=lambda: home() / ".cache" / "fc-data")
     """Image layers of the bubblewrap engine and caches that can be rebuilt at any time."""
-    datasets_file: Path = Field(default_factory=lambda: Path.home() / ".config" / "fc-data" / "datasets.json")
+    datasets_file: Path = Field(default_factory=lambda: home() / ".config" / "fc-data" / "datasets.json")
     """Your own names of datasets, after those of `--registry` and before the one that is built in."""
     clones_dir: Path | None = None
     """Clones that the pipeline makes, as <owner>/<repo>.git; yours may lie there as <owner>/<repo>. Empty means
@@ -188,7 +204,7 @@ class Settings(BaseSettings):
     registry_layout: Literal["single", "project"] = "single"
     """`single`: one repository `NAMESPACE/all` holds all images; `project`: each project has one of its own."""
     docker_config: Path = Field(
-        default_factory=lambda: Path.home() / ".docker",
+        default_factory=lambda: home() / ".docker",
         validation_alias=AliasChoices("DOCKER_CONFIG", "FC_DOCKER_CONFIG"),
     )
     """Directory whose `config.json` holds logins of registries (`docker login` writes it); programs that it names as

@@ -1,5 +1,7 @@
 """Settings: read when asked, frozen, and clear about what is wrong."""
 
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,18 @@ def test_a_path_that_is_set_to_nothing_is_not_set(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("FC_ENGINE", "docker")
     assert load_settings() == usual.model_copy(update={"engine": "docker"})
     assert {"data_dir", "clones_dir", "ca_bundle", "docker_config"} <= set(paths)
+
+
+@pytest.mark.parametrize("given", ["", None])
+def test_without_a_home_the_system_is_asked_for_one(monkeypatch: pytest.MonkeyPatch, given: str | None) -> None:
+    """Also where HOME is set to nothing: no cache goes to the root of the disk. A number without a user has none."""
+    monkeypatch.delenv("HOME", raising=False)
+    if given is not None:
+        monkeypatch.setenv("HOME", given)
+    assert load_settings().cache_dir == Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "fc-data"
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 5)
+    with pytest.raises(ConfigError, match=r"^HOME is not set, and no user is number \d+ \(example: HOME=/tmp\)$"):
+        load_settings()
 
 
 def test_well_known_names_are_read_beside_our_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ from datasmith.docker.origin import runs_only_ours
 from datasmith.docker.seccomp import core_filter
 from datasmith.docker.source_tar import REPO_TAR
 from datasmith.errors import BuildFailed, ConfigError, ContainerError, EngineUnavailable, PublishError
+from datasmith.settings import home
 
 _log = logging.getLogger(__name__)
 _HELP = (
@@ -124,7 +125,7 @@ class BubblewrapEngine:
 
     @functools.cached_property
     def _interpreters(self) -> Mapping[str, Interpreter]:
-        return find_interpreters(self._uv_path, Path.home())
+        return find_interpreters(self._uv_path, home())
 
     @functools.cached_property
     def _uv_path(self) -> Path:
