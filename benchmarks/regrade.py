@@ -18,7 +18,8 @@ from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts
 from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.report import build_report
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record, write_text
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements
+from datasmith.evaluation.whole_files import write_record, write_text
 from datasmith.tasks.certificate import ArmSummary, Cost
 from datasmith.workloads.base import Measurement, agent_arm
 from datasmith.workloads.watch import OutputRow

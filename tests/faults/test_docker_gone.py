@@ -29,8 +29,9 @@ from datasmith.errors import EngineUnavailable
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.records import RunLock, TrialRecord
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.trial import StopToken, Surroundings, TaskRun
+from datasmith.evaluation.whole_files import write_record
 from datasmith.github.git import Git
 from datasmith.github.models import PR
 from datasmith.runners import SynthesizeImagesRunner

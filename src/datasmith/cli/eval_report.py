@@ -127,7 +127,7 @@ def _refuse_what_is_no_page(to: Path, root: Path) -> None:
 
 def _not_written(page: Path, text: str, advice: str) -> StoreUnavailable | None:
     """Why the page could not be written; None where it was."""
-    from datasmith.evaluation.run_folder import write_text
+    from datasmith.evaluation.whole_files import write_text
 
     try:
         write_text(page, text)

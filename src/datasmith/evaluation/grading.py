@@ -24,9 +24,10 @@ from datasmith.evaluation.outcome import (
 )
 from datasmith.evaluation.records import SelectionRecord, SessionRecord, TaskFacts, patch_digest
 from datasmith.evaluation.rows import pairs_of
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_measurements
 from datasmith.evaluation.selection import impacted
 from datasmith.evaluation.tests_run import TreeTests
+from datasmith.evaluation.whole_files import write_record
 from datasmith.metrics.score import Score, score
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.tasks.policy import GuardVerdict, check_patch

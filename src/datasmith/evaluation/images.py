@@ -5,7 +5,8 @@ from pathlib import Path
 from datasmith.docker.engine import ContainerEngine, ImageRef
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.evaluation.records import RunLock
-from datasmith.evaluation.run_folder import RunFolder, write_record
+from datasmith.evaluation.run_folder import RunFolder
+from datasmith.evaluation.whole_files import write_record
 from datasmith.settings import Settings
 from datasmith.tasks.task import Task
 

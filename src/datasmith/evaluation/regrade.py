@@ -30,8 +30,8 @@ from datasmith.evaluation.run_folder import (
     TrialKey,
     read_measurements,
     read_record,
-    write_record,
 )
+from datasmith.evaluation.whole_files import write_record
 from datasmith.metrics.score import score
 from datasmith.tasks.certificate import ArmSummary
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, agent_arm

@@ -23,8 +23,9 @@ from datasmith.evaluation.overview import lost_to_outage
 from datasmith.evaluation.placing import TaskJob, TaskWork, elsewhere, side_by_side
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
 from datasmith.evaluation.request import RunRequest, kept_tasks, too_few_rounds
-from datasmith.evaluation.run_folder import RunFolder, keys, write_record
+from datasmith.evaluation.run_folder import RunFolder, keys
 from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
+from datasmith.evaluation.whole_files import write_record
 from datasmith.executors.base import Executor
 from datasmith.executors.cores import core_locks
 from datasmith.executors.executors import open_executor

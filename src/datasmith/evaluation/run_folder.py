@@ -15,6 +15,7 @@ from datasmith.errors import ConfigError, StoreUnavailable, TrialError, naming
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts, named
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
+from datasmith.evaluation.whole_files import disk, move, write_bytes
 from datasmith.misfits import misfit
 from datasmith.tasks.drafts import alone
 from datasmith.workloads.base import Measurement, agent_arm
@@ -105,7 +106,7 @@ class RunFolder:
             ours = [n for n, session in sessions[key.task_id].items() if agent_arm(key.label) in session.agents]
             for name in TIMED:
                 for number in ours:
-                    _move(self.timed(key, number) / name, self.trial(key) / name)
+                    move(self.timed(key, number) / name, self.trial(key) / name)
                 if not ours and not self.is_complete(key):
                     (self.trial(key) / name).unlink(missing_ok=True)
 
@@ -233,7 +234,7 @@ class RunFolder:
         path = self.trial(key) / "patch.diff"
         if not path.is_file():
             raise TrialError(f"{self.trial(key)}: patch.diff is missing ({PATCH_AGAIN})")
-        with _disk(f"cannot read {path}"):
+        with disk(f"cannot read {path}"):
             return path.read_bytes().decode("utf-8", "surrogateescape")
 
     def next_session(self, task_id: str) -> int:
@@ -264,19 +265,6 @@ class RunFolder:
         return tuple(sorted("{} {}#{}".format(*path.parts[-4:-1]) for path in here))
 
 
-@contextlib.contextmanager
-def _disk(what: str) -> Iterator[None]:
-    """Inside, what the disk refuses is told of `what`.
-
-    Raises:
-        StoreUnavailable: it refuses something.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise StoreUnavailable(f"{what}: {error.strerror}") from error
-
-
 def read_record(path: Path, kind: type[Record]) -> Record | None:
     """The record in a JSON file, or None where there is no such file.
 
@@ -285,7 +273,7 @@ def read_record(path: Path, kind: type[Record]) -> Record | None:
         StoreUnavailable: the file is there and cannot be read.
     """
     try:
-        with _disk(f"cannot read {path}"):
+        with disk(f"cannot read {path}"):
             return kind.model_validate_json(path.read_bytes()) if _is_there(path) else None
     except ValidationError as error:
         raise TrialError(f"{path}: cannot be read: {misfit(error)}{_advice(path)}") from error
@@ -310,43 +298,6 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def write_record(path: Path, record: BaseModel) -> None:
-    """Write a record as JSON, whole or not at all."""
-    write_bytes(path, record.model_dump_json(indent=1).encode() + b"\n")
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file by a rename, making its folder where needed.
-
-    Raises:
-        StoreUnavailable: the disk is full or the folder cannot be written; names the file.
-    """
-    draft = path.with_name(f".{path.name}.draft")
-    with _disk(f"cannot write {path}"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-
-
-def _move(source: Path, target: Path) -> None:
-    """Move a file; the folder that it leaves goes with the last one. Nothing where it was moved before."""
-    if not source.is_file():
-        return
-    with _disk(f"cannot write {target}"):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        source.replace(target)
-        if not any(source.parent.iterdir()):
-            source.parent.rmdir()
-
-
-def write_text(path: Path, text: str) -> None:
-    """Like `write_bytes`, for text that may hold bytes that are not UTF-8."""
-    write_bytes(path, text.encode("utf-8", "surrogateescape"))
-
-
 def write_measurements(path: Path, launches: Iterable[Measurement]) -> None:
     """Write launches as measurements.jsonl, one a line."""
     write_bytes(path, b"".join(_MEASUREMENT.dump_json(launch) + b"\n" for launch in launches))
@@ -359,7 +310,7 @@ def read_measurements(path: Path) -> tuple[Measurement, ...]:
         TrialError: a line is none; names it.
         StoreUnavailable: the file cannot be read.
     """
-    with _disk(f"cannot read {path}"):
+    with disk(f"cannot read {path}"):
         lines = path.read_bytes().splitlines() if path.exists() else []
     with contextlib.suppress(ValidationError):
         found = _MEASUREMENTS.validate_json(b"[%s]" % b",".join(lines))

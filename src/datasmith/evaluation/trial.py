@@ -21,8 +21,9 @@ from datasmith.evaluation.images import sealed_image
 from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Ending, settled, with_budget
 from datasmith.evaluation.records import TaskFacts, TrialRecord, patch_digest
 from datasmith.evaluation.regrade import TaskFiles
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, write_record, write_text
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys
 from datasmith.evaluation.suite import show_suite
+from datasmith.evaluation.whole_files import write_record, write_text
 from datasmith.executors.cores import CoreSet
 from datasmith.settings import Settings
 from datasmith.tasks.task import Task

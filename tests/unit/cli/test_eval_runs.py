@@ -12,7 +12,8 @@ from datasmith.cli.eval import app
 from datasmith.errors import ConfigError, TrialError
 from datasmith.evaluation.outcome import AgentFacts
 from datasmith.evaluation.request import RunRequest
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
+from datasmith.evaluation.whole_files import write_record
 from tests.unit.evaluation.sample_run import sample_run
 
 

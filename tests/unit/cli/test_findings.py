@@ -16,7 +16,8 @@ from datasmith.evaluation.findings import analyse
 from datasmith.evaluation.gather import gather
 from datasmith.evaluation.outside import Cutoffs
 from datasmith.evaluation.published import Figure, Published
-from datasmith.evaluation.run_folder import RunFolder, write_record
+from datasmith.evaluation.run_folder import RunFolder
+from datasmith.evaluation.whole_files import write_record
 from tests.unit.evaluation.sample_run import MACHINE, SampleRun, sample_run
 from tests.unit.evaluation.test_findings import configured, moved, run_of
 

@@ -9,14 +9,8 @@ from pathlib import Path
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import AgentFacts, Outcome, OutputFacts, TestFacts
 from datasmith.evaluation.records import RunLock, RunRecord, SessionRecord, TrialRecord, patch_digest
-from datasmith.evaluation.run_folder import (
-    RunFolder,
-    TrialKey,
-    read_measurements,
-    write_measurements,
-    write_record,
-    write_text,
-)
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements
+from datasmith.evaluation.whole_files import write_record, write_text
 from datasmith.metrics.score import score
 from datasmith.metrics.speedup import Pair
 from datasmith.tasks.certificate import ArmSummary, Cost, Machine, WorkloadRatio

@@ -10,7 +10,8 @@ from datasmith.errors import ConfigError
 from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.outcome import AgentFacts
 from datasmith.evaluation.run import check_cost
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
+from datasmith.evaluation.whole_files import write_record
 from datasmith.tasks.task import Task
 
 KEYS = tuple(TrialKey("a_b_1", "claude", number) for number in range(1, 6))

@@ -14,7 +14,8 @@ from datasmith.evaluation.gather import gather
 from datasmith.evaluation.outcome import Outcome
 from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.rows import TrialRow, trial_rows
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements
+from datasmith.evaluation.whole_files import write_record
 from datasmith.metrics.integrity import Duplicate
 from datasmith.workloads.base import agent_arm
 from tests.unit.evaluation.sample_run import SampleRun

@@ -9,7 +9,8 @@ from datasmith.cli.eval import app
 from datasmith.errors import TrialError
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_record, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_record
+from datasmith.evaluation.whole_files import write_record
 from datasmith.workloads.base import agent_arm
 from tests.unit.evaluation.sample_run import SampleRun
 

@@ -21,8 +21,9 @@ from datasmith.evaluation.gather import gather
 from datasmith.evaluation.intervals import RoundRatios
 from datasmith.evaluation.outside import Cutoffs, read_stars
 from datasmith.evaluation.records import RunLock, SelectionRecord, TaskFacts
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.task_difference import task_difference
+from datasmith.evaluation.whole_files import write_record
 from datasmith.tasks.certificate import Machine
 from tests.unit.evaluation.sample_run import MACHINE, NOW, SampleRun
 

@@ -13,7 +13,8 @@ from datasmith.evaluation.overview import run_state
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.rows import Rounds, trial_rows
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, read_measurements, write_measurements
+from datasmith.evaluation.whole_files import write_record
 from datasmith.workloads.base import BASE, EMPTY_ROUND, EXPERT, FULL_ROUND, Measurement, agent_arm
 from datasmith.workloads.fresh import FRESH_ROUND
 from datasmith.workloads.watch import OutputRow

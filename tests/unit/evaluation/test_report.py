@@ -15,8 +15,9 @@ from datasmith.evaluation.records import TrialRecord
 from datasmith.evaluation.reference import asv_differs, reference_as_json, reference_report
 from datasmith.evaluation.report import ControlReport, Report, build_report
 from datasmith.evaluation.rows import Rounds
-from datasmith.evaluation.run_folder import TrialKey, read_measurements, write_measurements, write_record
+from datasmith.evaluation.run_folder import TrialKey, read_measurements, write_measurements
 from datasmith.evaluation.summary import as_json
+from datasmith.evaluation.whole_files import write_record
 from datasmith.metrics.score import POLICIES, FailurePolicy
 from datasmith.workloads.base import agent_arm
 from tests.unit.evaluation.sample_run import NOW, SampleRun, sample_run

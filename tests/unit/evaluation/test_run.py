@@ -15,8 +15,9 @@ from datasmith.evaluation.placing import own_core, side_by_side
 from datasmith.evaluation.records import RunRecord
 from datasmith.evaluation.request import RunRequest, request_of, too_few_rounds
 from datasmith.evaluation.run import RunObserver, _limited, _start, run_evaluation
-from datasmith.evaluation.run_folder import RunFolder, write_record
+from datasmith.evaluation.run_folder import RunFolder
 from datasmith.evaluation.trial import Stopped, StopToken
+from datasmith.evaluation.whole_files import write_record
 from datasmith.executors.cores import CoreSet, usable_cores
 from datasmith.misfits import LONGEST
 from datasmith.printable import cut

@@ -10,16 +10,8 @@ from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.errors import ConfigError, StoreUnavailable, TrialError
 from datasmith.evaluation.outcome import AgentFacts
-from datasmith.evaluation.run_folder import (
-    RunFolder,
-    TrialKey,
-    keys,
-    open_run,
-    read_measurements,
-    write_measurements,
-    write_record,
-    write_text,
-)
+from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, open_run, read_measurements, write_measurements
+from datasmith.evaluation.whole_files import write_record, write_text
 from datasmith.workloads.base import Measurement
 from tests.unit.evaluation.sample_run import sample_run
 

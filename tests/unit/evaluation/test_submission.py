@@ -23,9 +23,10 @@ from datasmith.evaluation import submission
 from datasmith.evaluation.overview import run_state
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.regrade import regrade_run
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.submission import Checked, check_submission, write_submission
 from datasmith.evaluation.unlikely import is_of_a_run, unlike
+from datasmith.evaluation.whole_files import write_record
 from datasmith.tasks.dataset import LOCAL, Dataset
 from datasmith.workloads.base import agent_arm
 from tests.secrets_made_up import BY_FORM
@@ -117,7 +118,6 @@ def test_without_room_to_unpack_it_nothing_is_said_of_a_submission(
 ) -> None:
     """Nor does a name that is there twice show where it was unpacked."""
     file, _ = packed(run)
-
     for number, error, said in (
         (errno.ENOSPC, StoreUnavailable, r"TMPDIR .*: No space left on device, for .*mine\.tar\.gz$"),
         (errno.EEXIST, TrialError, r"mine\.tar\.gz: no submission: File exists \("),

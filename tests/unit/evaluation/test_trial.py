@@ -18,8 +18,9 @@ from datasmith.evaluation.outcome import AgentFacts, Ending
 from datasmith.evaluation.placing import TaskWork
 from datasmith.evaluation.records import RunLock, SessionRecord, TaskFacts, TrialRecord
 from datasmith.evaluation.regrade import regrade_run
-from datasmith.evaluation.run_folder import RunFolder, TrialKey, write_record, write_text
+from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.evaluation.trial import Stopped, StopToken, Surroundings, TaskRun
+from datasmith.evaluation.whole_files import write_record, write_text
 from datasmith.executors.cores import CoreLocks
 from datasmith.settings import Settings
 from datasmith.tasks.task import Task
