@@ -234,7 +234,7 @@ def test_what_cannot_work_is_said_before_anything_runs(
     capsys: pytest.CaptureFixture[str],
     agents: None,
 ) -> None:
-    """One line with the entry's index; no run folder is begun."""
+    """One line with the entry's place; no run folder is begun."""
     surroundings(monkeypatch, tmp_path, DEAD)
     monkeypatch.delenv("FC_PRICES")
     monkeypatch.delenv("GEMINI_API_KEY")
@@ -243,4 +243,4 @@ def test_what_cannot_work_is_said_before_anything_runs(
     code = run_app(app, ["run", "-d", str(tmp_path), "-c", str(tmp_path / "agents.json"), "--runs-dir", str(runs)])
     err = capsys.readouterr().err
     assert code == 2 and not runs.exists() and "\n" not in err.strip()
-    assert re.search(f"entry 1: {said}", err), err
+    assert re.search(f"entry 2 of 2: {said}", err), err

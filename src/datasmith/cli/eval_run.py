@@ -92,7 +92,7 @@ def run(
         task_ids=tuple(task_id or ()),
         entries=entries,
         directory=directory,
-        source=f"--config {config}: entry" if config else "",
+        source=f"--config {config}" if config else "",
         runs_dir=runs_dir,
         exclude=tuple(exclude or ()),
         run_id=run_id,

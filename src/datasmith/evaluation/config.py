@@ -86,7 +86,7 @@ def load_agents(entries: Sequence[AgentEntry], source: str, directory: Path, set
     """The agents of all entries.
 
     Raises:
-        ConfigError: names `source` and the index of the entry (without a source, its agent on the command line) whose
+        ConfigError: names `source` and the place of the entry (without a source, its agent on the command line) whose
             agent lacks a program, a key or an option.
     """
     found = []
@@ -94,7 +94,8 @@ def load_agents(entries: Sequence[AgentEntry], source: str, directory: Path, set
         try:
             found.append(load_agent(entry.address, entry.options(directory, settings)))
         except ConfigError as error:
-            where = f"{source} {index}" if source else f"-a {entry.agent or entry.agent_import_path}"
+            named = f"-a {entry.agent or entry.agent_import_path}"
+            where = f"{source}: {place_of(index, entries)}" if source else named
             raise ConfigError(f"{where}: {error}") from error
     return tuple(found)
 
@@ -103,7 +104,7 @@ def parse_entries(text: str, source: str) -> tuple[AgentEntry, ...]:
     """Read a --config file's text.
 
     Raises:
-        ConfigError: names `source`, the entry's index (from 0) and what is wrong with it; or an entry is there twice.
+        ConfigError: names `source`, the entry's place and what is wrong with it; or an entry is there twice.
     """
     try:
         rows = written_json(text)
@@ -111,15 +112,21 @@ def parse_entries(text: str, source: str) -> tuple[AgentEntry, ...]:
         raise ConfigError(f"--config {source}: not JSON as it should be: {error} {EXAMPLE}") from error
     if not isinstance(rows, list) or not rows:
         raise ConfigError(f"--config {source}: not a non-empty list of agents {EXAMPLE}")
-    entries = tuple(validated_entry(row, f"--config {source}: entry {at}", EXAMPLE) for at, row in enumerate(rows))
+    places = [f"--config {source}: {place_of(at, rows)}" for at in range(len(rows))]
+    entries = tuple(validated_entry(row, where, EXAMPLE) for row, where in zip(rows, places, strict=True))
     again = repeated(entries)
     if again:
-        raise ConfigError(f"--config {source}: entry {again[1]} is the same as entry {again[0]} {REPEAT}")
+        raise ConfigError(f"{places[again[1]]} is the same as entry {again[0] + 1} {REPEAT}")
     return entries
 
 
+def place_of(index: int, entries: Sequence[object]) -> str:
+    """How people count: `entry 2 of 3` is at index 1."""
+    return f"entry {index + 1} of {len(entries)}"
+
+
 def repeated(entries: Sequence[AgentEntry]) -> tuple[int, int] | None:
-    """The places of the first two entries that are the same agent, asked for in the same way."""
+    """The indexes of the first two entries that are the same agent, asked for in the same way."""
     facts = [(each.address, each.model, dict(each.agent_kwargs), dict(each.model_kwargs)) for each in entries]
     return next(((facts.index(fact), at) for at, fact in enumerate(facts) if fact in facts[:at]), None)
 

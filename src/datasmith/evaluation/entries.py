@@ -14,7 +14,7 @@ def read_entries(config: Path) -> tuple[AgentEntry, ...]:
     """The agents of a --config file.
 
     Raises:
-        ConfigError: the file cannot be read, or an entry is wrong; names its index.
+        ConfigError: the file cannot be read, or an entry is wrong; names its place.
     """
     try:
         text = config.read_text(encoding="utf-8")

@@ -34,7 +34,7 @@ class RunRequest:
     directory: Path
     runs_dir: Path
     source: str = ""
-    """Where the agents are written, up to the index of one; empty where they were given on the command line."""
+    """Where the agents are written; empty where they were given on the command line."""
     kept_in: str = ""
     """The run.json that all this was read from; empty where it was asked for on the command line."""
     exclude: tuple[str, ...] = ()

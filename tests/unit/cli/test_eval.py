@@ -122,9 +122,9 @@ def test_what_a_run_is_asked_is_read_before_anything_starts(
     ("config", "says"),
     [
         ("[]", "not a non-empty list"),
-        ('[{"agent": "nop"}]', "entry 0: model is missing"),
-        ('[{"agent": "nop", "agent_import_path": "a:B", "model": "m"}]', "entry 0: gives both"),
-        ('[{"agent": "nop", "model": "m", "speed": 1}]', "entry 0: unknown key 'speed'"),
+        ('[{"agent": "nop"}]', "entry 1 of 1: model is missing"),
+        ('[{"agent": "nop", "agent_import_path": "a:B", "model": "m"}]', "entry 1 of 1: gives both"),
+        ('[{"agent": "nop", "model": "m", "speed": 1}]', "entry 1 of 1: unknown key 'speed'"),
         ('[{"agent_import_path": "no.such.module:Agent", "model": "m"}]', "no.such"),
         ('[{"agent": "command", "model": "m"}]', "either path or command"),
         ('[{"agent": "command", "model": "m", "agent_kwargs": {"path": "gone.sh"}}]', "there is no file"),

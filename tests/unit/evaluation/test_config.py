@@ -19,40 +19,40 @@ GOOD = {"agent": "nop", "model": "none"}
     [
         ([], "non-empty list"),
         ({}, "non-empty list"),
-        ([GOOD, {**GOOD, "agent_import_path": "a:B"}], "entry 1: gives both"),
-        ([{"agent": "nop"}], "entry 0: model is missing"),
-        ([{"agent": "nop", "model": ""}], "entry 0: model"),
-        ([GOOD, GOOD, {**GOOD, "modle": "x"}], "entry 2: unknown key 'modle'; did you mean 'model'?"),
-        ([{"agnt": "nop"}], "entry 0: unknown key 'agnt'; did you mean 'agent'?"),
-        ([{**GOOD, "agent_kwarg": {}}], "entry 0: unknown key 'agent_kwarg'; did you mean 'agent_kwargs'?"),
+        ([GOOD, {**GOOD, "agent_import_path": "a:B"}], "entry 2 of 2: gives both"),
+        ([{"agent": "nop"}], "entry 1 of 1: model is missing"),
+        ([{"agent": "nop", "model": ""}], "entry 1 of 1: model"),
+        ([GOOD, GOOD, {**GOOD, "modle": "x"}], "entry 3 of 3: unknown key 'modle'; did you mean 'model'?"),
+        ([{"agnt": "nop"}], "entry 1 of 1: unknown key 'agnt'; did you mean 'agent'?"),
+        ([{**GOOD, "agent_kwarg": {}}], "entry 1 of 1: unknown key 'agent_kwarg'; did you mean 'agent_kwargs'?"),
         (
             [{**GOOD, "speed": 1}],
-            "entry 0: unknown key 'speed'; known: agent, agent_import_path, model, agent_kwargs, ",
+            "entry 1 of 1: unknown key 'speed'; known: agent, agent_import_path, model, agent_kwargs, ",
         ),
-        ([GOOD, {**GOOD, "model": "m"}, GOOD], "entry 2 is the same as entry 0 (example, to let"),
-        ([GOOD, {"agent_import_path": agent_address("nop"), "model": "none"}], "entry 1 is the same as entry 0"),
-        ([{"agent_import_path": "my.agents.Fast", "model": "m"}], "entry 0: agent_import_path 'my.agents.Fast'"),
-        ([{"model": "m"}], "entry 0: gives neither"),
-        ([{"agent": "nobody", "model": "m"}], "entry 0: agent 'nobody' is not known"),
+        ([GOOD, {**GOOD, "model": "m"}, GOOD], "entry 3 of 3 is the same as entry 1 (example, to let"),
+        ([GOOD, {"agent_import_path": agent_address("nop"), "model": "none"}], "entry 2 of 2 is the same as entry 1"),
+        ([{"agent_import_path": "my.agents.Fast", "model": "m"}], "entry 1 of 1: agent_import_path 'my.agents.Fast'"),
+        ([{"model": "m"}], "entry 1 of 1: gives neither"),
+        ([{"agent": "nobody", "model": "m"}], "entry 1 of 1: agent 'nobody' is not known"),
         (
             [GOOD, {**GOOD, "model_kwargs": {"top_p": 1, "effort": "high"}}],
-            "entry 1: model_kwargs of 'nop': unknown effort, top_p (it asks no model",
+            "entry 2 of 2: model_kwargs of 'nop': unknown effort, top_p (it asks no model",
         ),
         (
             [{"agent": "oracle", "model": "gpt-5", "model_kwargs": {"effort": "high"}}],
-            "entry 0: model_kwargs of 'oracle'",
+            "entry 1 of 1: model_kwargs of 'oracle'",
         ),
         (
             [{"agent_import_path": agent_address("nop"), "model": "m", "model_kwargs": {"x": 1}}],
             "of 'NopAgent': unknown x",
         ),
         ([{"agent_import_path": "a:B", "model": "none", "model_kwargs": {"x": 1}}], "model_kwargs of 'B': unknown x"),
-        (["nop"], "entry 0"),
-        ([{**GOOD, "agent_kwargs": 3}], "entry 0: agent_kwargs"),
+        (["nop"], "entry 1 of 1"),
+        ([{**GOOD, "agent_kwargs": 3}], "entry 1 of 1: agent_kwargs"),
     ],
 )
-def test_a_wrong_entry_is_named_by_its_index(rows: object, says: str) -> None:
-    """Case 72: what is wrong, in which entry, and an example of a right one."""
+def test_a_wrong_entry_is_named_by_its_place(rows: object, says: str) -> None:
+    """Case 72: what is wrong, in which entry, as people count, and an example of a right one."""
     with pytest.raises(ConfigError) as caught:
         parse_entries(json.dumps(rows), "c.json")
     assert says in str(caught.value)
@@ -68,7 +68,7 @@ def test_an_unknown_agent_is_refused_where_python_checks_no_assertions() -> None
     )
     done = subprocess.run([sys.executable, "-O", "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "ConfigError: --config c.json: entry 0: agent 'nobody' is not known" in done.stderr
+    assert "ConfigError: --config c.json: entry 1 of 1: agent 'nobody' is not known" in done.stderr
 
 
 def test_a_model_that_is_asked_gets_its_words() -> None:

@@ -190,7 +190,7 @@ def test_a_resumed_run_is_asked_for_all_that_it_was_configured_with(tmp_path: Pa
             r"run\.json: config\.dataset nowhere: not a .*resume \S*/läufe --dataset work/dataset/",
         ),
         ({"engine": "chroot"}, r"run\.json: config\.engine: there is no engine 'chroot' \(example: bubblewrap\)"),
-        ({"agents": ["nop", "nobody"]}, r"run\.json: config\.agents 1: agent 'nobody' is not known"),
+        ({"agents": ["nop", "nobody"]}, r"run\.json: config\.agents: entry 2 of 2: agent 'nobody' is not known"),
         ({"task_ids": ["x_y_1"], "dataset": "tasks"}, r"run\.json: config\.task_ids: 'x_y_1' matches no task of tasks"),
     ],
 )
