@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from datasmith.errors import ConfigError, StoreUnavailable, TrialError, naming
+from datasmith.errors import FULL, ConfigError, StoreUnavailable, TrialError, naming
 from datasmith.evaluation.config import RunConfig
 from datasmith.evaluation.outcome import AgentFacts, OutputFacts, TestFacts, named
 from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, SessionRecord, TrialRecord
@@ -133,8 +133,9 @@ class RunFolder:
         try:
             descriptor = os.open(file, os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
-            said = f"cannot write {file}: {error.strerror} (example: chmod u+w {self.root})"
-            raise StoreUnavailable(said) from error
+            copy = f"cp -r {self.root} /tmp/{self.root.resolve().name}"
+            advice = "" if error.errno in FULL else f": work on a copy of the run (example: {copy})"
+            raise StoreUnavailable(f"cannot write {file}: {error.strerror}{advice}") from error
         try:
             self._take(descriptor)
             yield

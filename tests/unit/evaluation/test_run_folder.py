@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from datasmith.evaluation.outcome import AgentFacts
 from datasmith.evaluation.run_folder import RunFolder, TrialKey, keys, open_run, read_measurements, write_measurements
 from datasmith.evaluation.whole_files import write_record, write_text
 from datasmith.workloads.base import Measurement
+from tests.mounts import small_disk
 from tests.unit.evaluation.sample_run import sample_run
 
 KEY = TrialKey("acme_fast_1", "command-good", 1)
@@ -169,6 +172,25 @@ def test_an_error_of_the_work_is_not_told_as_somebody_elses_work(tmp_path: Path)
     """No process can be started, for example, which is the same class of error as a lock that is held."""
     with pytest.raises(BlockingIOError, match="no more processes"), RunFolder(tmp_path / "r").alone():
         raise BlockingIOError("no more processes")
+
+
+@pytest.mark.parametrize("words", ["regrade", "submit"])
+def test_a_run_on_a_disk_that_may_only_be_read_is_worked_on_as_a_copy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    """No mode of the folder helps there: the line says what does, and that works."""
+    with small_disk(tmp_path / "disk", megabytes=20) as disk:
+        root = sample_run(disk / "r").folder.root
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        assert run_app(app, [words, str(root)]) == StoreUnavailable.exit_code
+        told = capsys.readouterr().err
+        assert told == (
+            f"error: cannot write {root}/.in-use: Read-only file system: work on a copy of the run "
+            f"(example: cp -r {root} /tmp/r)\n"
+        )
+        shutil.copytree(root, tmp_path / "copy")
+    with RunFolder(tmp_path / "copy").alone():
+        assert (tmp_path / "copy/.in-use").is_file()
 
 
 def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
