@@ -62,7 +62,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 
 
 def _run(app: typer.Typer, words: list[str]) -> int:
-    held = _Document() if "--json" in words else None
+    held = _Document() if any(word.partition("=")[0] == "--json" for word in words) else None
     try:
         ctrl_c_raises()
         return _ended(app, words, held)

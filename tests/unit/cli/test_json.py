@@ -73,6 +73,16 @@ def test_no_document_holds_what_json_has_not(capsys: pytest.CaptureFixture[str],
     assert failed["error"]["kind"] == "ValueError"
 
 
+@pytest.mark.parametrize("flag", ["--json=1", "--json="])
+def test_a_flag_that_is_given_a_value_is_told_in_a_document(capsys: pytest.CaptureFixture[str], flag: str) -> None:
+    """Whoever writes it wants JSON; it takes no value, as the line says, too."""
+    assert run_app(fc_eval, ["runs", "list", flag]) == ConfigError.exit_code
+    out, err = capsys.readouterr()
+    failed = json.loads(out)["error"]
+    assert failed["message"] == "Option '--json' does not take a value (example: --json)"
+    assert (failed["exit_code"], err) == (ConfigError.exit_code, f"error: {failed['message']}\n")
+
+
 def test_documents_are_written_in_one_place() -> None:
     """No other module of the commands writes JSON by itself."""
     folder = Path(next(iter(cli.__path__)))
