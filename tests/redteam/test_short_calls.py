@@ -10,7 +10,7 @@ from datasmith.tasks.certificate import WorkloadRatio
 from datasmith.workloads.arms import prepare, start_arm
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, agent_arm
 from datasmith.workloads.discover import discover
-from datasmith.workloads.measure import MeasurePlan, measure
+from datasmith.workloads.measure import Measured, MeasurePlan, measure
 from tests.integration.eval_task import BENCH, FILES, HALF, calc_image, expert_patch
 from tests.sandboxes import embedded_engine
 
@@ -27,12 +27,42 @@ def total(n):
         _KNOWN[n] = result
     return _KNOWN[n]
 """
-PATCHES = {EXPERT: HALF, agent_arm("honest#1"): HALF + "# in C\n", agent_arm("cache#1"): CACHE}
+LAST = """_LAST = [None, None]
+
+
+def total(n):
+    if _LAST[0] != n:
+        result = 0
+        for i in range(n):
+            result += i
+        _LAST[:] = n, result
+    return _LAST[1]
+"""
+STALE = """from time import perf_counter
+
+_LAST = [0.0, None]
+
+
+def total(n):
+    if n > 20 and perf_counter() - _LAST[0] < 5e-4:
+        _LAST[0] = perf_counter()
+        return _LAST[1]
+    result = 0
+    for i in range(n):
+        result += i
+    _LAST[:] = perf_counter(), result
+    return result
+"""
+CLOSED = "def total(n):\n    return n * (n - 1) // 2\n"
+HONEST, CLOSED_FORM = agent_arm("honest#1"), agent_arm("closed#1")
+CACHES = {agent_arm("cache#1"): CACHE, agent_arm("last#1"): LAST}
+HURRIED = agent_arm("stale#1")
+PATCHES = {EXPERT: HALF, HONEST: HALF + "# in C\n", CLOSED_FORM: CLOSED, **CACHES, HURRIED: STALE}
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, WorkloadRatio]:
-    """What each arm's only workload counts for."""
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """All arms in one session, of which each has one workload."""
     place = tmp_path_factory.mktemp("short")
     engine = embedded_engine(place / "cache")
     files = {**FILES, "benchmarks/bench.py": BENCH.replace("2000", "150").encode()}
@@ -45,7 +75,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, WorkloadRatio]:
             if name == BASE:
                 workloads = discover(started, "benchmarks", default_timeout_s=60).workloads
             arms[name] = stack.enter_context(prepare(started, workloads, "benchmarks"))
-        measured = measure(
+        return measure(
             arms,
             workloads,
             MeasurePlan(max_rounds=8, cpu=usable_cores()[-1]),
@@ -54,19 +84,33 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, WorkloadRatio]:
             outputs=True,
             lottery=random.Random(5),
         )
+
+
+@pytest.fixture(scope="module")
+def rows(measured: Measured) -> dict[str, WorkloadRatio]:
+    """What each arm's workload counts for."""
     return {arm: summary.workloads[0] for arm, summary in measured.summaries.items()}
 
 
-def test_a_cache_of_short_calls_gains_nothing(rows: dict[str, WorkloadRatio]) -> None:
-    """Ten times as fast in the rounds, and no faster than base on inputs that it has not seen."""
-    row = rows[agent_arm("cache#1")]
+@pytest.mark.parametrize("arm", list(CACHES))
+def test_a_cache_of_short_calls_gains_nothing(rows: dict[str, WorkloadRatio], arm: str) -> None:
+    """Ten times as fast in the rounds, and no faster than base on inputs that it has not seen; also of one entry."""
+    row = rows[arm]
     assert row.base_s is not None and 1e-6 < row.base_s < 2e-5, "this is not about short calls"
     assert row.repeated is not None and row.repeated > 4
     assert row.ratio is not None and row.ratio < 1.2
 
 
-def test_honest_code_of_short_calls_keeps_its_speed_up(rows: dict[str, WorkloadRatio]) -> None:
+@pytest.mark.parametrize("arm", [HONEST, CLOSED_FORM])
+def test_honest_code_of_short_calls_keeps_its_speed_up(rows: dict[str, WorkloadRatio], arm: str) -> None:
     """What a first call costs anybody is held against nobody."""
-    row = rows[agent_arm("honest#1")]
+    row = rows[arm]
     assert row.repeated is None
     assert row.ratio is not None and row.ratio > 1.3
+
+
+def test_a_stale_answer_is_seen_where_nobody_seems_to_look(measured: Measured) -> None:
+    """Code that computes only after a pause, as whoever describes answers, or rewrites code, makes one."""
+    (row,) = measured.outputs[HURRIED]
+    assert row.state == "differs"
+    assert all(row.state == "equal" for arm in (HONEST, CLOSED_FORM, *CACHES) for row in measured.outputs[arm])

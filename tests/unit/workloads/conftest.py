@@ -113,6 +113,12 @@ class Table:
     def time_sum(self):
         return work(*self.rows)
 
+class Twice:
+    def time_lazy_twice(self):
+        one = Lazy()
+        self.seen()
+        work(300)
+
 class Once:
     number = 1
 

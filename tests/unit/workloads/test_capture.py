@@ -265,3 +265,27 @@ def test_work_that_is_put_off_is_not_done_again_with_a_second_look() -> None:
     both = Recorder(Describer(1), again=True)
     both.add("returned value", [1.0, 2.0])
     assert both.finish() == plain.finish()
+
+
+def test_who_is_called_cannot_see_that_it_is_told(suite: ModuleType) -> None:
+    """Until the call is over nothing is described, before it neither; a number is told as it was given."""
+    given, holder = float("1.1021"), SimpleNamespace(rows=[1.0])
+    recorder = Recorder(Describer(1), late=True)
+    recorder.look_anew(tells=True)
+    assert recorder.state(holder, ()) == {"self.rows": []}
+    recorder.keep(1, [1.5])
+    recorder.keep(2, given)
+    holder.rows.append(2.0)
+    ctypes.c_double.from_address(id(given) + 16).value = 7.5
+    assert (recorder.records, recorder.paused, recorder.looking_s) == ([], [], 0.0)
+    recorder.call_is_over()
+    recorder.over({}, recorder.state(holder, ()))
+    holder.rows.pop()
+    recorder.over_late(recorder.state(holder, ()))
+    labels = [record[0] for record in recorder.finish()]  # type: ignore[index]
+    assert labels == ["line 1", "line 2", "self.rows", "values"]
+    assert recorder.finish()[1] == ["line 2", ["float", "1.1021"]]
+    recorder.look_anew(tells=False)
+    recorder.keep(1, [1.5])
+    recorder.call_is_over()
+    assert recorder.finish() == [["line 1", []], ["values", ["int", "1"]]]

@@ -9,10 +9,11 @@ import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
 from datasmith.workloads.inside import fresh
-from datasmith.workloads.inside.fresh import CALLS_AGAIN, SAMPLES_AGAIN, TIMED_INPUTS, NothingToMove, time_short
+from datasmith.workloads.inside.fresh import NothingToMove
 from datasmith.workloads.inside.launch import Checks
 from datasmith.workloads.inside.moves import INPUTS, Draw, Moves
 from datasmith.workloads.inside.pauses import Pauses
+from datasmith.workloads.inside.short import time_short
 
 from .conftest import Library
 
@@ -50,51 +51,7 @@ def test_no_answer_is_known_beforehand(
     assert all(setup_s > 0 for setup_s in times.setups)
 
 
-@pytest.mark.parametrize(
-    ("name", "owner", "index", "own"), [*WITH_NUMBERS, ("time_computed", "Computed", None, (0.5,))]
-)
-def test_short_calls_are_made_on_one_new_input_after_the_other(
-    library: Library, made: Callable[..., TimeBenchmark], name: str, owner: str, index: int | None, own: tuple[int, ...]
-) -> None:
-    """The first on each is the first at all; what is called is warm from those on the input before."""
-    times = time_short(made(name, owner, index), 12345, "everything")
-    runs = [(given, len(list(calls))) for given, calls in itertools.groupby(library.asked)]
-    inputs = [given for given, _ in runs]
-    assert own not in inputs and len(set(inputs)) == 1 + TIMED_INPUTS
-    assert inputs == [*inputs[: 1 + TIMED_INPUTS], *inputs[1 : 1 + TIMED_INPUTS]], "each once more, after all"
-    assert len(times.calls) == TIMED_INPUTS
-    assert {calls for _, calls in runs} == {1 + CALLS_AGAIN * SAMPLES_AGAIN}
-
-
-@pytest.mark.parametrize("name", ["time_global", "time_kept", "time_told", "time_slot"])
-def test_an_input_may_lie_anywhere(library: Library, made: Callable[..., TimeBenchmark], name: str) -> None:
-    """In a global of the module, in the class's own container, in the library, in a slot: no call meets it early."""
-    times = time_short(made(name, "Elsewhere"), 77, "everything", 3)
-    runs = [(given, len(list(calls))) for given, calls in itertools.groupby(library.asked)]
-    assert len(times.calls) == 3
-    assert [calls for _, calls in runs] == [1 + CALLS_AGAIN * SAMPLES_AGAIN] * 7
-    assert len({given for given, _ in runs}) == 4
-
-
-def test_what_is_stored_shows_in_the_first_call(
-    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It computes; the later ones do not."""
-    monkeypatch.setattr(library, "computed", functools.lru_cache(None)(lambda *given: sum(range(100_000)) + len(given)))
-    times = time_short(made("time_literal"), 5, "everything", 3)
-    assert len(times.calls) == 3
-    assert all(looked > 5 * call for looked, call in zip(times.looked, times.calls, strict=True))
-
-
-def test_what_cannot_be_called_again_is_not_timed_so(made: Callable[..., TimeBenchmark]) -> None:
-    """A benchmark that wants one call for each setup; one without numbers has no other inputs."""
-    with pytest.raises(NothingToMove):
-        time_short(made("time_once", "Once"), 5, "everything")
-    with pytest.raises(NothingToMove):
-        time_short(made("time_nothing"), 5, "everything")
-
-
-@pytest.mark.parametrize("timed", [time_fresh, time_short])
+@pytest.mark.parametrize("timed", [time_fresh, time_short], ids=["looked", "short"])
 def test_what_was_set_up_is_torn_down_with_its_own_parameters(
     made: Callable[..., TimeBenchmark], timed: Callable[..., object]
 ) -> None:

@@ -27,8 +27,9 @@ sys.path[:0] = sys.argv[1:]
 import bench
 from inside.capture import capture
 from inside.clocked import time_clocked
-from inside.fresh import time_fresh, time_short
+from inside.fresh import time_fresh
 from inside.pauses import Pauses
+from inside.short import time_short
 
 
 class Benchmark:
@@ -52,7 +53,7 @@ class Benchmark:
 
 seen = capture(Benchmark(), 1)
 looked, values = time_fresh(Benchmark(), 5, "everything", 2, pauses=Pauses())
-short = time_short(Benchmark(), 5, "everything", 3)
+short = time_short(Benchmark(), 5, "everything", 3)[0]
 clocked = time_clocked(Benchmark(), 5, "everything", 4, ask=lambda: 9, mark=lambda: None)[0]
 assert "it raises" not in json.dumps(values), values
 print(json.dumps([seen, len(looked.calls), len(values), len(short.calls), len(clocked)]))

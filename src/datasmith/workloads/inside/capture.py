@@ -48,13 +48,22 @@ class Recorder:
 
     A number is copied, and described with the next value that is none, or at the end: else forty calls that give a
     number each would take as long again for being held up one by one. Copied, as what keeps it may write to memory.
+
+    `late`: all is held until the call is over, and looked at then; before it nothing is described. Who is called cannot
+    see then whether what it gives is told, which takes milliseconds: a stale answer would do where it is not.
     """
 
-    def __init__(self, describer: Describer, *, again: bool = False, held: Held | None = None) -> None:
+    def __init__(
+        self, describer: Describer, *, again: bool = False, held: Held | None = None, late: bool = False
+    ) -> None:
         self._describer = describer
         self._again = again
         self._held = held
-        self._tells = True
+        self._late = late
+        self._until_over: list[tuple[str, object]] = []
+        self._left: dict[str, Node] = {}
+        self._wanted = True
+        self._tells = not late
         self._hush = Hush()
         self._waiting: list[tuple[Node, object]] = []
         self._turns = 0
@@ -69,7 +78,9 @@ class Recorder:
 
     def look_anew(self, *, tells: bool) -> None:
         """As if nothing had been seen so far; where it does not tell, values are looked at, and none is described."""
-        self._tells = tells
+        self._wanted = tells
+        self._tells = tells and not self._late
+        self._until_over = []
         self._describer = self._describer.anew()
         self._waiting = []
         self._turns += 1
@@ -99,14 +110,27 @@ class Recorder:
         return value
 
     def add(self, label: str, value: object) -> None:
-        """Describe a value under a name."""
+        """Describe a value under a name, at once or when the call is over."""
+        if self._late:
+            self._until_over.append((label, _copied(value)))
+        else:
+            self._add(label, value)
+
+    def call_is_over(self) -> None:
+        """Look at all that was held until now."""
+        held, self._until_over = self._until_over, []
+        self._tells = self._wanted
+        for label, value in held:
+            self._add(label, value)
+
+    def _add(self, label: str, value: object) -> None:
         record: Node = [label, []]
         self.records.append(record)
         kind = type(value)
         told: Node = []
         if kind in _NUMBERS:
             if self._tells:
-                self._waiting.append((record, operator.neg(operator.neg(value)) if kind in _COPIED else value))  # type: ignore[arg-type]
+                self._waiting.append((record, _copied(value)))
         else:
             record[1] = told = self._described(self._describer, value)
         if self._held is not None:
@@ -126,6 +150,16 @@ class Recorder:
             if before.get(name) != node:
                 inside = name in before and only_grown(before[name], node)
                 self.records.append([name + INSIDE if inside else name, self._describer.take(node)])
+
+    def over(self, before: dict[str, Node], after: dict[str, Node]) -> None:
+        """A call's state before and after it; where it was only looked at before, `over_late` says what it changed."""
+        self._left = after
+        if not self._late:
+            self.changes(before, after)
+
+    def over_late(self, before: dict[str, Node]) -> None:
+        """The state before it, as it is again."""
+        self.changes(before, self._left)
 
     def left(self, files: Files) -> None:
         """Record the files that a call left, of which `files` was made before it."""
@@ -172,6 +206,11 @@ class Recorder:
         """Everything that was seen."""
         self._tell_waiting()
         return [*self.records, ["values", ["int", str(self.seen)]]]
+
+
+def _copied(value: object) -> object:
+    """A number of its own, or the same value."""
+    return operator.neg(operator.neg(value)) if type(value) in _COPIED else value  # type: ignore[arg-type]
 
 
 def _as_one(records: Node) -> Node:
@@ -227,10 +266,17 @@ def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = N
     before = recorder.state(instance, given)
     returned = benchmark.func(*given)
     recorder.add("returned value", returned)
+    recorder.call_is_over()
     after = recorder.state(instance, given)
     seconds = perf_counter() - started - (recorder.telling_s - told_s) + shared_s
-    recorder.changes(before, after)
+    recorder.over(before, after)
     return seconds
+
+
+def state_now(benchmark: Benchmark, recorder: Recorder) -> dict[str, Node]:
+    """What a call of a benchmark that is set up can change."""
+    given = benchmark._build_params()  # type: ignore[attr-defined]
+    return recorder.state(getattr(benchmark.func, "__self__", None), given)
 
 
 def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:

@@ -13,7 +13,7 @@ from random import Random
 from time import perf_counter, sleep
 
 from .capture import Recorder, describer, watched_call
-from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, undisturbed, warm
+from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, told_late, undisturbed, warm
 from .report import TYPE_CHECKING
 from .seeds import derived
 
@@ -58,7 +58,7 @@ def heard(mark: Callable[[], None]) -> None:
 
 def _prepared(inputs: Inputs, twist: int) -> Iterator[tuple[Input, Recorder]]:
     for number in range(1, TIMED_INPUTS + 1):
-        recorder = Recorder(describer(twist))
+        recorder = Recorder(describer(twist), late=True)
         yield inputs.prepare(twist, number, recorder), recorder
 
 
@@ -97,7 +97,8 @@ def _timed(
         setup_s = inputs.enter(one, turn)
         seconds.append(setup_s + watched_call(benchmark, recorder, inputs.hush))
         if tells:
-            values.append([f"call {number + 1}", recorder.whole()])
+            teardowns[-1] += inputs.leave()
+            values.append([f"call {number + 1}", told_late(inputs, benchmark, one, recorder, turn)])
         if not count and perf_counter() - started > TIMED_S:
             break
     return seconds, teardowns, values

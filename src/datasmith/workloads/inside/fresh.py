@@ -15,7 +15,7 @@ from random import getstate
 from time import perf_counter
 
 from .afterwards import afterwards
-from .capture import Recorder, describer, plant_seed, watched_call
+from .capture import Recorder, describer, plant_seed, state_now, watched_call
 from .files import Files
 from .hush import Hush
 from .later import Held
@@ -39,8 +39,6 @@ TIMED_S = 0.3
 """Inputs are made and timed for so long, and one at least."""
 SLOW_S = 1.0
 """What takes base longer, set up, called and looked at, is not called again afterwards: that would be five times."""
-CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
-"""Calls on an input that was seen before: so many in a row, so often."""
 NEW_PLACES = "/tmp/fresh-"
 """How the directories begin that files of setup_cache are written to, each once."""
 _OF_ASV = frozenset(
@@ -78,12 +76,16 @@ class Input:
 
     def put(self, benchmark: Benchmark, turn: int = 0, but: float | None = None) -> None:
         """Make it the one that the benchmark's setup makes; see `Moves.begin`."""
-        for function, code in self._codes:
-            function.__code__ = code
+        self.put_code()
         for owner, name, value in self._values:
             setattr(owner, name, value)
         benchmark._current_params = self._params  # type: ignore[attr-defined]
         self._moves.begin(turn, but)
+
+    def put_code(self) -> None:
+        """Only its code; what this refers to stays as it is."""
+        for function, code in self._codes:
+            function.__code__ = code
 
     @property
     def values(self) -> int:
@@ -246,8 +248,8 @@ class Times:
 
     Setting up, the call with looks at it, the call alone, and looks at the same values again. Work that was put off
     until somebody looks is done in the first looks, work that was done beforehand in setting up. How long these take
-    for code that does neither is what base's own launches say. Of short calls: a later one, with and without what is
-    only done in the first one on an input.
+    for code that does neither is what base's own launches say. Of short calls: setting up, the first call, a later one,
+    and what the first one takes longer than that where the same input is set up once more.
     """
 
     def __init__(self) -> None:
@@ -331,51 +333,11 @@ def _time_fresh(
     return times, values
 
 
-def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> Times:
-    """How long the first call on each new input takes, and a later one: what is kept of an input is not yet there.
+def told_late(inputs: Inputs, benchmark: Benchmark, made: Input, recorder: Recorder, turn: int = 0) -> Node:
+    """All that a call gave, and what it changed: what was before that is seen when its input is set up once more.
 
-    A call of a few microseconds takes less than to look at what it computes. So it is called as it is. All code is
-    rewritten beforehand: between many calls on one input and the first on the next there is nothing but the suite's own
-    setup. That may leave what is called cold, and of some code more than of other: so each input is set up once more,
-    and what its first call takes beyond a later one then, too, is no work that was stored. `count`: on so many; 0: on
-    as many as TIMED_S allows.
+    To tell it before the call would take so long that it shows.
     """
-    own = getattr(benchmark, "number", 0)
-    if type(benchmark).__name__ == "TimerawBenchmark" or 0 < own <= CALLS_AGAIN * SAMPLES_AGAIN:
-        raise NothingToMove("it is not to be called so often on the same input")
-    with undisturbed(Inputs(benchmark, what)) as inputs:
-        return _time_short(inputs, benchmark, twist, count)
-
-
-def _time_short(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) -> Times:
-    warm, *others = [inputs.prepare(twist, at, None) for at in range(1 + (count or TIMED_INPUTS))]
-    _visit(inputs, benchmark, warm)
-    new: list[tuple[float, float, float]] = []
-    started = perf_counter()
-    for made in others:
-        new.append(_visit(inputs, benchmark, made))
-        if not count and perf_counter() - started > TIMED_S:
-            break
-    known = [_visit(inputs, benchmark, made) for made in others[: len(new)]]
-    times = Times()
-    for (setup_s, first_s, later_s), (_, again_s, known_s) in zip(new, known):  # noqa: B905
-        stored_s = max(0.0, (first_s - later_s) - max(0.0, again_s - known_s))
-        times.add(setup_s, later_s + stored_s, stored_s)
-    return times
-
-
-def _visit(inputs: Inputs, benchmark: Benchmark, made: Input) -> tuple[float, float, float]:
-    """Seconds of setting an input up, of the first call on it, and of a later one."""
-    setup_s = inputs.enter(made)
-    given = benchmark._build_params()  # type: ignore[attr-defined]
-    first_s = inputs.hush.end() + _calls_s(benchmark, given, 1)
-    return setup_s, first_s, min(_calls_s(benchmark, given, CALLS_AGAIN) for _ in range(SAMPLES_AGAIN)) / CALLS_AGAIN
-
-
-def _calls_s(benchmark: Benchmark, given: tuple[object, ...], calls: int) -> float:
-    """Seconds of some calls."""
-    call = benchmark.func
-    started = perf_counter()
-    for _ in range(calls):
-        call(*given)
-    return perf_counter() - started
+    inputs.enter(made, turn)
+    recorder.over_late(state_now(benchmark, recorder))
+    return recorder.whole()

@@ -6,8 +6,8 @@ asv_runner's attributes (number 0: calibrate); call (false: everything but the t
 set-up costs); capture (null, or a seed: then a second line says what one more call computes); fresh (null, or twist and
 what to move: then other inputs than the suite's are timed instead, and the second line says what came of them; inputs:
 so many, 0: as many as there is time for; later: whether there are calls afterwards that nobody times; kind:
-"looked"; "short": only the calls, which nobody looks at; "clocked": many of them between two lines that are marks, by
-which the host sees how long that takes; what they follow from is answered to the first; what came of some of them is
+"looked"; "short": nothing is looked at before a call is over; "clocked": many of them between two lines that are marks,
+by which the host sees how long that takes; what they follow from is answered to the first; what came of some of them is
 said afterwards).
 Reply: samples, number, run_s, setup_s, own (the benchmark's attributes after setup); or skipped, or failed: a reason.
 
@@ -104,8 +104,9 @@ class Checks:
         fresh = request["fresh"]
         if fresh:
             from .clocked import time_clocked
-            from .fresh import time_fresh, time_short
+            from .fresh import time_fresh
             from .pauses import Pauses
+            from .short import time_short
 
             assert isinstance(fresh, dict)
             if fresh["kind"] == "looked":  # no other launch is held up by looks
@@ -121,13 +122,13 @@ def on_fresh_inputs(benchmark: Benchmark, wanted: object, report: Report, checks
     """Time the benchmark on inputs that nobody knew beforehand, and say what it computes of them."""
     assert isinstance(wanted, dict)
     asked = benchmark, int(wanted["twist"]), str(wanted["what"]), int(wanted["inputs"])
-    values: object = []
+    values: object
     if wanted["kind"] == "clocked":
         seconds, teardowns, values = checks.time_clocked(*asked, ask=report.ask, mark=report.mark)
         report.say({"samples": seconds, "number": 1, "run_s": sum(seconds), "setup_s": 0.0, "own": {}})
         return {"values": values, "teardowns": teardowns}
     if wanted["kind"] == "short":
-        times = checks.time_short(*asked)
+        times, values = checks.time_short(*asked)
     else:
         times, values = checks.time_fresh(*asked, later=bool(wanted["later"]), pauses=checks.pauses)
     report.say({"samples": times.looked, "number": 1, "run_s": sum(times.looked), "setup_s": 0.0, "own": {}})
