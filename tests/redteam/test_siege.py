@@ -12,7 +12,7 @@ from tests.redteam.samplelib_task import ATTACKS
 from tests.redteam.sieges import besieged, ended
 from tests.redteam.test_policy import HIDDEN
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(3000)]
 
 WORKLOADS = ("bench_matrix.Product.time_matmul(20)", "bench_interpolate.Evaluate.time_lagrange")
 ELSEWHERE = ("import-at-start", "lazy-package", "number-on-demand")
