@@ -82,9 +82,10 @@ class FreshCheck:
         def standing() -> Mapping[str, float]:
             return {arm: claim for arm, claim in claimed.items() if arm not in unlike}
 
-        # One launch on a core of two speeds is lucky too often: what base does slowly is held against nobody.
+        # Where code is cold for as long as base's calls take, one launch on a core of two speeds is lucky too often.
+        least = FRESH_LAUNCHES - 1 if are_short(self._seen()) else 1
         brief = {arm: claim for arm, claim in standing().items() if are_short(self._seen(), claim)}
-        unlike |= self._until_told(brief, what, "short", least=FRESH_LAUNCHES - 1)
+        unlike |= self._until_told(brief, what, "short", least=least)
         unlike |= self._until_told(standing(), what, "looked", least=FRESH_LAUNCHES - 1 if disturbed else 0)
         unlike |= self._until_told(standing(), what, "short")
         unlike |= self._clocked(standing(), what)

@@ -11,6 +11,7 @@ from asv_runner.benchmarks.time import TimeBenchmark
 
 from datasmith.workloads.inside import fresh
 
+SUITE_NAME = "suite_of_test_fresh_inputs"
 SUITE = """
 import random
 from library import Lazy, save, work
@@ -197,7 +198,7 @@ def made(library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     """Makes a benchmark of the suite by its name."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(fresh, "NEW_PLACES", f"{tmp_path}/fresh-")
-    path = tmp_path / "suite_of_test_fresh_inputs.py"
+    path = tmp_path / f"{SUITE_NAME}.py"
     path.write_text(SUITE)
     stand_in = ModuleType("library")
     stand_in.work = library.work  # type: ignore[attr-defined]

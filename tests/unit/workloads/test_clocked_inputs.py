@@ -11,7 +11,7 @@ from datasmith.workloads.inside.clocked import time_clocked
 from datasmith.workloads.inside.foreign import Node
 from datasmith.workloads.inside.fresh import TIMED_INPUTS
 
-from .conftest import Library
+from .conftest import SUITE_NAME, Library
 
 LATE = 987654321
 """What the host says to the first mark."""
@@ -92,7 +92,6 @@ def test_nothing_of_what_is_clocked_follows_from_what_was_known_before(
 
 
 Work = Callable[[object], object]
-SUITE_NAME = "suite_of_test_fresh_inputs"
 
 
 def told(made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch, work: Work, late: int = LATE) -> object:

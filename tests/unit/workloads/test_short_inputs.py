@@ -11,7 +11,7 @@ from asv_runner.benchmarks.time import TimeBenchmark
 from datasmith.workloads.inside.fresh import TIMED_INPUTS, NothingToMove
 from datasmith.workloads.inside.short import CALLS_AGAIN, SAMPLES_AGAIN, time_short
 
-from .conftest import Library
+from .conftest import SUITE_NAME, Library
 from .test_fresh_inputs import WITH_NUMBERS
 
 MANY = CALLS_AGAIN * SAMPLES_AGAIN
@@ -70,7 +70,7 @@ def test_what_the_first_calls_give_is_told(made: Callable[..., TimeBenchmark], m
                 asked.append(given)
             return [asked[0] if len(asked) == stale_at else given]
 
-        monkeypatch.setattr(sys.modules["suite_of_test_fresh_inputs"], "work", work)
+        monkeypatch.setattr(sys.modules[SUITE_NAME], "work", work)
         return time_short(benchmark, 5, "everything", 3)[1]
 
     honest = told(0)
@@ -88,7 +88,7 @@ def test_what_the_first_calls_change_is_told(
             benchmark.func.__self__.data[:] = [value, value]
 
         benchmark = made("time_computed", "Computed")
-        monkeypatch.setattr(sys.modules["suite_of_test_fresh_inputs"], "work", changes)
+        monkeypatch.setattr(sys.modules[SUITE_NAME], "work", changes)
         return str(time_short(benchmark, 5, "everything", 3)[1])
 
     assert told(1.0) == told(1.0) != told(2.0)

@@ -37,16 +37,24 @@ def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
 
 
 def _time_short(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) -> tuple[Times, Node]:
-    known, *others = [_Short(inputs, twist, at) for at in range(1 + (count or TIMED_INPUTS))]
+    known = inputs.prepare(twist, 0, None)
+    others = [_Short(inputs, twist, number) for number in range(1, 1 + (count or TIMED_INPUTS))]
     times = Times()
     values: Node = []
     started = perf_counter()
     for number, each in enumerate(others, 1):
-        known.warm(inputs, benchmark)
+        _warm(inputs, benchmark, known)
         values.append([f"input {number}", each.visit(inputs, benchmark, times)])
         if not count and perf_counter() - started > TIMED_S:
             break
     return times, values
+
+
+def _warm(inputs: Inputs, benchmark: Benchmark, known: Input) -> None:
+    """Call the benchmark again and again: nothing but the setup of what comes next makes code cold then."""
+    inputs.enter(known)
+    inputs.hush.end()
+    _later_s(benchmark)
 
 
 class _Short:
@@ -56,12 +64,6 @@ class _Short:
         self._recorder = Recorder(describer(twist), late=True)
         self._plain: Input = inputs.prepare(twist, number, None)
         self._giving: Input = inputs.prepare(twist, number, self._recorder)
-
-    def warm(self, inputs: Inputs, benchmark: Benchmark) -> None:
-        """Call the benchmark again and again: nothing but the setup of what comes next makes code cold then."""
-        inputs.enter(self._plain)
-        inputs.hush.end()
-        _later_s(benchmark)
 
     def visit(self, inputs: Inputs, benchmark: Benchmark, times: Times) -> Node:
         """Set the input up, call the benchmark and tell what came of it; then on and on, and once when set up anew."""
