@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from math import log
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,14 @@ import pytest
 from datasmith.cli.common import run_app
 from datasmith.cli.eval import app
 from datasmith.errors import ConfigError
-from datasmith.tasks.folder import task_digest
+from datasmith.tasks.certificates import machine_key
+from datasmith.tasks.folder import CERTIFICATES, read_task, task_digest, write_certificate
 from datasmith.tasks.folder_check import check_task
 from datasmith.workloads import launch
+from datasmith.workloads.machine import this_machine
 from tests.integration.eval_task import calc_image, calc_task, expert_patch
 from tests.sandboxes import embedded_engine
+from tests.unit.tasks.samples import certificate
 
 pytestmark = pytest.mark.engine
 
@@ -49,9 +53,19 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str
 
 
 def test_a_task_is_certified_here_and_shown(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The expert's patch is faster here, its tests pass, of its one short line nothing is said; the digest stays."""
+    """The expert's patch is faster here, its tests pass, of its one short line nothing is said; the digest stays.
+
+    The noise of an earlier certificate of this machine still counts.
+    """
     folder = home / "tasks" / TASK
     digest = task_digest(folder)
+    issued, (noisy,) = certificate(TASK, read_task(folder).image_digest), read_task(folder).workloads
+    control = {"workload": noisy, "high": 1.4}
+    rows = tuple(row.model_copy(update=control) for row in issued.control.workloads)
+    issued = issued.model_copy(
+        update={"machine": this_machine(), "control": issued.control.model_copy(update={"workloads": rows})}
+    )
+    write_certificate(folder, issued, f"{CERTIFICATES}/{machine_key(issued.machine)}.json")
     code, out, err = said(capsys, "certify", str(folder), "--max-rounds", "8", "--json")
     (found,) = json.loads(out)
     here = found["here"]
@@ -59,6 +73,7 @@ def test_a_task_is_certified_here_and_shown(home: Path, capsys: pytest.CaptureFi
     assert here["not_looked_for"][-1].startswith("calc.py: the lines that the fix adds are too short")
     assert (here["tests_passed_base"], here["tests_passed_expert"], here["engine"]) == (1, 1, "bubblewrap")
     assert here["expert"]["speedup"] > 5 > 1.5 > here["control"]["speedup"]
+    assert here["expert"]["workloads"][0]["floor"] >= log(1.4) > here["control"]["workloads"][0]["floor"]
     assert found["merged"] == here
     assert len(list((folder / "certificates").glob("*.json"))) == 1
     assert task_digest(folder) == digest

@@ -15,12 +15,14 @@ from datasmith.evaluation.images import image_of
 from datasmith.evaluation.outcome import named
 from datasmith.settings import Settings
 from datasmith.tasks.certificate import Certificate
+from datasmith.tasks.certificates import read_certificates
 from datasmith.tasks.folder import TEST_TIMEOUT_S
 from datasmith.tasks.task import Task
 from datasmith.tasks.telltale import fix_of
 from datasmith.workloads.arms import prepare, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload
 from datasmith.workloads.certify import certify
+from datasmith.workloads.earlier import earlier_floors
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.mounts import inside_mounts
@@ -56,6 +58,7 @@ class Certifier:
         with self._arm(task, image, "", task.suite_patch) as container:
             workloads = scored_workloads(task, container)
         self.plan.check(len(workloads))
+        earlier = earlier_floors(read_certificates(folder), image.digest)
         self.say("seal and tests at base", 0, None)
         with self.engine.start(image, limits=self._limits, mounts=inside_mounts()) as container:
             names = task.build.build_args.get("FC_IMPORT_NAMES", "").split()
@@ -68,7 +71,7 @@ class Certifier:
         certificate = certify(
             task.task_id,
             image.digest,
-            self._measured(task, image, workloads),
+            self._measured(task, image, workloads, replace(self.plan, cpu=self.core, earlier_floors=earlier)),
             tests_base=len(at_base),
             tests_expert=len(at_base & with_expert),
             seal=report,
@@ -97,20 +100,20 @@ class Certifier:
     def _arm(self, task: Task, image: ImageRef, patch: str, suite: str = "") -> Container:
         return task_arm(self.engine, image, task, patch=patch, suite=suite, limits=self._limits)
 
-    def _measured(self, task: Task, image: ImageRef, workloads: Sequence[Workload]) -> Measured:
+    def _measured(self, task: Task, image: ImageRef, workloads: Sequence[Workload], plan: MeasurePlan) -> Measured:
         """Measure, and measure again where the machine was too busy to tell anything."""
         for _ in range(TRIES - 1):
-            measured = self._measured_once(task, image, workloads)
+            measured = self._measured_once(task, image, workloads, plan)
             if not _lost(measured, task):
                 return measured
             self.say("again: the machine was too busy", 0, None)
-        measured = self._measured_once(task, image, workloads)
+        measured = self._measured_once(task, image, workloads, plan)
         lost = _lost(measured, task)
         if lost:
             raise MeasurementFailed(f"{task.task_id}: nothing can be certified on this machine now: {lost}")
         return measured
 
-    def _measured_once(self, task: Task, image: ImageRef, workloads: Sequence[Workload]) -> Measured:
+    def _measured_once(self, task: Task, image: ImageRef, workloads: Sequence[Workload], plan: MeasurePlan) -> Measured:
         directory = task.benchmark_dir
         with ExitStack() as stack:
             arms: dict[str, Container] = {}
@@ -119,7 +122,6 @@ class Certifier:
                 writable = stack.enter_context(self._arm(task, image, patch, task.suite_patch))
                 suite = suite or suite_print(writable, directory)
                 arms[name] = stack.enter_context(prepare(writable, workloads, directory, suite=suite))
-            plan = replace(self.plan, cpu=self.core)
             return measure(
                 arms, workloads, plan, benchmark_dir=directory, sink=lambda _launch: None, progress=self._told
             )

@@ -34,6 +34,7 @@ from datasmith.tasks.policy import GuardVerdict, check_patch
 from datasmith.tasks.task import Task
 from datasmith.workloads.arms import prepare, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload, agent_arm
+from datasmith.workloads.earlier import earlier_floors
 from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
 from datasmith.workloads.task_arm import scored_workloads, task_arm
@@ -131,8 +132,9 @@ class Grader:
             if ending:
                 endings[submission.key] = ending
         timed = [submission for submission in submissions if submission.key not in endings]
+        plan = self._plan()
         try:
-            measured, broken = self._measure(timed)
+            measured, broken = self._measure(timed, plan)
         except MeasurementFailed as error:
             failed = Ending("invalid_measurement", str(error))
             return Graded(None, {submission.key: failed for submission in timed} | endings)
@@ -141,7 +143,7 @@ class Grader:
                 facts = TestFacts(built=False, expected=len(self._task.passing_tests), problem=broken[submission.arm])
                 endings[submission.key] = self._tested(submission, facts) or Ending("failed_tests", facts.problem)
         timed = [submission for submission in timed if submission.arm not in broken]
-        session = self._store(measured, timed)
+        session = self._store(measured, timed, plan)
         ratios = {submission.key: measured.summaries[submission.arm] for submission in timed}
         for submission in timed:
             ending = after_outputs(OutputFacts(workloads=measured.outputs[submission.arm]))
@@ -175,7 +177,7 @@ class Grader:
     def _arm(self, patch: str, suite: str = "") -> Container:
         return task_arm(self._engine, self._image, self._task, patch=patch, suite=suite, limits=self._limits)
 
-    def _measure(self, timed: Sequence[Submission]) -> tuple[Measured, Mapping[str, str]]:
+    def _measure(self, timed: Sequence[Submission], plan: MeasurePlan) -> tuple[Measured, Mapping[str, str]]:
         """Time base, base2, expert and the submissions; also the submissions' arms that cannot be set up, and why."""
         with ExitStack() as stack:
             suite, arms, broken = self._arms(stack, timed)
@@ -186,7 +188,7 @@ class Grader:
             measured = measure(
                 arms,
                 chosen,
-                self._plan(),
+                plan,
                 benchmark_dir=self._task.benchmark_dir,
                 sink=lambda _launch: self._check(),
                 progress=self._told,
@@ -225,9 +227,8 @@ class Grader:
 
     def _select(self, base: Container, suite: Suite, timed: Sequence[Submission]) -> SelectionRecord:
         """The workloads that the expert's or a submission's patch can touch; those of earlier sessions stay."""
-        before = range(1, self._folder.next_session(self._task.task_id))
-        sessions = [self._folder.read_session(self._task.task_id, number) for number in before]
-        earlier = {name for session in sessions if session and session.selection for name in session.selection.selected}
+        sessions = self._folder.sessions(self._task.task_id).values()
+        earlier = {name for session in sessions if session.selection for name in session.selection.selected}
         patches = [self._task.expert_patch, *(submission.patch for submission in timed)]
         kept_in = self._coverage_dir or self._folder.task_facts(self._task.task_id).parent
         return impacted(base, suite, patches, earlier=earlier, kept_in=kept_in, say=self._say)
@@ -242,13 +243,15 @@ class Grader:
         return found if limit is None else [replace(workload, timeout_s=limit) for workload in found]
 
     def _plan(self) -> MeasurePlan:
-        return plan_of(self._config, self._task.task_id, self._core)
+        before = self._folder.sessions(self._task.task_id).values()
+        known = earlier_floors([self._task.certificate, *before], self._image.digest)
+        return replace(plan_of(self._config, self._task.task_id, self._core), earlier_floors=known)
 
     @property
     def _core(self) -> int | None:
         return self._limits.cpus[0] if self._limits.cpus else None
 
-    def _store(self, measured: Measured, timed: Sequence[Submission]) -> SessionRecord:
+    def _store(self, measured: Measured, timed: Sequence[Submission], plan: MeasurePlan) -> SessionRecord:
         """Write the raw launches and outputs, each arm's beside its trial and the shared ones beside the session.
 
         All of it lies in the session's folder until session.json is there: who is stopped before that leaves nothing
@@ -270,7 +273,7 @@ class Grader:
             engine=self._engine.name,
             cpu=self._core,
             machine=this_machine(),
-            seed=self._plan().seed,
+            seed=plan.seed,
             agents=tuple(submission.arm for submission in timed),
             expert=measured.summaries[EXPERT],
             control=measured.summaries[CONTROL],
@@ -279,6 +282,7 @@ class Grader:
             not_impacted=self._task.not_impacted,
             screened_out=self._task.screened_out,
             host=measured.host,
+            earlier_floors=plan.earlier_floors,
         )
         write_measurements(self._folder.session(task_id, number) / "measurements.jsonl", shared)
         write_record(self._folder.session(task_id, number) / "session.json", record)

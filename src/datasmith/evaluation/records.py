@@ -129,6 +129,8 @@ class SessionRecord(_Frozen):
     screened_out: Count = 0
     """... and because a screening saw less in them than in those that are."""
     host: HostFacts | None = None
+    earlier_floors: Mapping[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
+    """Noise floors of workloads, as |ln ratio|, in earlier measurements of this image on this class of machine."""
 
 
 _KINDS: Mapping[str, TypeAdapter[float | None]] = {

@@ -201,7 +201,8 @@ def _summaries(folder: RunFolder, session: SessionRecord, keys: Sequence[TrialKe
     if BASE not in {launch.arm for launch in launches}:
         raise TrialError(f"{where}: measurements.jsonl lacks {BASE} ({MEASURED_AGAIN})")
     _refuse_others(folder, session, len(launches), {agent_arm(key.label) for key in keys})
-    return summarise(launches, seed=session.seed, arms=(*SHARED_ARMS, *session.agents))
+    arms = (*SHARED_ARMS, *session.agents)
+    return summarise(launches, seed=session.seed, arms=arms, earlier=session.earlier_floors)
 
 
 def _refuse_others(folder: RunFolder, session: SessionRecord, found: int, arms: Set[str]) -> None:

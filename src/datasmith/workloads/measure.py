@@ -39,13 +39,7 @@ from datasmith.workloads.fresh import Beside
 from datasmith.workloads.fresh_check import FIRST_ROUNDS, FreshCheck, kept
 from datasmith.workloads.guard import host_facts, read_host
 from datasmith.workloads.launch import Fresh, Kind, Launched, Order, launch
-from datasmith.workloads.summary import (
-    FALSE_DISCOVERY_RATE,
-    generator,
-    log_ratios,
-    noise_floors,
-    summarise,
-)
+from datasmith.workloads.summary import FALSE_DISCOVERY_RATE, generator, log_ratios, noise_floors, summarise
 from datasmith.workloads.track import Track
 from datasmith.workloads.watch import OutputRow, OutputWatch
 
@@ -59,7 +53,8 @@ class MeasurePlan:
     target_half_width: stop a workload when half of every ratio's interval is expected to be below this share of it.
     cpu: the core every launch is pinned to (None: not pinned, and then not guarded either). retries: how often a launch
     that the host guard calls disturbed is made again in its round. per_overhead, longest_s: how long a launch times
-    calls, see `launch_size`.
+    calls, see `launch_size`. earlier_floors: noise floors of workloads in earlier runs of the image here, see
+    `summarise`.
     """
 
     min_rounds: int = 8
@@ -71,6 +66,7 @@ class MeasurePlan:
     retries: int = 2
     per_overhead: float = OVERHEAD_FACTOR
     longest_s: float = LONGEST_S
+    earlier_floors: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 2 <= self.min_rounds <= self.max_rounds:
@@ -358,8 +354,10 @@ class _Bench:
             cpu_s=sum(launch.cpu_s or 0.0 for launch in self._made),
             timed_s=sum(audit.timed_seconds(launch) for launch in timed),
         )
-        plan = self._plan
-        summaries = summarise(self._made, seed=plan.seed, confidence=plan.confidence, arms=tuple(self._arms))
+        plan, arms = self._plan, tuple(self._arms)
+        summaries = summarise(
+            self._made, seed=plan.seed, confidence=plan.confidence, arms=arms, earlier=plan.earlier_floors
+        )
         host = host_facts(self._host, read_host(plan.cpu), (launch.noisy for launch in self._made))
         return Measured(tuple(self._made), summaries, cost, self._outputs(), host)
 

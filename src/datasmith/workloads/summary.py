@@ -151,23 +151,30 @@ def generator(seed: int, *names: str) -> np.random.Generator:
 
 
 def summarise(
-    measurements: Iterable[Measurement], *, seed: int, confidence: float = 0.95, arms: Sequence[str] = ()
+    measurements: Iterable[Measurement],
+    *,
+    seed: int,
+    confidence: float = 0.95,
+    arms: Sequence[str] = (),
+    earlier: Mapping[str, float] | None = None,
 ) -> dict[str, ArmSummary]:
     """Every arm but base against base, from the raw launches alone; the same launches and seed give the same numbers.
 
-    A workload's noise floor is the larger of 0.5 % and what base2, the same code, was seen to differ from base by
-    (the far end of its interval). base2 itself has to do with 0.5 %: a floor made of its own result would hide every
-    false positive that it is there to show. `arms` names arms that have a summary even if none of their launches
-    was made; those seen are added. Where the expert's is one of them, the speedup of an agent's arm is over the
-    workloads that are valid in both: that is what it is scored by.
+    A workload's noise floor is the largest of 0.5 %, what base2, the same code, was seen to differ from base by (the
+    far end of its interval), and what it differed by in earlier runs (`earlier`, see `recorded_floors`). base2 itself
+    has to do with 0.5 %: a floor made of its own result would hide every false positive that it is there to show. What
+    is asked of an arm's claims follows from these launches alone. `arms` names arms that have a summary even if none of
+    their launches was made; those seen are added. Where the expert's is one of them, the speedup of an agent's arm is
+    over the workloads that are valid in both: that is what it is scored by.
     """
     workloads = by_workload(measurements)
     seen = (arm for launches in workloads.values() for arm in launches.by_arm)
     others = [arm for arm in dict.fromkeys((*arms, *seen)) if arm != BASE]
     control = _estimates(workloads, CONTROL, confidence)
-    floors = _floors(control)
+    own = _floors(control)
+    floors = largest_floors(own, earlier or {})
     expert = _estimates(workloads, EXPERT, confidence)
-    for name, (_, changed) in _decided(expert, floors).items():
+    for name, (_, changed) in _decided(expert, own).items():
         workloads[name].expert_changed = changed
     shared = {CONTROL: control, EXPERT: expert}
     summaries: dict[str, ArmSummary] = {}
@@ -181,8 +188,24 @@ def summarise(
 
 
 def noise_floors(workloads: Mapping[str, Launches], *, confidence: float = 0.95) -> dict[str, float]:
-    """The noise floor of each workload where base2 has a ratio, as |ln ratio|."""
+    """The noise floor of each workload where base2 has a ratio, as |ln ratio|, by these launches alone."""
     return _floors(_estimates(workloads, CONTROL, confidence))
+
+
+def recorded_floors(*controls: ArmSummary) -> dict[str, float]:
+    """The noise floor of each workload, as |ln ratio|, that records of base2 show."""
+    return largest_floors(
+        *(
+            {row.workload: _floor(row.low, row.high) for row in control.valid if row.low and row.high}
+            for control in controls
+        )
+    )
+
+
+def largest_floors(*known: Mapping[str, float]) -> dict[str, float]:
+    """Of each workload the largest floor that is known."""
+    names = dict.fromkeys(name for floors in known for name in floors)
+    return {name: max(floors[name] for floors in known if name in floors) for name in names}
 
 
 def speedup_over(
@@ -211,8 +234,11 @@ def _estimates(workloads: Mapping[str, Launches], arm: str, confidence: float) -
 
 
 def _floors(control: Mapping[str, PairedEstimate]) -> dict[str, float]:
-    reach = {name: max(abs(math.log(found.low)), abs(math.log(found.high))) for name, found in control.items()}
-    return {name: max(LEAST_FLOOR, far) for name, far in reach.items()}
+    return {name: _floor(found.low, found.high) for name, found in control.items()}
+
+
+def _floor(low: float, high: float) -> float:
+    return max(LEAST_FLOOR, abs(math.log(low)), abs(math.log(high)))
 
 
 def _summary(

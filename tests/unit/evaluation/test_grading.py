@@ -12,18 +12,23 @@ from datasmith.evaluation.outcome import AgentFacts
 from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import TIMED, RunFolder, TrialKey, read_measurements
 from datasmith.evaluation.trial import Stopped
+from datasmith.evaluation.whole_files import write_record
 from datasmith.tasks.certificate import Cost
+from datasmith.tasks.task import Task
 from datasmith.workloads.base import CONTROL, EXPERT, agent_arm
+from datasmith.workloads.machine import this_machine
 from datasmith.workloads.measure import Measured
+from datasmith.workloads.summary import recorded_floors
 from tests.mounts import small_disk
 from tests.sandboxes import EXPERT_PATCH, embedded_engine, tree_image, tree_task
 from tests.unit.evaluation.sample_run import SampleRun, config_of, launches, summary
 from tests.unit.evaluation.test_trial import SPEEDS, TASK, WORKED, Ready, timed
+from tests.unit.tasks.samples import certificate
 from tests.unit.workloads.simulated import IMAGE
 
 
-def stored(run: SampleRun, key: TrialKey) -> None:
-    """A second session of the trial is written, in which it is as fast as base."""
+def stored(run: SampleRun, key: TrialKey, task: Task = TASK) -> None:
+    """One session more of the trial is written, in which it is as fast as base."""
     arms = {arm: launches(arm, dict.fromkeys(SPEEDS, 1.0), run.rng) for arm in (CONTROL, EXPERT, agent_arm(key.label))}
     measured = Measured(
         tuple(launch for mine in (run.base, *arms.values()) for launch in mine),
@@ -34,14 +39,30 @@ def stored(run: SampleRun, key: TrialKey) -> None:
     grader = Grader(
         cast("ContainerEngine", Ready()),
         IMAGE,
-        TASK,
+        task,
         folder=run.folder,
         config=run.config,
         limits=Limits(),
         say=lambda *_said: None,
         check=lambda: None,
     )
-    grader._store(measured, [Submission(key, AgentFacts(wall_s=1.0), "")])
+    grader._store(measured, [Submission(key, AgentFacts(wall_s=1.0), "")], grader._plan())
+
+
+def test_a_session_knows_the_noise_that_earlier_ones_saw(tmp_path: Path) -> None:
+    """And that of the task's certificate, where both are of the image that is measured, and of this machine."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked"])
+    here = {"image_digest": IMAGE.digest, "machine": this_machine()}
+    first = run.session(TASK.task_id, SPEEDS).model_copy(update=here)
+    write_record(run.folder.session(TASK.task_id, 1) / "session.json", first)
+    stored(run, WORKED)
+    told = run.folder.sessions(TASK.task_id)[2].earlier_floors
+    assert told == recorded_floors(first.control) and list(told) == list(SPEEDS)
+    noisy = summary(CONTROL, run.base, launches(CONTROL, dict.fromkeys(SPEEDS, 1.5), run.rng))
+    issued = certificate().model_copy(update={**here, "control": noisy})
+    stored(run, WORKED, TASK.model_copy(update={"certificate": issued}))
+    told = run.folder.sessions(TASK.task_id)[3].earlier_floors
+    assert told == recorded_floors(noisy) and min(told.values()) > 0.3
 
 
 @pytest.mark.engine

@@ -53,6 +53,21 @@ def test_a_graded_run_stays_as_it_is(folder: RunFolder) -> None:
     assert regrade_run(folder) == ()
 
 
+def test_noise_that_was_seen_earlier_counts_again(folder: RunFolder) -> None:
+    """What the session knew of other measurements stands in its record: no change is told, and no score is another."""
+    before, session = folder.read_trial(KEY), folder.read_session(KEY.task_id, 1)
+    assert before is not None and before.ratios is not None and session is not None
+    known = session.model_copy(update={"earlier_floors": {NAMES[0]: 1.5}})
+    write_record(folder.session(KEY.task_id, 1) / "session.json", known)
+    regrade_run(folder)
+    after, session = folder.read_trial(KEY), folder.read_session(KEY.task_id, 1)
+    assert after is not None and after.ratios is not None and session is not None
+    assert [row.changed for row in before.ratios.workloads] == [True, True]
+    assert [row.changed for row in after.ratios.workloads] == [False, True]
+    assert [row.changed for row in session.expert.workloads] == [False, True]
+    assert after.ratios.workloads[0].floor == 1.5 and after.score == before.score
+
+
 @pytest.mark.parametrize("damage", [b"", b"diff --git a/x b/x\n", b"\xff\xfe", None])
 def test_another_patch_than_the_graded_one_is_no_answer(folder: RunFolder, damage: bytes | None) -> None:
     """Damaged, exchanged or gone, it is not the agent's fault: nothing is written, and what helps is told."""

@@ -6,7 +6,14 @@ from dataclasses import replace
 import pytest
 
 from datasmith.workloads.base import BASE, CONTROL, EXPERT
-from datasmith.workloads.summary import aa_false_positives, by_workload, log_ratios, summarise
+from datasmith.workloads.summary import (
+    aa_false_positives,
+    by_workload,
+    log_ratios,
+    noise_floors,
+    recorded_floors,
+    summarise,
+)
 
 from .launches import history, launch
 
@@ -41,6 +48,32 @@ def test_the_a_a_arm_raises_the_floor_of_others_and_not_its_own() -> None:
     assert expert.floor > 0.055
     assert not expert.changed
     assert aa_false_positives(summaries[CONTROL]) == (1, 1)
+
+
+def test_earlier_runs_raise_the_floor_of_what_is_told_and_of_nothing_that_is_asked() -> None:
+    """Base2 was 6 % off another day: 4 % are no change now; a lower floor of another day counts for nothing."""
+    made = history({"m.time_x": 1.04, "m.time_y": 1.04}, noise=0.002)
+    earlier = recorded_floors(summarise(history({"m.time_x": 1.0}, control=1.06, noise=0.002), seed=0)[CONTROL])
+    assert list(earlier) == ["m.time_x"] and 0.055 < earlier["m.time_x"] < 0.065
+    summaries = summarise(made, seed=0, earlier={**earlier, "m.time_y": 0.0051, "m.time_gone": 1.0})
+    alone = summarise(made, seed=0)
+    assert [row.changed for row in alone[EXPERT].workloads] == [True, True]
+    assert [row.changed for row in summaries[EXPERT].workloads] == [False, True]
+    assert summaries[EXPERT].workloads[0].floor == earlier["m.time_x"]
+    assert summaries[EXPERT].workloads[1].floor == max(0.0051, alone[EXPERT].workloads[1].floor or 0.0)
+    assert summaries[CONTROL] == alone[CONTROL]
+    assert noise_floors(by_workload(made))["m.time_x"] < 0.01
+
+
+def test_of_records_the_largest_floor_counts() -> None:
+    """By workload, in any order; what has no ratio says nothing."""
+    quiet, noisy = (
+        summarise(history({"m.time_x": 1.0}, control=control, noise=0.001), seed=0)[CONTROL] for control in (1.0, 0.9)
+    )
+    lost = summarise(history({"m.time_x": 1.0}, rounds=3), seed=0)[CONTROL]
+    assert recorded_floors(quiet, noisy, lost) == recorded_floors(noisy) == recorded_floors(noisy, quiet)
+    assert recorded_floors(noisy)["m.time_x"] == pytest.approx(-math.log(0.9), abs=0.002)
+    assert recorded_floors() == recorded_floors(lost) == {}
 
 
 def test_what_could_not_be_called_changed_is_no_evidence() -> None:
