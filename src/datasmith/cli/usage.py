@@ -61,7 +61,9 @@ EXAMPLES = {
     "RUN": "runs/my-run",
     "RUN1[:AGENT]": "runs/my-run:oracle",
     "RUN2[:AGENT]": "runs/my-run:nop",
+    "IMAGE|TASK": "work/dataset/tasks/shapely_shapely_2283",
     "TASK": "work/dataset/tasks/shapely_shapely_2283",
+    "TASK|DIR": "work/dataset/tasks",
 }
 """Of switches, of numbers, and of what has a default, an example follows from what they are.
 
@@ -83,18 +85,24 @@ def explained(error: TyperException, app: typer.Typer, words: Sequence[str]) -> 
 
 
 def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
-    """See that no option of a path is given nothing, which would mean the working directory.
+    """See that no option of a path, and no argument, is given nothing, which would mean the working directory.
 
     Raises:
         ConfigError: one is; names it.
     """
     parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    empty = {flag for flag, value in pairwise(parts) if not value}
-    for parameter in _called(typer.main.get_command(app), words).params if empty else ():
-        if vars(parameter)["type_descriptor"].annotation in (Path, list[Path]):
-            for flag in empty.intersection(parameter.opts):
-                said = "is empty, as the unset variable of a script is"
-                raise ConfigError(f"{flag} '': {said} (example: {example_of(parameter)})")
+    before_empty = [before for before, value in pairwise(["", *parts]) if not value]
+    if not before_empty:
+        return
+    parameters = _called(typer.main.get_command(app), words).params
+    owners = {flag: each for each in parameters if not vars(each).get("is_flag") for flag in each.opts}
+    argument = next((each for each in parameters if not each.opts[0].startswith("-")), None)
+    for before in before_empty:
+        wrong = owners.get(before, argument)
+        if wrong is not None and (wrong is argument or vars(wrong)["type_descriptor"].annotation in (Path, list[Path])):
+            name = vars(wrong)["metavar"] if wrong is argument else before
+            said = "is empty, as the unset variable of a script is"
+            raise ConfigError(f"{name} '': {said} (example: {example_of(wrong)})")
 
 
 def _called(command: _Command, words: Sequence[str]) -> _Command:

@@ -143,6 +143,35 @@ def test_no_path_is_nothing(capsys: pytest.CaptureFixture[str], words: str) -> N
     assert {"--data-dir", "--runs-dir", "--config", "--out", "--output", "--to", "--task"} <= seen
 
 
+ARGUMENTS = {
+    "fc-data images push": "TASK|DIR",
+    "fc-data images save --out x": "TASK",
+    "fc-data seal-check": "IMAGE|TASK",
+    "fc-eval certify": "TASK",
+    "fc-eval compare runs/a": "RUN1[:AGENT]",
+    "fc-eval export --harbor --output x": "TASK",
+    "fc-eval redteam": "TASK",
+    "fc-eval redteam --past-policy": "TASK",
+    "fc-eval report": "RUN",
+    "fc-eval runs status": "RUN",
+    "fc-eval submit": "RUN",
+    "fc-eval tasks check": "TASK",
+    "fc-eval tasks show": "ID",
+}
+
+
+@pytest.mark.parametrize(("line", "metavar"), ARGUMENTS.items())
+def test_no_argument_is_nothing(capsys: pytest.CaptureFixture[str], line: str, metavar: str) -> None:
+    """As no option: the line names what is missing, with an example."""
+    told = said(capsys, *shlex.split(line), "")
+    assert re.fullmatch(rf"{re.escape(metavar)} '': is empty, as .* \(example: \w.*\)", told), told
+
+
+def test_what_is_no_path_may_be_empty(capsys: pytest.CaptureFixture[str]) -> None:
+    """An engine without a name is the default."""
+    assert said(capsys, "fc-eval", "redteam", "nowhere", "--engine", "").startswith("TASK nowhere: no task folder")
+
+
 def test_no_example_is_of_this_projects_own_machines() -> None:
     """A user has no files beside a checkout."""
     assert [text for text in EXAMPLES.values() if ".." in text or "shared" in text] == []
