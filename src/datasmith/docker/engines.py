@@ -80,6 +80,16 @@ def open_engine(settings: Settings) -> ContainerEngine:
     raise EngineUnavailable("no container engine can be used; " + "; ".join(reasons))
 
 
+def system_of(settings: Settings, engine: ContainerEngine) -> str:
+    """What base tiers are built on: the image that FC_BASE_IMAGE names; of bubblewrap this machine's own system."""
+    if engine.name != "bubblewrap":
+        return settings.base_image
+    from datasmith.docker.bubblewrap_root import host_identity
+
+    known = host_identity(()) or {}
+    return known.get("os", "unknown")
+
+
 def _load(address: str) -> Callable[[Settings], ContainerEngine]:
     module, _, name = address.partition(":")
     return cast("Callable[[Settings], ContainerEngine]", getattr(importlib.import_module(module), name))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.docker.engines import ENGINES, open_engine
+from datasmith.docker.engines import ENGINES, open_engine, system_of
 from datasmith.errors import ConfigError, EngineUnavailable
 from datasmith.settings import Settings
 
@@ -82,6 +82,18 @@ def test_docker_is_told_where_its_daemon_is(programs: Path, monkeypatch: pytest.
     fake(programs, "docker", f'[ "$DOCKER_HOST" = unix:///run/elsewhere.sock ] && set >{programs}/seen')
     assert open_engine(Settings(engine="docker")).name == "docker"
     assert "s3cret" not in (programs / "seen").read_text()
+
+
+def test_what_images_are_built_on_is_named(programs: Path) -> None:
+    """Of docker the image of the settings; of bubblewrap this machine's system, which no setting changes."""
+    settings = Settings(base_image="example.org/debian:sid")
+    for name in ENGINES:
+        fake(programs, "bwrap" if name == "bubblewrap" else name, "exit 0")
+    fake(programs, "dpkg-query", "exit 0")
+    named = {name: system_of(settings, open_engine(settings.model_copy(update={"engine": name}))) for name in ENGINES}
+    release = Path("/etc/os-release").read_text()
+    assert named["docker"] == named["podman"] == "example.org/debian:sid"
+    assert f'PRETTY_NAME="{named["bubblewrap"]}"' in release
 
 
 def test_a_missing_ca_bundle_is_a_mistake_of_the_user(programs: Path) -> None:

@@ -256,16 +256,17 @@ def test_a_build_that_takes_too_long_is_a_failure(engine: BubblewrapEngine, tmp_
 
 
 def test_a_verdict_holds_for_one_engine_and_its_limits(tmp_path: Path) -> None:
-    """What one engine, time or limit gave is not taken for what another would give."""
-    limits = Limits()
-    held = [conditions("docker", Times(), limits), conditions("podman", Times(), limits)]
-    held += [conditions("docker", Times(build_s=1.0), limits), conditions("docker", Times(), Limits(memory_mb=1))]
+    """What one engine, time, limit or system gave is not taken for what another would give."""
+    times, limits = Times(), Limits()
+    given = [("docker", times, limits), ("podman", times, limits), ("docker", Times(build_s=1.0), limits)]
+    held = [conditions(*each) for each in (*given, ("docker", times, Limits(memory_mb=1)))]
+    held += [conditions("docker", times, limits, "debian:sid")]
     verdicts = Verdicts(tmp_path)
     found = Verified(image_digest="sha256:0", tests_passed=1, tests_failed=0, benchmarks=1)
     now = datetime(2026, 3, 1, tzinfo=UTC)
     mine = Verdict(inputs="sha256:1", engine="docker", conditions=held[0], judged_at=now, seconds=1.0, found=found)
     verdicts.keep(mine)
-    assert [verdicts.known("sha256:1", each) for each in held] == [mine, None, None, None]
+    assert [verdicts.known("sha256:1", each) for each in held] == [mine, None, None, None, None]
 
 
 def test_a_suite_from_elsewhere_is_looked_for_in_its_own_arm(engine: BubblewrapEngine, tmp_path: Path) -> None:

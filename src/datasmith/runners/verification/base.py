@@ -73,11 +73,14 @@ RULES = 4
 """Another number where what a verdict means has changed."""
 
 
-def conditions(engine: str, times: Times, limits: Limits) -> str:
-    """Under which rules, engine, times and limits a verdict is reached; one of others is not taken for it."""
+def conditions(engine: str, times: Times, limits: Limits, system: str = "") -> str:
+    """Under which rules, engine, times and limits a verdict is reached; one of others is not taken for it.
+
+    `system` is what images are built on, where that is no part of the folder.
+    """
     seconds = ", ".join(f"{name.removesuffix('_s')} {value:g} s" for name, value in asdict(times).items())
     held = ", ".join(f"{name} {value}" for name, value in sorted(asdict(limits).items()))
-    return f"rules {RULES}; {engine}; {seconds}; {held}"
+    return f"rules {RULES}; {engine}{f' on {system}' if system else ''}; {seconds}; {held}"
 
 
 def failed(stage: Stage, message: str, *, code: int = -1, stdout: str = "", stderr: str = "", step: str = "") -> Failed:

@@ -9,7 +9,7 @@ from datasmith.docker import seal
 from datasmith.docker.cli_build import TIER_DOCKERFILES
 from datasmith.docker.context import BUILD_SOURCES, FETCH_SOURCES, SCRIPTS, DockerContext
 from datasmith.docker.engine import Container, ContainerEngine, ImageRef
-from datasmith.docker.engines import limits_of
+from datasmith.docker.engines import limits_of, system_of
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.docker.recipes import for_tier
 from datasmith.docker.verifiers import ProfileVerifier, TestReport, run_tests
@@ -46,7 +46,8 @@ class SealedFolders:
     @property
     def conditions(self) -> str:
         """See Generation."""
-        return conditions(self.engine, self.times, limits_of(self.settings))
+        system = system_of(self.settings, self.container_engine)
+        return conditions(self.engine, self.times, limits_of(self.settings), system)
 
     def verify(self, folder: Path, *, log: Path, step: Step) -> Verified | Failed:
         """See Generation."""
