@@ -1,9 +1,8 @@
-"""All tests, in eight runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
+"""All tests, in seven runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
-Side by side, a process a core, run those that compute and wait and share nothing; and at the same time, in two
-processes, those that build and kill without Docker. Both give way to what waits half of the time, and would else be the
-last to end: one by one, those that have the Docker engine to themselves; and beside these, one by one, those that have
-a cluster, another engine or a daemon of their own.
+Side by side, a process a core, run those that compute and wait and share nothing, and after them, in two processes,
+those that build and kill without Docker. At the same time, one by one, run those that have the Docker engine to
+themselves, and beside these, one by one, those that have a cluster or another engine to themselves: both mostly wait.
 After all of them runs what measures large effects, one by one on a core of its own: those that share the demo on one,
 others on another. Last, with nothing beside it, runs what is left: what needs all cores, and what holds the scores of
 attacks against doing nothing, for which a neighbour on the other core is too much noise.
@@ -49,7 +48,7 @@ _ENGINES = {
         "seal_commit", "seal_leaks", "sources_built", "verifiers",
     ),
     "faults": (
-        "bubblewrap_kills", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets",
+        "bubblewrap_kills", "docker_gone", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets",
         "trial_kills",
     ),
     "integration": (
@@ -59,8 +58,6 @@ _ENGINES = {
 }  # fmt: skip
 ENGINES = tuple(f"tests/{room}/test_{name}.py" for room, names in _ENGINES.items() for name in names)
 """What uses an engine or a cluster of Ray, or takes long, and decides nothing by a clock."""
-OWN_DAEMON = ("tests/faults/test_docker_gone.py",)
-"""Crashes a Docker daemon that nobody else uses."""
 WITH_DEMO = ("tests/integration/test_demo.py", "tests/snippets/test_snippets.py")
 """What looks at the demo, which is made once."""
 _MEASURED = {
@@ -76,8 +73,6 @@ MEASURED = tuple(f"tests/{room}/test_{name}.py" for room, names in _MEASURED.ite
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
 """Exit codes of pytest."""
 SHOWN = 25
-LATER = 5
-"""Niceness: a third of the time that another gets who wants it, too."""
 _TOLD = {"failure": "failed", "error": "errors", "skipped": "skipped"}
 
 
@@ -88,14 +83,11 @@ class Run:
     words: list[str]
     core: int | None = None
     """The core that it keeps to, and all that it starts; None: any."""
-    gives_way: bool = False
-    """To what wants the core at the same time."""
     code: int = field(default=INTERRUPTED, init=False)
 
     def carry_out(self, report: Path, printed: IO[bytes] | None) -> None:
         """Run to the end; what it prints goes to `printed` (None: where ours goes)."""
         kept = [] if self.core is None else ["taskset", "--cpu-list", str(self.core)]
-        kept += ["nice", "-n", str(LATER)] if self.gives_way else []
         command = [*kept, sys.executable, "-m", "pytest", *self.words, f"--junitxml={report}"]
         self.code = subprocess.run(command, cwd=ROOT, stdout=printed, check=False).returncode
 
@@ -110,17 +102,15 @@ def steps(options: Sequence[str] = ()) -> list[list[Lane]]:
     def lane(*runs: Run) -> Lane:
         return [replace(run, words=[*run.words, *options]) for run in runs]
 
-    side_by_side = Run(["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER], gives_way=True)
-    in_pairs = Run(["-n", "2", "--dist", "loadfile", *PAIRED], gives_way=True)
+    side_by_side = Run(["-n", "auto", "--maxprocesses", "8", "--dist", "worksteal", *TOGETHER])
+    in_pairs = Run(["-n", "2", "--dist", "loadfile", *PAIRED])
     with_docker, without = (Run(["-n", "0", "-m", marked, *ENGINES]) for marked in ("docker", "not docker"))
-    own_daemon = Run(["-n", "0", *OWN_DAEMON])
     cores = sorted(os.sched_getaffinity(0))
     with_demo, measured = Run(["-n", "0", *WITH_DEMO], cores[-1]), Run(["-n", "0", *MEASURED], cores[0])
     on_cores = [lane(with_demo), lane(measured)] if len(cores) > 1 else [lane(with_demo, measured)]
-    given = (*TOGETHER, *PAIRED, *ENGINES, *OWN_DAEMON, *WITH_DEMO, *MEASURED)
+    given = (*TOGETHER, *PAIRED, *ENGINES, *WITH_DEMO, *MEASURED)
     alone = Run(["-n", "0", "tests", *(f"--ignore={path}" for path in given)])
-    beside = [lane(side_by_side), lane(in_pairs), lane(with_docker), lane(without, own_daemon)]
-    return [beside, on_cores, [lane(alone)]]
+    return [[lane(side_by_side, in_pairs), lane(with_docker), lane(without)], on_cores, [lane(alone)]]
 
 
 def counted(report: ET.Element) -> Counter[str]:

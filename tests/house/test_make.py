@@ -1,11 +1,9 @@
 """`make test` runs every test once: side by side where that does no harm, else one by one."""
 
 import re
-import sys
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import IO
 
 import pytest
@@ -13,7 +11,6 @@ from scripts.run_tests import (
     ENGINES,
     INTERRUPTED,
     MEASURED,
-    OWN_DAEMON,
     PAIRED,
     TOGETHER,
     WITH_DEMO,
@@ -44,34 +41,18 @@ def given(words: list[str], prefix: str = "") -> list[str]:
 def test_each_test_is_in_exactly_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last run takes all tests but those that the others are given, with nothing beside it; options go to each."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _process: {3, 5})
-    ((first,), (second,), (docker,), (others, crashing)), ((demo,), (measured,)), ((last,),) = steps(["-x"])
-    lists = (TOGETHER, PAIRED, ENGINES, OWN_DAEMON, WITH_DEMO, MEASURED)
-    assert tuple(tuple(given(run.words)) for run in (first, second, docker, crashing, demo, measured)) == lists
+    ((first, second), (docker,), (others,)), ((demo,), (measured,)), ((last,),) = steps(["-x"])
+    lists = (TOGETHER, PAIRED, ENGINES, WITH_DEMO, MEASURED)
+    assert tuple(tuple(given(run.words)) for run in (first, second, docker, demo, measured)) == lists
     assert [word.replace("not docker", "docker") for word in others.words] == docker.words != others.words
     named = [path for paths in lists for path in paths]
     assert given(last.words, "--ignore=") == named and given(last.words) == ["tests"]
     assert all((ROOT / path).exists() for path in named) and len(set(named)) == len(named)
     assert not [path for paths in lists[1:] for path in paths if path.startswith(TOGETHER)]
-    every = (first, second, docker, others, crashing, demo, measured, last)
+    every = (first, second, docker, others, demo, measured, last)
     assert {run.words[-1] for run in every} == {"-x"}
     assert {tuple(run.words[:2]) for run in every[2:]} == {("-n", "0")}
-    assert [run.core for run in every] == [None, None, None, None, None, 5, 3, None]
-    assert [run for run in every if run.gives_way] == [first, second]
-
-
-def test_what_gives_way_is_nice_on_its_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And all that it starts; what does not has the niceness of who started the tests."""
-    seen = list[list[str]]()
-
-    def ended(command: list[str], **_options: object) -> CompletedProcess[bytes]:
-        seen.append(command)
-        return CompletedProcess(command, 0)
-
-    monkeypatch.setattr("subprocess.run", ended)
-    for run in (Run(["tests"], core=1, gives_way=True), Run(["tests"])):
-        run.carry_out(tmp_path / "report.xml", None)
-    before = [command[: command.index(sys.executable)] for command in seen]
-    assert before == [["taskset", "--cpu-list", "1", "nice", "-n", "5"], []]
+    assert [run.core for run in every] == [None, None, None, None, 5, 3, None]
 
 
 def test_who_has_one_core_measures_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +73,7 @@ def test_the_demo_is_made_once() -> None:
 
 def test_what_has_the_engine_to_itself_reads_no_clock() -> None:
     """Nor has a cluster to itself: beside it all cores compute."""
-    modules = [module for module in modules_of_tests() if module.name in (*ENGINES, *OWN_DAEMON)]
+    modules = [module for module in modules_of_tests() if module.name in ENGINES]
     assert not [module.name for module in modules if CLOCKS.search(module.text)]
 
 
