@@ -16,6 +16,7 @@ import numpy as np
 from datasmith.stats.paired import interval
 from datasmith.workloads.audit import MEDIAN_ERROR, median_error
 from datasmith.workloads.base import BASE, EXPERT, Measurement
+from datasmith.workloads.beside import SLOWER_BESIDE
 from datasmith.workloads.clocked import CLOCKED_ROUND, pairs_between_marks
 
 FRESH_ROUND = -4
@@ -53,25 +54,13 @@ TELLING_CLAIM = math.log(1.2)
 """Of a smaller ln ratio of the expert's what it loses is no share to speak of, and counts as it is."""
 AS_LONG = 2.0
 """Base may take so many times longer, or shorter, on rewritten texts; else these are inputs of another kind."""
-SLOWER_BESIDE = 1.25
-"""Looking and setting up may take an arm so much longer than base with no work moved there: memory lies elsewhere.
-
-Where they take longer than that, all that they take beyond base counts: else so much of a call could hide there.
-"""
-COLDER = 0.5
-"""By so much of a later call may the first of short ones be slower than base's, because code is colder.
-
-Code that does its work anew whenever there was a pause looks as if it was as cold as that is long.
-"""
 CONFIDENCE = 0.95
 UNSAVED_ERRORS = 2.0
 """What is missing between marks has to be beyond so many errors: three numbers are compared, again and again."""
 MOST_PAIRS = 24
-"""Launches between marks while that is not certain."""
-LAST_PAIRS = 20
-"""Of so many half of it is enough: it is more likely then."""
+"""Launches between marks while that is not certain; of so many the median decides."""
 LUCKY = 5
-"""Of fewer, it has to be certain that nothing is missing: a core of two speeds shows a saving now and then."""
+"""Fewer let an arm go only by so many errors, more by one: a core of two speeds shows a saving now and then."""
 
 
 def fresh_ratios(measurements: Iterable[Measurement], arm: str, *, short: bool = False) -> list[float]:
@@ -233,49 +222,73 @@ def _is_stored(
 
 def may_be_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
     """True where it is open whether what an arm's single calls save is saved between marks, too."""
-    found = made, asked_s, missing_s, error_s = _unsaved(measurements, arm)
-    if _is_certain(*found):
-        return False
-    return missing_s > 0.0 or (made < LUCKY and asked_s > 0.0 and missing_s > -error_s / UNSAVED_ERRORS)
+    saving = _saving(measurements, arm)
+    return saving is not None and saving.is_open
 
 
 def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
-    """True where that is certainly too little.
+    """True where that is certainly too little, or nearer to nothing after the last launches.
 
     What a single call computes is described while its clock stands still, and another process, or a thread of the
     compiled part, can do its work then. Between marks nothing is described: what is saved there is saved.
     """
-    return _is_certain(*_unsaved(measurements, arm))
+    saving = _saving(measurements, arm)
+    return saving is not None and saving.is_too_little
 
 
-def _is_certain(made: int, _asked_s: float, missing_s: float, error_s: float) -> bool:
-    return made >= FRESH_LAUNCHES - 1 and missing_s > (error_s if made < LAST_PAIRS else error_s / 2.0)
+@dataclass(frozen=True, slots=True)
+class _Saving:
+    """Pairs of launches between marks, with seconds of a call: asked for there, missing of those, how far that is off.
 
-
-def _unsaved(measurements: Sequence[Measurement], arm: str) -> tuple[int, float, float, float]:
-    """Launches between marks; seconds of a call that are asked for there; missing ones; how far that is off.
-
-    Asked for is the share of what they show that is asked of a claim, too, less what setting up and looking may take
-    longer than base's: where that is longer than the call, nothing is asked.
+    Asked for is the share of what single calls show that is asked of a claim, too, less what setting up and looking may
+    take longer than base's: where that is longer than the call, nothing is asked. `is_last`: no launch will be made.
     """
+
+    pairs: int
+    asked_s: float
+    missing_s: float
+    error_s: float
+    is_last: bool
+
+    @property
+    def is_too_little(self) -> bool:
+        """Missing is more than an error, or at last so much that what is saved is nearer to nothing."""
+        if self.is_last and self.asked_s > 0.0:
+            return self.missing_s > self.asked_s / 3.0
+        return self.pairs >= FRESH_LAUNCHES - 1 and self.missing_s > self.error_s
+
+    @property
+    def is_open(self) -> bool:
+        """Neither that, nor saved: by as many errors where pairs are few, by one where there are LUCKY ones."""
+        if self.is_too_little:
+            return False
+        few = self.pairs < LUCKY
+        doubt_s = self.error_s if few else self.error_s / UNSAVED_ERRORS
+        return self.missing_s > 0.0 or (self.asked_s > (-doubt_s if few else 0.0) and self.missing_s > -doubt_s)
+
+
+def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
+    """What launches between marks show beside single calls; None where there are none of either."""
     left, merged = (_left(measurements, name, short=False) for name in (arm, EXPERT))
     pairs = pairs_between_marks(measurements, arm)
     if not left.ratios or not pairs:
-        return len(pairs), 0.0, 0.0, 0.0
+        return None
     calls = [base for base, _ in _paired(measurements, arm, short=False)]
     usual, saved = [median(base.samples) for base, _ in pairs], _saved_seconds(pairs)
     call_s, shown = median(calls), left.kept * max(0.0, median(left.ratios))
     asked_s = call_s * (1.0 - math.exp(-shown))
     asked_s -= min(ALLOWANCE_S, call_s / 4) + (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s)
+    # As in `_error`: scatter of its own making excuses nobody, and that of few launches may be small by chance.
+    error_s = _luck(measurements, len(pairs), short=False) * median(usual)
     if min(len(calls), len(pairs)) < 2:
-        luck = _luck(measurements, 1, short=False)
-        return len(pairs), asked_s, asked_s - median(saved), UNSAVED_ERRORS * luck * median(usual)
-    # As in `_error`: scatter of its own making excuses nobody.
-    saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
-    call_error_s = median_error(calls) * (1.0 - math.exp(-shown))
-    shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
-    error_s = UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s)
-    return len(pairs), asked_s, asked_s - median(saved), error_s
+        error_s *= UNSAVED_ERRORS
+    else:
+        saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
+        call_error_s = median_error(calls) * (1.0 - math.exp(-shown))
+        shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
+        error_s = max(error_s, UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s))
+    tries = sum(launch.arm == arm and launch.round <= CLOCKED_ROUND for launch in measurements)
+    return _Saving(len(pairs), asked_s, asked_s - median(saved), error_s, is_last=tries >= MOST_PAIRS)
 
 
 def _saved_seconds(pairs: Sequence[tuple[Measurement, Measurement]]) -> list[float]:
@@ -311,90 +324,3 @@ def proven(ratios: Sequence[float], *, is_short: bool = False) -> list[float]:
     low, _ = interval(np.array(ratios), confidence=CONFIDENCE)
     doubtful = low <= 1.0 and (middle > 0.0 or is_short)
     return [ratio - middle for ratio in ratios] if doubtful else list(ratios)
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Seconds that base spends beside a call on fresh inputs.
-
-    On setting it up, on first looks at what came of it beyond later ones, and on these; `luck_s`: so much more may an
-    arm spend on first looks, which scatter by themselves.
-
-    Of short calls, in the place of looks: what the first call on an input takes beyond the first one after it was set
-    up once more, and beyond a later one. How long setting up takes scatters by more than all of such a call, and is not
-    held against anyone. `teardown_s`: on tearing down, between marks.
-    """
-
-    setup_s: float = math.inf
-    first_s: float = math.inf
-    again_s: float = math.inf
-    luck_s: float = 0.0
-    teardown_s: float = math.inf
-
-    def beyond(self, setup_s: float, first_s: float, again_s: float) -> float:
-        """What an arm spends beyond base, on each of the three, where it is more than it may."""
-        parts = ((setup_s, self.setup_s, 0.0), (first_s, self.first_s, self.luck_s), (again_s, self.again_s, 0.0))
-        return sum(spent - usual for spent, usual, luck_s in parts if spent > max(0.0, SLOWER_BESIDE * usual + luck_s))
-
-
-@dataclass(frozen=True, slots=True)
-class FreshTimes:
-    """Seconds of a launch on fresh inputs, an entry for each.
-
-    The call with looks at it, the call alone, setting it up, and looks at the same once more; of short calls the first
-    one, a later one, setting up, and what the first one takes beyond that where the same input is set up once more.
-    """
-
-    looked: Sequence[float]
-    calls: Sequence[float]
-    setups: Sequence[float]
-    again: Sequence[float]
-
-    @property
-    def is_whole(self) -> bool:
-        """True where the launch told all four of each input."""
-        return bool(self.calls) and len(self.looked) == len(self.calls) == len(self.setups) == len(self.again)
-
-    @property
-    def _beyond_later(self) -> list[float]:
-        return [first - later for first, later in zip(self.looked, self.calls, strict=True)]
-
-    @property
-    def _first(self) -> list[float]:
-        """What first looks took beyond later ones, where work is done that was put off."""
-        return [looked - call - again for looked, call, again in zip(self.looked, self.calls, self.again, strict=True)]
-
-    def beside(self, *, short: bool) -> Beside:
-        """What is spent beside calls where this is a launch of base."""
-        if short:
-            return Beside(first_s=max(0.0, median(self._first)), again_s=max(0.0, median(self._beyond_later)))
-        again_s = median(self.again)
-        luck_s = (SLOWER_BESIDE - 1.0) * again_s
-        return Beside(median(self.setups), max(0.0, median(self._first)), again_s, luck_s=luck_s)
-
-    def samples(self, base: Beside | None) -> tuple[float, ...]:
-        """Seconds per call: the call, and what looking and setting up take beyond base, where that is too much.
-
-        That is where work is done that was put off, or done beforehand. `base`: None for a launch of base itself.
-        """
-        if base is None:
-            return tuple(self.calls)
-        return tuple(
-            call + base.beyond(setup, first, again)
-            for call, setup, first, again in zip(self.calls, self.setups, self._first, self.again, strict=True)
-        )
-
-    def short_samples(self, base: Beside | None) -> tuple[float, ...]:
-        """Seconds per short call: a later one, and what the first one takes beyond it, where that is work.
-
-        It is not as far as it is there once more when the same input is set up anew: code is cold then. Work that is
-        done anew at each setting up looks just so, and is more than base's code is cold, and `COLDER`. `base`: None for
-        a launch of base itself.
-        """
-        if base is None:
-            return tuple(self.calls)
-        stored = [
-            beyond - min(again, base.again_s + COLDER * call)
-            for beyond, again, call in zip(self._beyond_later, self.again, self.calls, strict=True)
-        ]
-        return tuple(call + max(0.0, kept - base.first_s) for call, kept in zip(self.calls, stored, strict=True))

@@ -10,6 +10,7 @@ from typing import Protocol, get_args
 from pydantic import JsonValue
 
 from datasmith.workloads.base import BASE, EXPERT, Measurement
+from datasmith.workloads.beside import Beside, FreshTimes
 from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, between_marks, finding, teardown_seconds
 from datasmith.workloads.fresh import (
     FRESH_LAUNCHES,
@@ -17,8 +18,6 @@ from datasmith.workloads.fresh import (
     MOST_FRESH,
     MOST_PAIRS,
     SHORT_ROUND,
-    Beside,
-    FreshTimes,
     are_short,
     is_open,
     may_be_unsaved,

@@ -24,6 +24,7 @@ from datasmith.workloads.base import (
     Measurement,
     Workload,
 )
+from datasmith.workloads.beside import Beside
 from datasmith.workloads.calibrate import (
     CALIBRATING,
     LONG_FACTOR,
@@ -35,7 +36,6 @@ from datasmith.workloads.calibrate import (
     launch_size,
     slowed_down,
 )
-from datasmith.workloads.fresh import Beside
 from datasmith.workloads.fresh_check import FIRST_ROUNDS, FreshCheck, kept
 from datasmith.workloads.guard import host_facts, read_host
 from datasmith.workloads.launch import Fresh, Kind, Launched, Order, launch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasmith.workloads.fresh import FreshTimes
+from datasmith.workloads.beside import FreshTimes
 
 CALL_S, LOOK_S, SETUP_S = 7e-4, 3.5e-4, 4e-4
 

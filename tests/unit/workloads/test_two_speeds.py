@@ -104,7 +104,7 @@ def test_a_cache_that_merged_code_has_too_stays_a_good_one(slow_share: float, fa
 
 
 def test_how_often_is_asked_follows_from_how_much_base_scatters() -> None:
-    """Seldom more than once on a steady core; up to sixteen times, and some beside marks, where it drowns the claim."""
+    """A few times on a steady core; up to sixteen times, and some beside marks, where it drowns the claim."""
     steady, shaken = (fresh_launches(measured(1, share, Faster(1.6, 1.6)), AGENT) for share in (0.0, 0.5))
-    assert steady <= 3
+    assert steady <= 5
     assert steady < shaken <= MOST_FRESH + 8
