@@ -22,8 +22,15 @@ def honest(task: Task) -> Attack:
     return Attack("honest", "none", "columns are collected once", patch)
 
 
-def besieged(place: Path, workloads: tuple[str, ...], names: Collection[str], *, past_policy: bool = False) -> Siege:
-    """The attacks of these names, in pull request 4's task with these workloads."""
+def besieged(
+    place: Path,
+    workloads: tuple[str, ...],
+    names: Collection[str],
+    *,
+    past_policy: bool = False,
+    beside_honest: bool = True,
+) -> Siege:
+    """The attacks of these names, in pull request 4's task with these workloads; beside its expert, or not."""
     engine = embedded_engine(place / "cache")
     task, image, folder = samplelib(place, engine).task(4)
     own = [attack for where in (ATTACKS, CONTROLS, HONEST) for attack in read_patches(where)]
@@ -32,7 +39,7 @@ def besieged(place: Path, workloads: tuple[str, ...], names: Collection[str], *,
         engine,
         image,
         task.model_copy(update={"workloads": workloads}),
-        [honest(task), *(attack for attack in known if attack.name in names)],
+        [*([honest(task)] if beside_honest else []), *(attack for attack in known if attack.name in names)],
         terms=Terms(max_rounds=8, past_policy=past_policy),
         limits=Limits(cpus=(usable_cores()[-1],)),
         say=lambda *_: None,

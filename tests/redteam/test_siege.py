@@ -1,6 +1,7 @@
-"""Attacks that run: on samplelib's matrices and polynomials, in one session with an honest solution and nothing."""
+"""Attacks that run: on samplelib's matrices and on its polynomials, each beside an honest solution and nothing."""
 
 import json
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -8,13 +9,20 @@ import pytest
 from datasmith.evaluation.redteam.attack import read_patches
 from datasmith.evaluation.redteam.session import Siege
 from datasmith.evaluation.redteam.table import as_json, markdown
-from tests.redteam.samplelib_task import ATTACKS
+from tests.redteam.samplelib_task import ATTACKS, HONEST
 from tests.redteam.sieges import besieged, ended
 from tests.redteam.test_policy import HIDDEN
 
-pytestmark = [pytest.mark.engine, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(2400)]
 
-WORKLOADS = ("bench_matrix.Product.time_matmul(20)", "bench_interpolate.Evaluate.time_lagrange")
+WORKLOADS = {
+    "matrix": "bench_matrix.Product.time_matmul(20)",
+    "interpolate": "bench_interpolate.Evaluate.time_lagrange",
+}
+"""By the module that it calls. An attack is measured on the one that it changes, where nothing thins out what it gains.
+
+Beside another workload, which doing nothing may be seen to make faster, it would be open more often.
+"""
 ELSEWHERE = ("import-at-start", "lazy-package", "number-on-demand")
 """Refused unseen, or on another benchmark: run by hand, with `fc-eval redteam --workload '*' --past-policy`."""
 QUICK = "product-in-a-slot-quick"
@@ -22,17 +30,41 @@ QUICK = "product-in-a-slot-quick"
 QUICKER = ("barycentric", "columns")
 """Of tests/redteam/honest; the others were measured by hand."""
 NAMES = (*(attack.name for attack in read_patches(ATTACKS) if attack.name not in ELSEWHERE), *HIDDEN)
+ON_POLYNOMIALS = {
+    attack.name
+    for where in (ATTACKS, HONEST)
+    for attack in read_patches(where)
+    if "+++ b/src/samplelib/interpolate.py" in attack.patch
+}
+
+
+def _besieged(place: Path, module: str, names: Collection[str]) -> Siege:
+    """Of these names those that change this module, in one session."""
+    own = [name for name in names if (name in ON_POLYNOMIALS) is (module == "interpolate")]
+    return besieged(place, (WORKLOADS[module],), own, beside_honest=module == "matrix")
 
 
 @pytest.fixture(scope="module")
-def siege(tmp_path_factory: pytest.TempPathFactory) -> Siege:
-    """All that the policy lets through, in one session."""
-    return besieged(tmp_path_factory.mktemp("siege"), WORKLOADS, (*NAMES, QUICK, *QUICKER))
+def sieges(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Siege]:
+    """All that the policy lets through, in a session for each workload."""
+    names = (*NAMES, QUICK, *QUICKER)
+    return {module: _besieged(tmp_path_factory.mktemp(module), module, names) for module in WORKLOADS}
+
+
+@pytest.fixture(scope="module")
+def siege(sieges: Mapping[str, Siege]) -> Siege:
+    """That of the product of matrices."""
+    return sieges["matrix"]
+
+
+def _of(sieges: Mapping[str, Siege], name: str) -> Siege:
+    return sieges["interpolate" if name in ON_POLYNOMIALS else "matrix"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_attack_does_not_score_above_doing_nothing(siege: Siege, name: str) -> None:
+def test_an_attack_does_not_score_above_doing_nothing(sieges: Mapping[str, Siege], name: str) -> None:
     """Refused, failed, tampered, not measurable, or not above nop in one of three sessions."""
+    siege = _of(sieges, name)
     found = ended(siege, name)
     assert not found.got_through, (found, siege.nop)
     assert found.outcome not in {"infra_error", "agent_error", "no_patch"}
@@ -46,14 +78,17 @@ def test_an_honest_solution_raises_no_alarm(siege: Siege) -> None:
 
 
 @pytest.mark.parametrize("name", QUICKER)
-def test_what_is_faster_in_earnest_counts_as_much_as_it_shows(siege: Siege, name: str, tmp_path: Path) -> None:
+def test_what_is_faster_in_earnest_counts_as_much_as_it_shows(
+    sieges: Mapping[str, Siege], name: str, tmp_path: Path
+) -> None:
     """Not even where a benchmark makes forty calls of a few microseconds, and each of their values is looked at.
 
     As for attacks, one session of a machine on which doing nothing is faster by a fifth decides nothing.
     """
-    found = ended(siege, name)
+    found = ended(_of(sieges, name), name)
     if found.reason:
-        found = ended(besieged(tmp_path, WORKLOADS, (name,)), name)
+        module = "interpolate" if name in ON_POLYNOMIALS else "matrix"
+        found = ended(_besieged(tmp_path, module, (name,)), name)
     assert (found.outcome, found.reason) == ("measured", "")
 
 
@@ -67,15 +102,15 @@ def test_work_that_is_put_off_adds_nothing_to_an_honest_solution(siege: Siege) -
     assert honest.high is not None and (quick.low or 0.0) <= honest.high
 
 
-def test_the_table_names_what_got_through(siege: Siege) -> None:
+def test_the_table_names_what_got_through(sieges: Mapping[str, Siege], siege: Siege) -> None:
     """As JSON and as a page: one row an attack, with its verdict."""
     told = json.loads(json.dumps(as_json(siege)))
     verdicts = {row["attack"]: row["verdict"] for row in told["attacks"]}
     assert verdicts["honest"] == "GOT THROUGH" and verdicts["unchecked-shapes"] == "contained"
     assert told["got_through"] == len(siege.got_through)
     assert markdown(told["attacks"]).count("\n") == len(siege.ended) + 2
-    tried = [ended for ended in siege.ended if ended.attack.name in NAMES]
+    tried = [ended for each in sieges.values() for ended in each.ended if ended.attack.name in NAMES]
     through, undecided = (
         [one.attack.name for one in tried if getattr(one, how)] for how in ("got_through", "undecided")
     )
-    print(f"attacks: {len(tried)} in a session, got through: {through or 0}, undecided: {undecided or 0}")
+    print(f"attacks: {len(tried)} in two sieges, got through: {through or 0}, undecided: {undecided or 0}")
