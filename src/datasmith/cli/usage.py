@@ -91,18 +91,31 @@ def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
         ConfigError: one is; names it.
     """
     parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    before_empty = [before for before, value in pairwise(["", *parts]) if not value]
-    if not before_empty:
+    if all(parts):
         return
-    parameters = _called(typer.main.get_command(app), words).params
-    owners = {flag: each for each in parameters if not vars(each).get("is_flag") for flag in each.opts}
-    argument = next((each for each in parameters if not each.opts[0].startswith("-")), None)
-    for before in before_empty:
-        wrong = owners.get(before, argument)
-        if wrong is not None and (wrong is argument or vars(wrong)["type_descriptor"].annotation in (Path, list[Path])):
-            name = vars(wrong)["metavar"] if wrong is argument else before
+    root = typer.main.get_command(app)
+    called = _called(root, words)
+    owners = {flag: each for one in (root, called) for each in one.params for flag in each.opts if flag[0] == "-"}
+    owners = {flag: each for flag, each in owners.items() if not vars(each).get("is_flag")}
+    arguments = [each for each in called.params if not each.opts[0].startswith("-")]
+    for before, value in pairwise(["", *parts]):
+        if before in owners:
+            is_path = vars(owners[before])["type_descriptor"].annotation in (Path, list[Path])
+            wrong, name = (owners[before] if is_path else None), before
+        elif value.startswith("-") or value in _commands_of(root):
+            continue
+        else:
+            wrong, name = (arguments[0], vars(arguments[0])["metavar"]) if arguments else (None, "")
+            arguments = arguments[1:] or arguments
+        if wrong is not None and not value:
             said = "is empty, as the unset variable of a script is"
             raise ConfigError(f"{name} '': {said} (example: {example_of(wrong)})")
+
+
+def _commands_of(command: _Command) -> set[str]:
+    """The names of all commands below this one."""
+    below: dict[str, _Command] = getattr(command, "commands", {})
+    return {*below, *(name for each in below.values() for name in _commands_of(each))}
 
 
 def _called(command: _Command, words: Sequence[str]) -> _Command:

@@ -29,7 +29,7 @@ from datasmith.evaluation.selection import impacted
 from datasmith.evaluation.tests_run import TreeTests
 from datasmith.evaluation.whole_files import write_record
 from datasmith.metrics.score import Score, score
-from datasmith.tasks.certificate import ArmSummary
+from datasmith.tasks.certificate import ArmSummary, Certificate
 from datasmith.tasks.policy import GuardVerdict, check_patch
 from datasmith.tasks.task import Task
 from datasmith.workloads.arms import prepare, suite_print
@@ -101,9 +101,14 @@ class Grader:
         guard: Callable[[str, TaskFacts], GuardVerdict] = guard_verdict,
         lottery: random.Random | None = None,
         coverage_dir: Path | None = None,
+        certificates: Sequence[Certificate] = (),
     ) -> None:
-        """`coverage_dir` keeps what workloads were seen to run; None: beside the task's sessions."""
+        """`coverage_dir` keeps what workloads were seen to run; None: beside the task's sessions.
+
+        `certificates`: those of every class of machines; else the task's own, where it has one.
+        """
         self._coverage_dir = coverage_dir
+        self._certificates = certificates or ([task.certificate] if task.certificate else [])
         self._engine = engine
         self._image = image
         self._task = task
@@ -244,7 +249,7 @@ class Grader:
 
     def _plan(self) -> MeasurePlan:
         before = self._folder.sessions(self._task.task_id).values()
-        known = earlier_floors([self._task.certificate, *before], self._image.digest)
+        known = earlier_floors([*self._certificates, *before], self._image.digest)
         return replace(plan_of(self._config, self._task.task_id, self._core), earlier_floors=known)
 
     @property

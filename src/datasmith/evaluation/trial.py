@@ -26,6 +26,7 @@ from datasmith.evaluation.suite import show_suite
 from datasmith.evaluation.whole_files import write_record, write_text
 from datasmith.executors.cores import CoreSet
 from datasmith.settings import Settings
+from datasmith.tasks.certificates import read_certificates
 from datasmith.tasks.task import Task
 
 TRIES = 2
@@ -164,6 +165,7 @@ class TaskRun:
             say=self._say,
             check=self._around.stop.check,
             coverage_dir=self._around.settings.cache_dir / "coverage",
+            certificates=read_certificates(self._task_folder),
         )
         return grader.grade([self._submission(key) for key in pending if self._folder.read_facts(key) is not None])
 

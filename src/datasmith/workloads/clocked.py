@@ -20,6 +20,7 @@ from datasmith.workloads.audit import (
     unclaimed_seconds,
 )
 from datasmith.workloads.base import BASE, Measurement
+from datasmith.workloads.blame import disturbs_itself
 from datasmith.workloads.launch import Launched
 
 CLOCKED_ROUND = -2000
@@ -69,10 +70,11 @@ def finding(measurements: Iterable[Measurement], arm: str) -> Checked | None:
 
     hidden: the seconds that it leaves unclaimed are certainly more than base's; undecided: they may be.
     """
-    launches = [launch for launch in measurements if launch.round <= CLOCKED_ROUND]
+    every = list(measurements)
+    launches = [launch for launch in every if launch.round <= CLOCKED_ROUND]
     if not any(launch.arm == arm for launch in launches):
         return None
-    pairs = pairs_between_marks(launches, arm)
+    pairs = pairs_between_marks(every, arm)
     if not pairs:
         own = any(launch.arm == BASE and launch.samples and not launch.noisy for launch in launches)
         return Checked("undecided", "its calls on other inputs were disturbed", own)
@@ -91,11 +93,13 @@ def finding(measurements: Iterable[Measurement], arm: str) -> Checked | None:
 
 
 def pairs_between_marks(launches: Iterable[Measurement], arm: str) -> list[tuple[Measurement, Measurement]]:
-    """Base and the arm on the same inputs, both undisturbed."""
-    ours = (launch for launch in launches if launch.round <= CLOCKED_ROUND)
+    """Base and the arm on the same inputs, both undisturbed; of who disturbs itself all count: else it could choose."""
+    every = list(launches)
+    own_noise = disturbs_itself(every, arm)
     good: dict[tuple[str, int], Measurement] = {}
-    for launch in ours:
-        if launch.samples and not launch.noisy:
+    for launch in every:
+        counts = not launch.noisy or (own_noise and launch.arm == arm)
+        if launch.round <= CLOCKED_ROUND and launch.samples and counts:
             good.setdefault((launch.arm, launch.round), launch)
     rounds = sorted(number for name, number in good if name == arm and (BASE, number) in good)
     return [(good[BASE, number], good[arm, number]) for number in rounds]

@@ -56,9 +56,9 @@ AS_LONG = 2.0
 """Base may take so many times longer, or shorter, on rewritten texts; else these are inputs of another kind."""
 CONFIDENCE = 0.95
 UNSAVED_ERRORS = 2.0
-"""What is missing between marks has to be beyond so many errors: three numbers are compared, again and again."""
+"""What is missing between marks has to be beyond so many of them, as it is asked again and again."""
 MOST_PAIRS = 24
-"""Launches between marks while that is not certain; of so many the median decides."""
+"""Launches between marks while that is not certain."""
 LUCKY = 5
 """Fewer let an arm go only by so many errors, more by one: a core of two speeds shows a saving now and then."""
 
@@ -123,9 +123,9 @@ def _visible(usual_s: float) -> float:
     return math.log(usual_s / ALLOWANCE_S) if usual_s > 0.0 else -math.inf
 
 
-def _usual_s(measurements: Iterable[Measurement]) -> float:
-    """Seconds that a call takes base in the rounds; 0 where there were none."""
-    rounds = [sample for one in measurements if one.arm == BASE and one.round >= 0 for sample in one.samples]
+def _usual_s(measurements: Iterable[Measurement], arm: str = BASE) -> float:
+    """Seconds that a call takes an arm in the rounds; 0 where there were none."""
+    rounds = [sample for one in measurements if one.arm == arm and one.round >= 0 for sample in one.samples]
     return median(rounds) if rounds else 0.0
 
 
@@ -221,50 +221,59 @@ def _is_stored(
 
 
 def may_be_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
-    """True where it is open whether what an arm's single calls save is saved between marks, too."""
+    """True where it is open whether what an arm claims is saved between marks, too."""
     saving = _saving(measurements, arm)
     return saving is not None and saving.is_open
 
 
 def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
-    """True where that is certainly too little, or nearer to nothing after the last launches.
+    """True where that is certainly too little, or where all launches left it open and it is nearer to nothing.
 
     What a single call computes is described while its clock stands still, and another process, or a thread of the
     compiled part, can do its work then. Between marks nothing is described: what is saved there is saved.
     """
     saving = _saving(measurements, arm)
-    return saving is not None and saving.is_too_little
+    return saving is not None and (saving.is_too_little or (saving.is_open and saving.is_nearer_to_nothing))
 
 
 @dataclass(frozen=True, slots=True)
 class _Saving:
-    """Pairs of launches between marks, with seconds of a call: asked for there, missing of those, how far that is off.
+    """Pairs of launches between marks, with seconds of a call: claimed, asked for, saved, and how far that is off.
 
-    Asked for is the share of what single calls show that is asked of a claim, too, less what setting up and looking may
-    take longer than base's: where that is longer than the call, nothing is asked. `is_last`: no launch will be made.
+    Asked for is the share of a claim that is asked of single calls, too, less what setting up and looking may take
+    longer than base's: where that is longer than the call, nothing is asked. `error_s`: two standard errors.
     """
 
     pairs: int
+    claimed_s: float
     asked_s: float
-    missing_s: float
+    saved_s: float
     error_s: float
-    is_last: bool
+
+    @property
+    def missing_s(self) -> float:
+        """Of what is asked for."""
+        return self.asked_s - self.saved_s
 
     @property
     def is_too_little(self) -> bool:
-        """Missing is more than an error, or at last so much that what is saved is nearer to nothing."""
-        if self.is_last and self.asked_s > 0.0:
-            return self.missing_s > self.asked_s / 3.0
-        return self.pairs >= FRESH_LAUNCHES - 1 and self.missing_s > self.error_s
+        """So much is missing that luck does not explain it."""
+        return self.pairs >= FRESH_LAUNCHES - 1 and self.missing_s > UNSAVED_ERRORS * self.error_s
 
     @property
     def is_open(self) -> bool:
-        """Neither that, nor saved: by as many errors where pairs are few, by one where there are LUCKY ones."""
+        """Neither that, nor certainly saved: beyond as many errors where pairs are few, by one where there are more."""
         if self.is_too_little:
             return False
         few = self.pairs < LUCKY
-        doubt_s = self.error_s if few else self.error_s / UNSAVED_ERRORS
+        doubt_s = UNSAVED_ERRORS * self.error_s if few else self.error_s
         return self.missing_s > 0.0 or (self.asked_s > (-doubt_s if few else 0.0) and self.missing_s > -doubt_s)
+
+    @property
+    def is_nearer_to_nothing(self) -> bool:
+        """Less is saved than is asked for, than half of the claim, and than luck leaves of the whole of it."""
+        least_s = min(self.asked_s, self.claimed_s / 2.0, self.claimed_s - self.error_s)
+        return self.pairs > 1 and self.asked_s > 0.0 and self.saved_s < least_s
 
 
 def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
@@ -275,20 +284,31 @@ def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
         return None
     calls = [base for base, _ in _paired(measurements, arm, short=False)]
     usual, saved = [median(base.samples) for base, _ in pairs], _saved_seconds(pairs)
-    call_s, shown = median(calls), left.kept * max(0.0, median(left.ratios))
-    asked_s = call_s * (1.0 - math.exp(-shown))
-    asked_s -= min(ALLOWANCE_S, call_s / 4) + (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s)
+    call_s, claimed = median(calls), max(0.0, _claimed(measurements, arm))
+    # Of a claim that single calls do not keep, what is left of it is asked for: that counts then.
+    is_kept = median(left.ratios) >= left.kept * claimed
+    shown = claimed if is_kept else max(0.0, median(left.ratios))
+    asked_s = call_s * (1.0 - math.exp(-left.kept * shown))
     # As in `_error`: scatter of its own making excuses nobody, and that of few launches may be small by chance.
-    error_s = _luck(measurements, len(pairs), short=False) * median(usual)
-    if min(len(calls), len(pairs)) < 2:
-        error_s *= UNSAVED_ERRORS
-    else:
-        saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
-        call_error_s = median_error(calls) * (1.0 - math.exp(-shown))
-        shown_error_s = call_s * math.exp(-shown) * left.kept * min(left.error, merged.error)
-        error_s = max(error_s, UNSAVED_ERRORS * math.hypot(saved_error_s, call_error_s, shown_error_s))
-    tries = sum(launch.arm == arm and launch.round <= CLOCKED_ROUND for launch in measurements)
-    return _Saving(len(pairs), asked_s, asked_s - median(saved), error_s, is_last=tries >= MOST_PAIRS)
+    saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
+    call_error_s = median_error(calls) * (1.0 - math.exp(-left.kept * shown))
+    left_error = 0.0 if is_kept else min(left.error, merged.error)
+    shown_error_s = call_s * math.exp(-left.kept * shown) * left.kept * left_error
+    luck_s = _luck(measurements, len(pairs), short=False) * median(usual)
+    known_s = [seconds for seconds in (saved_error_s, call_error_s, shown_error_s) if seconds < math.inf]
+    return _Saving(
+        len(pairs),
+        claimed_s=call_s * (1.0 - math.exp(-shown)),
+        asked_s=asked_s - min(ALLOWANCE_S, call_s / 4) - (SLOWER_BESIDE - 1.0) * max(0.0, median(usual) - call_s),
+        saved_s=median(saved),
+        error_s=max(luck_s, math.hypot(*known_s)),
+    )
+
+
+def _claimed(measurements: Iterable[Measurement], arm: str) -> float:
+    """The ln ratio that an arm claims in the rounds, by the medians of both; 0 where either was not launched there."""
+    base_s, arm_s = (_usual_s(measurements, name) for name in (BASE, arm))
+    return math.log(base_s / arm_s) if base_s > 0.0 and arm_s > 0.0 else 0.0
 
 
 def _saved_seconds(pairs: Sequence[tuple[Measurement, Measurement]]) -> list[float]:
@@ -308,9 +328,9 @@ def proven_ratios(measurements: Sequence[Measurement], arm: str) -> list[float]:
     Where launches of several kinds were made, that is the least; between marks, where it was refuted there.
     """
     kinds = [(fresh_ratios(measurements, arm, short=short), short) for short in (False, True)]
-    if is_unsaved(measurements, arm):
-        kinds.append((_saved_ratios(measurements, arm), False))
     told = [proven(ratios, is_short=short) for ratios, short in kinds if len(ratios) >= FRESH_LAUNCHES - 1]
+    if is_unsaved(measurements, arm):
+        told.append(proven(_saved_ratios(measurements, arm)))
     return min(told, key=median)
 
 

@@ -1,5 +1,6 @@
 """What a session has timed lies beside its trials where session.json says so; a full disk fails nobody."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -13,7 +14,7 @@ from datasmith.evaluation.regrade import regrade_run
 from datasmith.evaluation.run_folder import TIMED, RunFolder, TrialKey, read_measurements
 from datasmith.evaluation.trial import Stopped
 from datasmith.evaluation.whole_files import write_record
-from datasmith.tasks.certificate import Cost
+from datasmith.tasks.certificate import Certificate, Cost
 from datasmith.tasks.task import Task
 from datasmith.workloads.base import CONTROL, EXPERT, agent_arm
 from datasmith.workloads.machine import this_machine
@@ -27,7 +28,7 @@ from tests.unit.tasks.samples import certificate
 from tests.unit.workloads.simulated import IMAGE
 
 
-def stored(run: SampleRun, key: TrialKey, task: Task = TASK) -> None:
+def stored(run: SampleRun, key: TrialKey, task: Task = TASK, certificates: Sequence[Certificate] = ()) -> None:
     """One session more of the trial is written, in which it is as fast as base."""
     arms = {arm: launches(arm, dict.fromkeys(SPEEDS, 1.0), run.rng) for arm in (CONTROL, EXPERT, agent_arm(key.label))}
     measured = Measured(
@@ -45,6 +46,7 @@ def stored(run: SampleRun, key: TrialKey, task: Task = TASK) -> None:
         limits=Limits(),
         say=lambda *_said: None,
         check=lambda: None,
+        certificates=certificates,
     )
     grader._store(measured, [Submission(key, AgentFacts(wall_s=1.0), "")], grader._plan())
 
@@ -63,6 +65,17 @@ def test_a_session_knows_the_noise_that_earlier_ones_saw(tmp_path: Path) -> None
     stored(run, WORKED, TASK.model_copy(update={"certificate": issued}))
     told = run.folder.sessions(TASK.task_id)[3].earlier_floors
     assert told == recorded_floors(noisy) and min(told.values()) > 0.3
+
+
+def test_a_session_reads_the_certificate_of_its_own_machine(tmp_path: Path) -> None:
+    """Where another machine's is newer, which is the task's own."""
+    run = SampleRun(tmp_path / "run", [TASK.task_id], ["worked"])
+    run.session(TASK.task_id, SPEEDS)
+    noisy = summary(CONTROL, run.base, launches(CONTROL, dict.fromkeys(SPEEDS, 1.4), run.rng))
+    ours = certificate().model_copy(update={"image_digest": IMAGE.digest, "machine": this_machine(), "control": noisy})
+    theirs = ours.model_copy(update={"machine": this_machine().model_copy(update={"cpu_model": "another"})})
+    stored(run, WORKED, TASK.model_copy(update={"certificate": theirs}), (ours, theirs))
+    assert run.folder.sessions(TASK.task_id)[2].earlier_floors == recorded_floors(noisy)
 
 
 @pytest.mark.engine

@@ -1,5 +1,6 @@
 """What single calls save on other inputs is saved between marks, too: else something works while a clock is stopped."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import pytest
 
 from datasmith.workloads.base import BASE, EXPERT, Measurement, agent_arm
 from datasmith.workloads.clocked import CLOCKED_ROUND
-from datasmith.workloads.fresh import FRESH_ROUND, MOST_PAIRS, is_unsaved, may_be_unsaved
+from datasmith.workloads.fresh import FRESH_ROUND, MOST_PAIRS, is_unsaved, may_be_unsaved, proven_ratios
 from datasmith.workloads.summary import summarise
 
 from .simulated import SimulatedContainer
@@ -62,9 +63,13 @@ def two_speeds(source: np.random.Generator) -> float:
 def launches(
     seed: int, pace: Pace, arm_s: float, unstopped_s: float = 0.0, *, setup_s: float = 4e-4, pairs: int = MOST_PAIRS
 ) -> list[Measurement]:
-    """Base's in the rounds, then pairs of single calls and of calls between marks; base's calls take 1 ms."""
+    """Base's and the arm's in the rounds, then pairs of single calls and of calls between marks; base's take 1 ms."""
     source = np.random.default_rng(seed)
-    made = [Measurement("m.time_x", BASE, number, (1e-3 * pace(source),), 1, 0.1, 0.1, 0) for number in range(ROUNDS)]
+    made = [
+        Measurement("m.time_x", arm, number, (seconds * pace(source),), 1, 0.1, 0.1, 0)
+        for arm, seconds in ((BASE, 1e-3), (AGENT, arm_s))
+        for number in range(ROUNDS)
+    ]
     for number in range(pairs):
         times = {BASE: (1e-3, 1e-3), AGENT: (arm_s, arm_s + unstopped_s), EXPERT: (5e-4, 5e-4)}
         for arm, (single, marked) in times.items():
@@ -75,29 +80,28 @@ def launches(
 
 
 SUSPECTED = [
-    (shared(0.25), 2e-5, 3),
-    (shared(0.25), 3e-4, 3),
-    (shared(0.25), 8e-4, 40),
-    (two_speeds, 1e-4, 10),
-    (two_speeds, 8e-4, 25),
-]
-"""A saving of a fifth of a call drowns where they scatter by a quarter."""
+    (shared(0.25), 1e-4, 2e-5, 2), (shared(0.25), 1e-4, 3e-4, 2), (shared(0.25), 1e-4, 8e-4, 6),
+    (shared(0.25), 1e-4, 9.5e-4, 6), (shared(0.25), 1e-3, 5e-4, 6), (two_speeds, 1e-4, 1e-4, 4),
+    (two_speeds, 1e-4, 9e-4, 8), (two_speeds, 1e-3, 5e-4, 6),
+]  # fmt: skip
 
 
 def is_found(made: list[Measurement]) -> bool:
-    """What a check decides that goes on while something seems to be missing, three arms' two launches each time."""
+    """What is decided after so many pairs as it takes, three arms' two launches each time."""
     so_far = made
     for number in range(1, MOST_PAIRS + 1):
-        so_far = made[: ROUNDS + 6 * number]
+        so_far = made[: 2 * ROUNDS + 6 * number]
         if not may_be_unsaved(so_far, AGENT):
             break
     return is_unsaved(so_far, AGENT)
 
 
-@pytest.mark.parametrize(("pace", "arm_s", "most"), SUSPECTED)
-def test_honest_arms_are_seldom_suspected_where_launches_scatter(pace: Pace, arm_s: float, most: int) -> None:
-    """Of 500 checks so many may end so; then what counts is what was saved between marks."""
-    assert sum(is_found(launches(seed, pace, arm_s)) for seed in range(500)) <= most
+@pytest.mark.parametrize(("pace", "setup_s", "arm_s", "most"), SUSPECTED)
+def test_honest_arms_are_seldom_suspected_where_launches_scatter(
+    pace: Pace, setup_s: float, arm_s: float, most: int
+) -> None:
+    """Of 300 checks so many may end so; then what counts is what was saved between marks."""
+    assert sum(is_found(launches(seed, pace, arm_s, setup_s=setup_s)) for seed in range(300)) <= most
 
 
 def test_what_is_hidden_is_found_where_launches_scatter() -> None:
@@ -112,11 +116,13 @@ def test_a_saving_that_a_core_of_two_speeds_shows_lets_nobody_go(setup_s: float,
     assert sum(is_found(launches(seed, two_speeds, 1e-4, 9e-4, setup_s=setup_s)) for seed in range(100)) >= least
 
 
-def test_a_disturbed_launch_is_one_of_the_last() -> None:
-    """Else whoever disturbs one of his own would never be decided."""
-    made = launches(2, two_speeds, 5e-4, 5e-4, setup_s=1e-3)
-    last = [replace(one, noisy=one.arm == AGENT and one.round == CLOCKED_ROUND - MOST_PAIRS + 1) for one in made]
-    assert is_unsaved(made, AGENT) and is_unsaved(last, AGENT)
+def test_who_disturbs_its_own_slow_launches_does_not_choose() -> None:
+    """All of them count then; without a neighbour the others' would not have been undisturbed."""
+    made = launches(2, two_speeds, 1e-4, 9e-4)
+    slow = [one.arm == AGENT and one.round <= CLOCKED_ROUND and one.samples[0] > 1.2e-3 for one in made]
+    chosen = [replace(one, noisy=is_slow) for one, is_slow in zip(made, slow, strict=True)]
+    assert sum(slow) > MOST_PAIRS / 2
+    assert is_unsaved(chosen, AGENT)
 
 
 def test_one_launch_is_not_enough() -> None:
@@ -124,3 +130,20 @@ def test_one_launch_is_not_enough() -> None:
     one = launches(1, shared(0.01), 1e-4, 9e-4, pairs=1)
     assert may_be_unsaved(one, AGENT)
     assert not is_unsaved(one, AGENT)
+
+
+def test_where_base_tells_no_more_what_was_seen_decides() -> None:
+    """Two launches, too: what is open when they are over is not believed for that."""
+    hidden, honest = (launches(1, shared(0.01), 1e-4, unstopped_s, pairs=2) for unstopped_s in (9e-4, 0.0))
+    assert is_unsaved(hidden, AGENT) and not is_unsaved(honest, AGENT)
+    assert proven_ratios(hidden, AGENT) == pytest.approx([0.0] * 2, abs=0.1)
+
+
+def test_who_lets_single_calls_wait_is_asked_for_no_less() -> None:
+    """Forty times as fast in the rounds, by single calls seven times: the share between marks is one of the forty."""
+    slow = launches(1, shared(0.01), 2.5e-5, 3.45e-4)
+    looked = [FRESH_ROUND - MOST_PAIRS < one.round <= FRESH_ROUND and one.arm == AGENT for one in slow]
+    waiting = [replace(one, samples=(1.5e-4,)) if late else one for one, late in zip(slow, looked, strict=True)]
+    assert sum(looked) == MOST_PAIRS
+    assert is_unsaved(waiting, AGENT)
+    assert math.exp(np.median(proven_ratios(waiting, AGENT))) == pytest.approx(1 / 0.37, rel=0.05)
