@@ -54,6 +54,8 @@ class FreshCheck:
         self._lottery = lottery
         self._cold_s: list[float] = []
         """What base's first short calls took beyond later ones, in each launch."""
+        self._failures: Counter[str] = Counter()
+        """How often an arm told nothing where base did."""
 
     def run(self, claimed: Mapping[str, float]) -> Mapping[str, Difference]:
         """Launch the arms that claim these ln ratios; what each of them computes of fresh inputs and base does not.
@@ -116,17 +118,16 @@ class FreshCheck:
         """
         left = [] if are_short(self._seen()) else list(standing)
         unlike: dict[str, Difference] = {}
-        failures: Counter[str] = Counter()
-        asked = 0
-        while left and asked < MOST_PAIRS and failures[BASE] < (MOST_PAIRS if asked else MOST_FAILURES):
+        asked, failures = 0, 0
+        while left and asked < MOST_PAIRS and failures < (MOST_PAIRS if asked else MOST_FAILURES):
             fresh = self._fresh(what, "clocked")
             base = _clocked_base(self._launch(BASE, fresh, None))
             if base is None:
-                failures[BASE] += 1
+                failures += 1
                 continue
             asked += 1
             for arm in left:
-                differs = self._unlike_between_marks(arm, base, fresh, failures)
+                differs = self._unlike_between_marks(arm, base, fresh)
                 if differs:
                     unlike[arm] = differs
             left = [arm for arm in left if arm not in unlike]
@@ -142,21 +143,13 @@ class FreshCheck:
         found = finding(self._seen(), arm)
         return found is None or found.finding == "undecided"
 
-    def _unlike_between_marks(self, arm: str, base: "_Base", fresh: Fresh, failures: Counter[str]) -> Difference | None:
-        """What an arm computed between marks that base and the expert did not, or why it told nothing there.
-
-        Once on the same inputs, and MOST_FAILURES times in all, that may be anybody's fault: who tells only where the
-        core is fast would choose the launches that count.
-        """
+    def _unlike_between_marks(self, arm: str, base: "_Base", fresh: Fresh) -> Difference | None:
+        """What an arm computed between marks that base and the expert did not, or why it told nothing there."""
         like = base.like(fresh)
-        launched = self._launch(arm, like, base.beside)
-        if kept(launched, like, base.beside) is None:
-            failures[arm] += 1
-            again = self._launch(arm, like, base.beside)
-            if kept(again, like, base.beside) is None or failures[arm] > MOST_FAILURES:
-                is_stable = _clocked_base(self._launch(BASE, like, None)) is not None
-                return Difference("other inputs", "times", _reason(launched)) if is_stable else None
-            launched = again
+        launched, is_told = self._told_by(arm, like, base.beside)
+        if not is_told:
+            is_stable = _clocked_base(self._launch(BASE, like, None)) is not None
+            return Difference("other inputs", "times", _reason(launched)) if is_stable else None
         differs = _difference(base, launched)
         if differs is None or _difference(base, self._launch(BASE, like, None)) is not None:
             return None
@@ -195,13 +188,25 @@ class FreshCheck:
         return base, _told(self._launch(EXPERT, base.like(fresh), base.beside))
 
     def _unlike(self, arm: str, base: "_Base", fresh: Fresh) -> Difference | None:
-        """What an arm computes that base does not, or why it twice computed nothing: once may be anybody's fault."""
-        for _ in range(2):
-            launched = self._launch(arm, base.like(fresh), base.beside)
-            told = _told(launched)
-            if told is not None:
-                return difference(base.values, told.values)
+        """What an arm computes that base does not, or why it told nothing."""
+        launched, is_told = self._told_by(arm, base.like(fresh), base.beside)
+        if is_told and launched.told:
+            return difference(base.values, launched.told.values)
         return Difference("other inputs", "values", _reason(launched))
+
+    def _told_by(self, arm: str, fresh: Fresh, beside: Beside) -> tuple[Launched, bool]:
+        """A launch of an arm, and whether it told all: the second one, where that does and the first did not.
+
+        Once on the same inputs, and MOST_FAILURES times in all, that may be anybody's fault. Who tells something only
+        where the core is fast would choose the launches that count.
+        """
+        launched = self._launch(arm, fresh, beside)
+        if _tells(launched, fresh, beside):
+            return launched, True
+        self._failures[arm] += 1
+        again = self._launch(arm, fresh, beside)
+        is_told = self._failures[arm] <= MOST_FAILURES and _tells(again, fresh, beside)
+        return (again if is_told else launched), is_told
 
     def _is_stable(self, base: "_Base", fresh: Fresh) -> bool:
         again = _told(self._launch(BASE, base.like(fresh), None))
@@ -248,6 +253,10 @@ def kept(launched: Launched, fresh: Fresh, beside: Beside | None) -> Measurement
         return None
     samples = times.short_samples(beside) if fresh.kind == "short" else times.samples(beside)
     return replace(launched.measurement, samples=samples)
+
+
+def _tells(launched: Launched, fresh: Fresh, beside: Beside) -> bool:
+    return launched.told is not None and kept(launched, fresh, beside) is not None
 
 
 def fresh_times(launched: Launched) -> FreshTimes | None:

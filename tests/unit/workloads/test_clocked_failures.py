@@ -11,19 +11,19 @@ from datasmith.workloads.measure import Measured
 
 from .simulated import Request, SimulatedContainer
 from .test_clocked import clocked_launches
-from .test_fresh import AGENT, about, run
+from .test_fresh import AGENT, about, run, stored
 from .test_two_speeds import speeds
 
 NOTHING = ExecResult(1, b"", b"no memory", 0.1, 0.1, timed_out=False)
 
 
-def failing(fails: Callable[[int], bool]) -> Callable[[Request], ExecResult | None]:
-    """A reply that tells nothing in these launches between marks, counted from 1."""
+def failing(fails: Callable[[int], bool], kind: str = "clocked") -> Callable[[Request], ExecResult | None]:
+    """A reply that tells nothing in these launches of a kind, counted from 1."""
     asked: list[Request] = []
 
     def reply(request: Request) -> ExecResult | None:
         fresh = request["fresh"]
-        if not (isinstance(fresh, dict) and fresh["kind"] == "clocked"):
+        if not (isinstance(fresh, dict) and fresh["kind"] == kind):
             return None
         asked.append(request)
         return NOTHING if fails(len(asked)) else None
@@ -47,6 +47,13 @@ def test_who_fails_now_and_then_has_no_speed_up() -> None:
     """Never twice on the same inputs: three times in all are no accident."""
     hides = SimulatedContainer(about(1e-4, 4), unstopped_s=9e-4, reply=failing(lambda number: number % 2 == 1))
     assert state(run(hides)) == "differs"
+
+
+def test_who_fails_now_and_then_by_single_calls_has_no_speed_up() -> None:
+    """The same, where it would choose which of these count."""
+    caches = stored()
+    caches.reply = failing(lambda number: number % 2 == 1, "looked")
+    assert state(run(caches)) == "differs"
 
 
 def test_once_may_be_anybodys_fault() -> None:
