@@ -85,7 +85,10 @@ def explained(error: TyperException, app: typer.Typer, words: Sequence[str]) -> 
 
 
 def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
-    """See that no option of a path, and no argument, is given nothing, which would mean the working directory.
+    """See that no argument, and no option that says what to work on, is given nothing.
+
+    It would mean the working directory, or what is done without the option. One that chooses how (an engine, an agent)
+    may be: that is its default.
 
     Raises:
         ConfigError: one is; names it.
@@ -100,8 +103,8 @@ def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
     arguments = [each for each in called.params if not each.opts[0].startswith("-")]
     for before, value in pairwise(["", *parts]):
         if before in owners:
-            is_path = vars(owners[before])["type_descriptor"].annotation in (Path, list[Path])
-            wrong, name = (owners[before] if is_path else None), before
+            is_what = before in _WHAT or vars(owners[before])["type_descriptor"].annotation in (Path, list[Path])
+            wrong, name = (owners[before] if is_what else None), max(owners[before].opts, key=len)
         elif value.startswith("-") or value in _commands_of(root):
             continue
         else:
@@ -110,6 +113,9 @@ def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
         if wrong is not None and not value:
             said = "is empty, as the unset variable of a script is"
             raise ConfigError(f"{name} '': {said} (example: {example_of(wrong)})")
+
+
+_WHAT = {"--repo", "--repos", "--suite-from", "--suite-repo", "--dataset", "-d", "--task-id", "-t", "--exclude"}
 
 
 def _commands_of(command: _Command) -> set[str]:

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import shlex
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -146,9 +147,8 @@ class RunFolder:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise ConfigError(
-                f"run {self.root.name}: another process is at work on it (example: fc-eval runs status {self.root})"
-            ) from error
+            look = f"fc-eval runs status {shlex.quote(str(self.root))}"
+            raise ConfigError(f"run {self.root.name}: another process is at work on it (example: {look})") from error
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:

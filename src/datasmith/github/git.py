@@ -85,19 +85,19 @@ class Git:
     Objects that a partial clone left out are never fetched: they are an error.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open the clone at `path`.
+    def __init__(self, path: Path, flag: str = "--repo") -> None:
+        """Open the clone at `path`, which somebody gave with `flag`.
 
         Raises:
             ConfigError: `path` is not a git clone.
         """
         self.path = path
-        problem = f"--repo {path} is not a git clone (example: --repo ./packaging)"
+        problem = f"{flag} {path} is not a git clone (example: {flag} ./packaging)"
         if not path.is_dir():
             address = re.sub(r"^([a-z+]+:/)(?=[^/])", r"\1/", str(path))
             if re.match(r"[a-z+]+://|[\w.-]+@[\w.-]+:", address):
                 problem = (
-                    f"--repo {address} is an address: clone it first (example: git clone --mirror {address} it.git)"
+                    f"{flag} {address} is an address: clone it first (example: git clone --mirror {address} it.git)"
                 )
             raise ConfigError(problem)
         found = self._ask("rev-parse", "--path-format=absolute", "--git-path", "objects")

@@ -40,15 +40,18 @@ class SuiteWish:
         """Read the flags; a path becomes absolute.
 
         Raises:
-            ConfigError: `repository` is neither a directory nor owner/repo.
+            ConfigError: `repository` is neither a clone nor owner/repo.
         """
         here = Path(repository)
-        if repository and not here.is_dir() and not is_full_name(repository):
+        is_here = bool(repository) and here.is_dir()
+        if is_here:
+            Git(here, "--suite-repo").close()
+        if repository and not is_here and not is_full_name(repository):
             raise ConfigError(
                 f"--suite-repo {repository} is neither a clone nor of the form owner/repo"
                 " (example: --suite-repo astropy/astropy-benchmarks)"
             )
-        return cls(ref, str(here.absolute()) if repository and here.is_dir() else repository)
+        return cls(ref, str(here.absolute()) if is_here else repository)
 
     def __bool__(self) -> bool:
         return bool(self.ref or self.repository)

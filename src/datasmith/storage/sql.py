@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -312,10 +313,10 @@ class SqlStore:
             return ":memory:"
         path = Path(self._url.database or "").absolute()
         if self._writable:
-            return f"file:{quote(str(path))}"
+            return f"file:{quote(os.fsencode(path))}"
         # Nobody has the file open where there is no write-ahead log: then SQLite need not create one to read it.
         unused = "" if path.with_name(f"{path.name}-wal").exists() else "&immutable=1"
-        return f"file:{quote(str(path))}?mode=ro{unused}"
+        return f"file:{quote(os.fsencode(path))}?mode=ro{unused}"
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:

@@ -169,6 +169,23 @@ def test_no_argument_is_nothing(capsys: pytest.CaptureFixture[str], line: str, m
     assert re.fullmatch(rf"{re.escape(metavar)} '': is empty, as .* \(example: \w.*\)", told), told
 
 
+@pytest.mark.parametrize(
+    ("line", "flag"),
+    [
+        ("fc-data --forge git --repo", "--repo"),
+        ("fc-data preflight --repo", "--repo"),
+        ("fc-data --suite-repo", "--suite-repo"),
+        ("fc-data --suite-from", "--suite-from"),
+        ("fc-eval runs resume runs/a --dataset", "--dataset"),
+        ("fc-eval run -a nop -d x -t", "--task-id"),
+    ],
+)
+def test_what_to_work_on_is_not_left_empty(capsys: pytest.CaptureFixture[str], line: str, flag: str) -> None:
+    """Else a script with an unset variable mines the working directory, or measures by another suite."""
+    told = said(capsys, *shlex.split(line), "")
+    assert re.fullmatch(rf"{flag} '': is empty, as .* \(example: \S.*\)", told), told
+
+
 def test_what_is_no_path_may_be_empty(capsys: pytest.CaptureFixture[str]) -> None:
     """An engine without a name is the default."""
     assert said(capsys, "fc-eval", "redteam", "nowhere", "--engine", "").startswith("TASK nowhere: no task folder")

@@ -1,5 +1,6 @@
 """Which suite is chosen, from which commit, and what the environment is asked to hold for it."""
 
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -131,7 +132,10 @@ def test_the_project_is_where_asv_installs_it_from(config: str) -> None:
 
 def test_a_suite_repository_is_a_clone_or_a_name(tmp_path: Path) -> None:
     """A path becomes absolute, for workers elsewhere; anything else is refused with an example."""
-    assert SuiteWish.checked("", str(tmp_path)).repository == str(tmp_path)
+    subprocess.run(["git", "init", "-q", str(tmp_path / "suite")], check=True)
+    assert SuiteWish.checked("", str(tmp_path / "suite")).repository == str(tmp_path / "suite")
+    with pytest.raises(ConfigError, match=r"--suite-repo \S+ is not a git clone \(example: --suite-repo"):
+        SuiteWish.checked("", str(tmp_path))
     assert SuiteWish.checked("v1", "acme/suites") == SuiteWish("v1", "acme/suites")
     assert not SuiteWish.checked("", "")
     with pytest.raises(ConfigError, match="example: --suite-repo astropy/astropy-benchmarks"):

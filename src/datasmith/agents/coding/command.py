@@ -17,6 +17,8 @@ from datasmith.tasks.task import Task
 PLACE = "/workspace/agent"
 """Where the agent's files and the instruction lie in the sandbox."""
 INSTRUCTION = f"{PLACE}/instruction.md"
+NOT_STARTED = frozenset({126, 127})
+"""Exit codes of a shell for what it may not or cannot run, such as a script whose interpreter is not there."""
 EXAMPLE = '(example: {"path": "my_agent.sh"} or {"command": ["python", "/workspace/agent/run.py"], "files": {...}})'
 
 
@@ -34,7 +36,7 @@ class CommandAgent:
     """Runs an executable in the sandbox; the patch is what it has changed in the tree when it ends.
 
     It gets the instruction at INSTRUCTION and on standard input, stands in the repository, and has no network. Its
-    exit code is noted in the log and decides nothing.
+    exit code is noted in the log and decides nothing, but for one of NOT_STARTED where nothing was changed.
     """
 
     def __init__(self, options: AgentOptions) -> None:
@@ -73,7 +75,10 @@ class CommandAgent:
             patch = extract_patch(container, start)
         except AgentFailed as error:
             return AgentResult("", unknown, wall, log, failure=str(error), timed_out=done.timed_out)
-        return AgentResult(patch, unknown, wall, log, timed_out=done.timed_out)
+        failure = None
+        if done.rc in NOT_STARTED and not patch:
+            failure = f"{self._command[0]} could not be started: exit code {done.rc}, see agent.log"
+        return AgentResult(patch, unknown, wall, log, failure=failure, timed_out=done.timed_out)
 
 
 def _parse(options: AgentOptions) -> CommandOptions:

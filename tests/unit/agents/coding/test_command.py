@@ -75,6 +75,24 @@ def test_an_exit_code_decides_nothing(box: Container, tmp_path: Path) -> None:
 
 
 @pytest.mark.engine
+@pytest.mark.parametrize("first", ["#!/nope/interpreter\n", "#!/bin/sh\r\n"])
+def test_a_program_that_cannot_start_is_a_failure(box: Container, tmp_path: Path, first: str) -> None:
+    """It did not choose to change nothing: its file has the ends of lines of another system, say."""
+    (tmp_path / "agent.sh").write_bytes(first.encode() + b"echo 'x = 2' >a.py\r\n")
+    agent = CommandAgent(AgentOptions("command", kwargs={"path": "agent.sh"}, directory=tmp_path))
+    result = agent.solve(tree_task(box.image), box, timeout_s=30)
+    assert result.failure is not None
+    assert "agent.sh could not be started: exit code 12" in result.failure
+
+
+@pytest.mark.engine
+def test_a_command_that_is_missing_at_the_end_costs_no_work(box: Container, tmp_path: Path) -> None:
+    """The same exit code, after the tree was changed."""
+    result = work(box, tmp_path, "echo 'x = 2' >a.py; no-such-program")
+    assert (result.failure, "+x = 2" in result.patch) == (None, True)
+
+
+@pytest.mark.engine
 def test_a_destroyed_repository_is_a_failure_with_a_log(box: Container, tmp_path: Path) -> None:
     """The log of what led to it is not lost."""
     result = work(box, tmp_path, "echo oops; rm -rf .git")
