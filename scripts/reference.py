@@ -27,9 +27,9 @@ line on standard error stays.
 {"error": {"kind": "ConfigError", "message": "--task-id 'x' matches no task of mine", "exit_code": 2}}
 ```
 
-`kind` is the name in the table, `Interrupted` after Ctrl-C and SIGTERM, or the class of a Python exception: a defect,
-with exit code 1. A command that has a result and fails nonetheless, as `fc-eval tasks list` where one of the folders
-cannot be read, prints the result; what failed is told by the exit code and the line.
+`kind` is the name in the table, `Interrupted` after Ctrl-C, SIGTERM and SIGHUP, or the class of a Python exception: a
+defect, with exit code 1. A command that has a result and fails nonetheless, as `fc-eval tasks list` where one of the
+folders cannot be read, prints the result; what failed is told by the exit code and the line.
 """
 
 
@@ -121,7 +121,8 @@ def exit_codes_page() -> str:
 
     errors = sorted(family(DatasmithError), key=lambda cls: cls.exit_code)
     rows = [f"| {cls.exit_code} | `{cls.__name__}` | {inspect.getdoc(cls)} |" for cls in errors]
-    rows += ["| 130 | | Stopped by Ctrl-C. |", "| 143 | | Stopped by SIGTERM (kill, timeout, a cluster's scheduler). |"]
+    rows += ["| 129 | | Stopped by SIGHUP: its terminal was closed. |", "| 130 | | Stopped by Ctrl-C. |"]
+    rows += ["| 143 | | Stopped by SIGTERM (kill, timeout, a cluster's scheduler). |"]
     table = ["| code | error | meaning |", "| --: | --- | --- |", *rows]
     intro = "Every failure is one line on standard error and one of these codes.\n"
     return "\n".join([NOTE, "# Exit codes\n", intro, *table, "", OUTPUT, "## Failures for programs\n", FAILURES])

@@ -54,7 +54,7 @@ def run_app(app: typer.Typer, argv: Sequence[str] | None = None) -> int:
 
     With --json standard output gets one document: what the command printed or, where it printed nothing, its error.
     A failure that is not of our own error family is a defect: its traceback goes to a file that the line names.
-    SIGTERM ends it as Ctrl-C does, with another exit code. A reader that leaves changes nothing.
+    SIGTERM and SIGHUP end it as Ctrl-C does, with other exit codes. A reader that leaves changes nothing.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     with terminable(), standard_streams():

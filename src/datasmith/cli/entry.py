@@ -15,8 +15,6 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells expect it."""
 STOPPED = "Interrupted"
 """What both are called in the table of exit codes."""
-TERMINATED = 143
-"""Exit code after SIGTERM (kill, timeout, a cluster's scheduler), as shells expect it."""
 
 
 def fc_data() -> None:

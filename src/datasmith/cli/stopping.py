@@ -1,4 +1,4 @@
-"""How a command that works is stopped: by Ctrl-C, and by SIGTERM in the same way."""
+"""How a command that works is stopped: by Ctrl-C, and in the same way by SIGTERM, and by a terminal that is closed."""
 
 import os
 import signal
@@ -7,27 +7,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from datasmith.cli.entry import INTERRUPTED, TERMINATED, leave
+from datasmith.cli.entry import INTERRUPTED, leave
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end a process which does not ask for them. nohup(1) has the second ignored: then it stays so."""
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """During the body SIGTERM takes the way of Ctrl-C; where it is ignored, or somebody else's affair, it stays so.
+    """During the body ENDING signals take the way of Ctrl-C; one that is ignored, or somebody else's affair, stays so.
 
-    By itself it would end this process alone, and what it has started would go on. Once it came, a later one does
+    By itself it would end this process alone, and what it has started would go on. Once one came, a later one does
     nothing, after the body neither: the process is on its way to its end.
     """
     ours = (signal.SIG_DFL, leave)
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) in ours:
-        signal.signal(signal.SIGTERM, _as_ctrl_c)
+    for number in ENDING:
+        if threading.current_thread() is threading.main_thread() and signal.getsignal(number) in ours:
+            signal.signal(number, _as_ctrl_c)
     try:
         yield
     finally:
-        now = signal.getsignal(signal.SIGTERM)
-        if now is _as_ctrl_c:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        elif now is _once_more:  # Python takes its own handlers back before it ends, and leaves this one
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        for number in ENDING:
+            now = signal.getsignal(number)
+            if now is _as_ctrl_c:
+                signal.signal(number, signal.SIG_DFL)
+            elif now in (_once_more, _another):
+                # Python takes its own handlers back before it ends, and leaves this one.
+                signal.signal(number, signal.SIG_IGN)
 
 
 def ctrl_c_raises() -> None:
@@ -42,7 +48,7 @@ STOPPING = "stopping: clearing up"
 
 @contextmanager
 def stop_told(tell: Callable[[], None]) -> Iterator[None]:
-    """During the body `tell` is called as soon as Ctrl-C or SIGTERM comes, once, whoever handles it, and however long.
+    """During the body `tell` is called as soon as one of the signals comes, once, whoever handles it, and however long.
 
     In a thread of its own: the main one may be in the middle of printing.
     """
@@ -66,22 +72,29 @@ def stop_told(tell: Callable[[], None]) -> Iterator[None]:
 def _tell_once(reader: int, tell: Callable[[], None]) -> None:
     """Each byte is the number of a signal that came; none come any more once the other end is closed."""
     while numbers := os.read(reader, 64):
-        if {signal.SIGINT, signal.SIGTERM} & set(numbers):
+        if {signal.SIGINT, *ENDING} & set(numbers):
             tell()
             return
 
 
 def stop_code() -> int:
     """The exit code of a command that is being stopped, inside `terminable`."""
-    return TERMINATED if signal.getsignal(signal.SIGTERM) is _once_more else INTERRUPTED
+    ended_by = next((number for number in ENDING if signal.getsignal(number) is _once_more), None)
+    return INTERRUPTED if ended_by is None else 128 + ended_by
 
 
 def _as_ctrl_c(number: int, frame: FrameType | None) -> None:
     """What Ctrl-C does now: it is the event loop's, or raises; and raises where it is ignored, as in the background."""
-    signal.signal(signal.SIGTERM, _once_more)
+    for each in ENDING:
+        if signal.getsignal(each) is _as_ctrl_c:
+            signal.signal(each, _once_more if each == number else _another)
     stop = signal.getsignal(signal.SIGINT)
     (stop if callable(stop) else signal.default_int_handler)(number, frame)
 
 
 def _once_more(_number: int, _frame: FrameType | None) -> None:
     """Nothing: timeout(1) sends it twice, and the end is under way."""
+
+
+def _another(_number: int, _frame: FrameType | None) -> None:
+    """Nothing either: the end is under way for another signal."""

@@ -84,7 +84,10 @@ def test_three_processes_share_one_postgresql(clone: Clone, tmp_path: Path) -> N
     assert set(attempts.values()) == {1}
 
 
-@pytest.mark.parametrize(("how", "times"), [(signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 1)])
+STOPS = [(signal.SIGHUP, 1), (signal.SIGINT, 1), (signal.SIGINT, 2), (signal.SIGTERM, 1)]
+
+
+@pytest.mark.parametrize(("how", "times"), STOPS)
 def test_ctrl_c_stops_and_resume_goes_on(clone: Clone, tmp_path: Path, how: signal.Signals, times: int) -> None:
     """Once or twice: its exit code, one line that says how to go on, and a later run ends everything once."""
     env = environment(tmp_path)
