@@ -9,6 +9,7 @@ from __future__ import annotations
 from random import Random
 from time import perf_counter
 
+from . import OWN
 from .capture import Recorder, describer, watched_call
 from .report import TYPE_CHECKING
 from .seeds import derived
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from .fresh import Input, Inputs
     from .later import Held
     from .suite import Benchmark
+
+__builtins__ = OWN
 
 LATER_S, MOST_LATER = 0.1, 200
 """Calls that could write over what an earlier one gave: for so long, and so many at most."""

@@ -9,11 +9,14 @@ import signal
 import sys
 import time
 
+from . import OWN
 from .report import TYPE_CHECKING, failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import NoReturn
+
+__builtins__ = OWN
 
 SHORTEST_WAIT_S = 0.001
 LONGEST_WAIT_S = 0.05

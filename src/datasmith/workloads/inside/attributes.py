@@ -7,12 +7,15 @@ import sys
 from io import BytesIO, StringIO
 from types import GetSetDescriptorType, MemberDescriptorType
 
+from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from enum import Enum
 
     from .foreign import Describer, Looked, Node
+
+__builtins__ = OWN
 
 
 _COMPUTED = (property, GetSetDescriptorType, getattr(functools, "cached_property", property))

@@ -13,6 +13,7 @@ import types
 from random import Random
 from time import perf_counter
 
+from . import OWN
 from .attributes import attributes
 from .describe import Describer, only_grown
 from .files import Files
@@ -26,6 +27,8 @@ from .seeds import derived
 if TYPE_CHECKING:
     from .later import Held
     from .suite import Benchmark
+
+__builtins__ = OWN
 
 INSIDE = " (inside)"
 """Ends the label of something that changed, and looks the same to whoever uses it."""

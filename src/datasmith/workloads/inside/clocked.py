@@ -12,6 +12,7 @@ from __future__ import annotations
 from random import Random
 from time import perf_counter, sleep
 
+from . import OWN
 from .capture import Recorder, describer, watched_call
 from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, told_late, undisturbed, warm
 from .report import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .foreign import Node
     from .fresh import Input
     from .suite import Benchmark
+
+__builtins__ = OWN
 
 MOST_INPUTS = 2000
 HEARD_S = 5e-4

@@ -14,6 +14,7 @@ import os
 import sys
 from functools import partial
 
+from . import OWN
 from .forks import each_in_a_fork, enter_own, read
 from .launch import attributes, set_up
 from .report import TYPE_CHECKING, Report, leave_script_path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     import types
 
     from .suite import Benchmark
+
+__builtins__ = OWN
 
 CALLS = 2
 REPEATS = 2

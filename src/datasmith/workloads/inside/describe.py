@@ -14,6 +14,7 @@ from collections import Counter
 from itertools import islice
 from operator import itemgetter
 
+from . import OWN
 from .attributes import attributes, brings, computed, has_data, is_public, keeps, known_parts
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
 from .moments import held, is_moment
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 
     from .foreign import Foreign
 
-MOST_NODES = 20_000
-MOST_BYTES = 200_000
+__builtins__ = OWN
+
+MOST_NODES, MOST_BYTES = 20_000, 200_000
 """Of one capture: descriptions, and bytes of arrays and texts. What is beyond is not described, but added up."""
 MOST_LOOKED = 200_000
 """Values that are looked at, and not described, where that is asked for."""
@@ -58,10 +60,8 @@ class Describer:
         self._nodes = nodes
         self._bytes = MOST_BYTES
         self._path: list[int] = []
-        self._left = Left()
-        self._omitted = 0
-        self._within = False
-        self.asks = False
+        self._left, self._omitted = Left(), 0
+        self._within = self.asks = False
 
     def anew(self) -> Describer:
         """One with the same seed, and a budget of its own; what tallies may count is shared."""

@@ -14,11 +14,14 @@ import sys
 import traceback
 from typing import TYPE_CHECKING
 
+from . import OWN
 from .report import Report, failure, leave_script_path
 from .suite import import_asv_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+
+__builtins__ = OWN
 
 KINDS = {
     "TimeBenchmark": "time",

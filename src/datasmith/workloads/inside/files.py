@@ -8,10 +8,13 @@ from __future__ import annotations
 import os
 import stat
 
+from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+__builtins__ = OWN
 
 MOST_SEEN = 10_000
 TEMPORARY = "/tmp"

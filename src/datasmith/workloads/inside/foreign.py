@@ -8,6 +8,7 @@ import sys
 from random import Random
 from types import ModuleType
 
+from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ if TYPE_CHECKING:
 else:
     Node = list
     Looked = object
+
+__builtins__ = OWN
 
 FULL_ARRAY = 16_384
 """Bytes of an array that are sent as they are; of a larger one a sample, sums, and for exact kinds a digest."""

@@ -17,6 +17,7 @@ import sys
 from functools import partial
 from time import perf_counter
 
+from . import OWN
 from .apart import apart
 from .report import TYPE_CHECKING
 from .suite import enter_directory
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     State = TypeVar("State")
+
+__builtins__ = OWN
 
 
 def each_in_a_fork(

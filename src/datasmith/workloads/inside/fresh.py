@@ -14,6 +14,7 @@ import sys
 from random import getstate
 from time import perf_counter
 
+from . import OWN
 from .afterwards import afterwards
 from .capture import Recorder, describer, plant_seed, state_now, watched_call
 from .files import Files
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from .foreign import Node
     from .pauses import Pauses
     from .suite import Benchmark
+
+__builtins__ = OWN
 
 WARM_CALLS = 10
 WARM_S = 0.05

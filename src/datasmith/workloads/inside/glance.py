@@ -12,10 +12,13 @@ import json
 import sys
 from functools import partial
 
+from . import OWN
 from .forks import each_in_a_fork, enter_own
 from .launch import run, set_up
 from .report import Report, leave_script_path
 from .suite import cached, import_module, loaded
+
+__builtins__ = OWN
 
 CALIBRATING: dict[str, object] = {"number": 0, "repeat": 0, "warmup": 0.0, "call": True}
 """What a launch is asked that has to find out for itself how many calls it makes."""

@@ -17,12 +17,15 @@ from functools import partial
 from sys import _current_frames
 from time import perf_counter
 
+from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .foreign import Foreign
+
+__builtins__ = OWN
 
 _SIGNALS = frozenset(range(1, 65)) - {32, 33}
 """All but those that the C library keeps for itself."""

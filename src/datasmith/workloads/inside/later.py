@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from random import Random
 
+from . import OWN
 from .attributes import brings
 from .describe import Describer, only_grown
 from .report import TYPE_CHECKING
@@ -12,6 +13,8 @@ from .seeds import derived
 
 if TYPE_CHECKING:
     from .foreign import Node
+
+__builtins__ = OWN
 
 MOST_HELD = 16
 MOST_BYTES = 2**25

@@ -23,11 +23,14 @@ import json
 import sys
 from time import perf_counter
 
+from . import OWN
 from .report import TYPE_CHECKING, Report, failure, hide, leave_script_path
 from .suite import Benchmark, SetupCacheFailed, cached, enter_directory, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+__builtins__ = OWN
 
 CALIBRATION_S = 0.05
 """A calibrating launch goes on taking samples for this long."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import OWN
 from .foreign import is_numpy, is_static
 from .report import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
         def utcoffset(self) -> object:
             """How far its zone is from UTC."""
+
+
+__builtins__ = OWN
 
 
 _MOMENTS = frozenset(

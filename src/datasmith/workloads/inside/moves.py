@@ -9,12 +9,15 @@ import sys
 from random import Random
 from string import ascii_lowercase, ascii_uppercase
 
+from . import OWN
 from .report import TYPE_CHECKING
 from .rewrite import Transformer
 from .seeds import derived
 
 if TYPE_CHECKING:
     from .foreign import Foreign
+
+__builtins__ = OWN
 
 LEAST = 8
 """A smaller integer may be an axis, an order or a flag: it stays."""

@@ -5,9 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from time import perf_counter
 
+from . import OWN
 from .capture import MOST_RECORDS, Recorder
 from .describe import Describer
 from .hush import Hush
+
+__builtins__ = OWN
 
 KEPT_VALUES, KEPT_SAMPLES, PAUSED_SAMPLES = 300, 7, 15
 """So many are sent through a recorder, so often, to see how long that takes at least: a pause would count for each.

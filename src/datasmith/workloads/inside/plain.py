@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+__builtins__ = OWN
 
 PLAIN = frozenset((type(None), bool, int, float, complex, str, bytes))
 REAL = frozenset((int, float, bool))

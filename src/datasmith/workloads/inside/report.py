@@ -7,10 +7,14 @@ import sys
 import types
 from json import dumps
 
+from . import OWN
+
 TYPE_CHECKING = False
 """What `typing` has by this name; importing that would be a twentieth of a launch's start."""
 if TYPE_CHECKING:
     from typing import NoReturn
+
+__builtins__ = OWN
 
 SIGN_BYTES = 16
 MARK = b"."

@@ -12,10 +12,13 @@ import tokenize
 import types
 import warnings
 
+from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
+
+__builtins__ = OWN
 
 KEEP = "\0keep"
 """Stands in rewritten code where the recorder's `keep` is to be called."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from . import OWN
 from .report import blake2b
+
+__builtins__ = OWN
 
 _repr = repr
 """Whoever exchanges the builtin sees nothing of ours."""

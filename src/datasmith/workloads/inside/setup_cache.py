@@ -8,9 +8,12 @@ import pickle
 import sys
 import traceback
 
+from . import OWN
 from .capture import plant_seed
 from .report import Report, failure, leave_script_path
 from .suite import FAILED, PICKLE, load
+
+__builtins__ = OWN
 
 
 def build(root: str, name: str, cache_dir: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from time import perf_counter
 
+from . import OWN
 from .capture import Recorder, describer, state_now
 from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, Times, told_late, undisturbed
 from .report import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from .foreign import Node
     from .fresh import Input
     from .suite import Benchmark
+
+__builtins__ = OWN
 
 CALLS_AGAIN, SAMPLES_AGAIN = 10, 7
 """Calls on an input that was seen before: so many in a row, so often."""

@@ -7,12 +7,15 @@ import os
 import sys
 import types
 
+from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Protocol
 else:
     Protocol = object
+
+__builtins__ = OWN
 """Python 3.7 has no Protocol; nothing is checked in the sandbox anyway."""
 
 PICKLE = "cache.pickle"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 
+from . import OWN
 from .foreign import Node, is_numpy, is_static, plain_scalar
 from .moments import moment_of
 from .report import TYPE_CHECKING
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
         def tolist(self) -> list[object]:
             """Its elements."""
+
+
+__builtins__ = OWN
 
 
 MOST_SEEN = 1_000_000

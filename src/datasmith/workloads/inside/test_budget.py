@@ -6,8 +6,12 @@ import os
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from . import OWN
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+__builtins__ = OWN
 
 SECONDS = "FC_TEST_BUDGET_S"
 FIRST = "FC_TESTS_FIRST"

@@ -6,11 +6,14 @@ import os
 import sys
 import threading
 
+from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import types
     from collections.abc import Iterator
+
+__builtins__ = OWN
 
 ROOTS = ("", "src", "lib", "python")
 """Where in a tree its packages may lie."""
