@@ -46,7 +46,10 @@ class Launcher(Protocol):
 
 
 class FreshCheck:
-    """Checks one workload. Nothing is said of it where base or the expert cannot run on other inputs, or disagree."""
+    """Checks one workload. Nothing is said of it where base or the expert cannot run on other inputs.
+
+    Where they run and never compute the same, times are compared and values are not.
+    """
 
     def __init__(self, launch: Launcher, seen: Callable[[], Sequence[Measurement]], lottery: random.Random) -> None:
         self._launch = launch
@@ -63,21 +66,14 @@ class FreshCheck:
         Where a claim does not show at once there are more launches, so that the decision does not rest on one; also
         where base's launch was not as quick as in the rounds: beside one that was disturbed anything looks fast.
         """
-        for what in get_args(Moved):
-            fresh = self._fresh(what)
-            base, expert = self._pair(fresh)
-            if base is None or expert is None or difference(base.values, expert.values) is not None:
-                continue
-            if what == "letters" and are_short(self._seen()):
-                self._launch(BASE, self._fresh(what, "short"), None)
-            if what != "letters" or takes_as_long(self._seen()):
-                break
-        else:
+        found = self._inputs()
+        if found is None:
             return {}
-        unlike = {}
+        fresh, base, is_agreed = found
+        what, unlike = fresh.what, dict[str, Difference]()
         for arm in claimed:
             differs = self._unlike(arm, base, fresh)
-            if differs and self._is_stable(base, fresh):
+            if differs and is_agreed and self._is_stable(base, fresh):
                 unlike[arm] = differs
         disturbed = not are_short(self._seen()) and not takes_as_long(self._seen())
 
@@ -92,6 +88,26 @@ class FreshCheck:
         unlike |= self._until_told(standing(), what, "short")
         unlike |= self._clocked(standing(), what)
         unlike |= self._until_told(standing(), what, "looked")
+        return unlike
+
+    def _inputs(self) -> tuple[Fresh, "_Base", bool] | None:
+        """Inputs that base and the expert can run on, and whether they compute the same there, as is looked for first.
+
+        None where they can run on none that take base about as long.
+        """
+        unlike: tuple[Fresh, _Base, bool] | None = None
+        for what in get_args(Moved):
+            fresh = self._fresh(what)
+            base, expert = self._pair(fresh)
+            if base is None or expert is None:
+                continue
+            is_agreed = difference(base.values, expert.values) is None
+            if is_agreed and what == "letters" and are_short(self._seen()):
+                self._launch(BASE, self._fresh(what, "short"), None)
+            if is_agreed and (what != "letters" or takes_as_long(self._seen())):
+                return fresh, base, True
+            if not is_agreed and unlike is None and takes_as_long(self._seen()):
+                unlike = fresh, base, False
         return unlike
 
     def _until_told(
