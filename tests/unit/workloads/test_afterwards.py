@@ -103,6 +103,31 @@ def test_nothing_that_has_to_be_given_back_is_held(
     assert [value for _, value in held_so_far] == [None, None]
 
 
+def test_bytes_that_are_filled_anew_are_no_bytes(
+    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A buffer that each call fills, and a view of it, are told from bytes of their own."""
+    buffer = bytearray(8)
+
+    def filled(*given: object) -> bytearray:
+        buffer[:] = hash((given, len(library.asked))).to_bytes(8, "little", signed=True)
+        return buffer
+
+    told = {}
+    for name, give in {
+        "bytes": lambda *given: bytes(filled(*given)),
+        "buffer": filled,
+        "view": lambda *given: memoryview(filled(*given)),
+    }.items():
+        library.asked.clear()
+        monkeypatch.setattr(library, "computed", give)
+        told[name] = time_fresh(made("time_literal"), 5, "everything", 2)[1]
+    assert _unlike(told["bytes"], told["bytes"]) is None
+    assert _unlike(told["bytes"][:-1], told["buffer"][:-1]) is None
+    assert _unlike(told["bytes"], told["buffer"]) is not None
+    assert _unlike(told["bytes"], told["view"]) is not None
+
+
 def test_arrays_that_lie_in_others_are_held_and_no_more_than_some(
     library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
 ) -> None:

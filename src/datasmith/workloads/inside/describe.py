@@ -164,8 +164,8 @@ class Describer:
         if foreign is not None:
             return foreign(self, value)  # type: ignore[arg-type]
         name = class_name(value)
-        if type(value) in (bytearray, memoryview):
-            return self._text(bytes(value))  # type: ignore[call-overload]
+        if type(value) is bytearray:
+            return self._text(bytes(value))
         if type(value) in (list, tuple):
             return self._sequence("", list(value))  # type: ignore[call-overload]
         if isinstance(value, (list, tuple)):
@@ -176,7 +176,7 @@ class Describer:
             return self._mapping("", list(value.items()))
         if isinstance(value, dict):
             return self._copied(name, dict(value.items()))
-        if isinstance(value, (int, float, complex, str, bytes, set, frozenset)):
+        if isinstance(value, (int, float, complex, str, bytes, memoryview, set, frozenset)):
             return ["object", name, [["value", self.look(_plain(value))]], False]
         return self._other(name, value)
 
@@ -380,9 +380,9 @@ def _in_order(numbers: list[object]) -> list[object]:
 
 
 def _plain(value: object) -> object:
-    """What an instance of a subclass, or of a class that pretends to be one, holds."""
+    """What an instance of a subclass, or of a class that pretends to be one, holds; or a view of bytes."""
     kinds: tuple[type, ...] = (int, float, complex, str, bytes, set, frozenset)
-    kind = next(kind for kind in kinds if isinstance(value, kind))
+    kind = next((kind for kind in kinds if isinstance(value, kind)), bytes)
     return "".join(value) if kind is str else kind(value)  # type: ignore[arg-type]
 
 

@@ -70,6 +70,8 @@ class Held:
 
 def _may_be_held(value: object, told: Node) -> bool:
     kind = type(value)
+    if kind is bytearray:  # told as bytes are, which nobody can write to
+        return sys.getsizeof(value) <= MOST_BYTES
     if not told or told[0] in _UNWRITTEN or kind is memoryview or brings(kind, "close") or brings(kind, "__exit__"):
         return False
     numpy = sys.modules.get("numpy")
