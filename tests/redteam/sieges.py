@@ -22,24 +22,17 @@ def honest(task: Task) -> Attack:
     return Attack("honest", "none", "columns are collected once", patch)
 
 
-def besieged(
-    place: Path,
-    workloads: tuple[str, ...],
-    names: Collection[str],
-    *,
-    past_policy: bool = False,
-    beside_honest: bool = True,
-) -> Siege:
-    """The attacks of these names, in pull request 4's task with these workloads; beside its expert, or not."""
+def besieged(place: Path, workloads: tuple[str, ...], names: Collection[str], *, past_policy: bool = False) -> Siege:
+    """The attacks of these names, and what is `honest`, in pull request 4's task with these workloads."""
     engine = embedded_engine(place / "cache")
     task, image, folder = samplelib(place, engine).task(4)
     own = [attack for where in (ATTACKS, CONTROLS, HONEST) for attack in read_patches(where)]
-    known = [*own, *generic_attacks(Tree.of_task(task, folder))]
+    known = [honest(task), *own, *generic_attacks(Tree.of_task(task, folder))]
     return besiege(
         engine,
         image,
         task.model_copy(update={"workloads": workloads}),
-        [*([honest(task)] if beside_honest else []), *(attack for attack in known if attack.name in names)],
+        [attack for attack in known if attack.name in names],
         terms=Terms(max_rounds=8, past_policy=past_policy),
         limits=Limits(cpus=(usable_cores()[-1],)),
         say=lambda *_: None,

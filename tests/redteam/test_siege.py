@@ -38,16 +38,20 @@ ON_POLYNOMIALS = {
 }
 
 
+def _module(name: str) -> str:
+    """That a submission changes, or is measured on."""
+    return "interpolate" if name in ON_POLYNOMIALS else "matrix"
+
+
 def _besieged(place: Path, module: str, names: Collection[str]) -> Siege:
     """Of these names those that change this module, in one session."""
-    own = [name for name in names if (name in ON_POLYNOMIALS) is (module == "interpolate")]
-    return besieged(place, (WORKLOADS[module],), own, beside_honest=module == "matrix")
+    return besieged(place, (WORKLOADS[module],), [name for name in names if _module(name) == module])
 
 
 @pytest.fixture(scope="module")
 def sieges(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Siege]:
     """All that the policy lets through, in a session for each workload."""
-    names = (*NAMES, QUICK, *QUICKER)
+    names = ("honest", *NAMES, QUICK, *QUICKER)
     return {module: _besieged(tmp_path_factory.mktemp(module), module, names) for module in WORKLOADS}
 
 
@@ -57,14 +61,10 @@ def siege(sieges: Mapping[str, Siege]) -> Siege:
     return sieges["matrix"]
 
 
-def _of(sieges: Mapping[str, Siege], name: str) -> Siege:
-    return sieges["interpolate" if name in ON_POLYNOMIALS else "matrix"]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_an_attack_does_not_score_above_doing_nothing(sieges: Mapping[str, Siege], name: str) -> None:
     """Refused, failed, tampered, not measurable, or not above nop in one of three sessions."""
-    siege = _of(sieges, name)
+    siege = sieges[_module(name)]
     found = ended(siege, name)
     assert not found.got_through, (found, siege.nop)
     assert found.outcome not in {"infra_error", "agent_error", "no_patch"}
@@ -85,10 +85,9 @@ def test_what_is_faster_in_earnest_counts_as_much_as_it_shows(
 
     As for attacks, one session of a machine on which doing nothing is faster by a fifth decides nothing.
     """
-    found = ended(_of(sieges, name), name)
+    found = ended(sieges[_module(name)], name)
     if found.reason:
-        module = "interpolate" if name in ON_POLYNOMIALS else "matrix"
-        found = ended(_besieged(tmp_path, module, (name,)), name)
+        found = ended(_besieged(tmp_path, _module(name), (name, "honest")), name)
     assert (found.outcome, found.reason) == ("measured", "")
 
 

@@ -71,6 +71,10 @@ A metavar comes before a flag: one that several commands have need not take the 
 """
 
 
+_WHAT = {"--repo", "--suite-from", "--suite-repo", "--dataset", "-d", "--task-id", "-t", "--exclude"}
+"""Options that say what to work on, and are no paths: without a value they are not as if they were left out."""
+
+
 def explained(error: TyperException, app: typer.Typer, words: Sequence[str]) -> tuple[str, int]:
     """The line and the exit code of an error in the words of a command of `app`."""
     say = getattr(error, "format_message", None)
@@ -97,7 +101,8 @@ def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
     if all(parts):
         return
     root = typer.main.get_command(app)
-    called = _called(root, words)
+    way = list(_way(root, words))
+    called = way[-1][1]
     owners = {flag: each for one in (root, called) for each in one.params for flag in each.opts if flag[0] == "-"}
     owners = {flag: each for flag, each in owners.items() if not vars(each).get("is_flag")}
     arguments = [each for each in called.params if not each.opts[0].startswith("-")]
@@ -105,7 +110,7 @@ def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
         if before in owners:
             is_what = before in _WHAT or vars(owners[before])["type_descriptor"].annotation in (Path, list[Path])
             wrong, name = (owners[before] if is_what else None), max(owners[before].opts, key=len)
-        elif value.startswith("-") or value in _commands_of(root):
+        elif value.startswith("-") or value in dict(way[1:]):
             continue
         else:
             wrong, name = (arguments[0], vars(arguments[0])["metavar"]) if arguments else (None, "")
@@ -115,20 +120,19 @@ def refuse_empty_paths(app: typer.Typer, words: Sequence[str]) -> None:
             raise ConfigError(f"{name} '': {said} (example: {example_of(wrong)})")
 
 
-_WHAT = {"--repo", "--repos", "--suite-from", "--suite-repo", "--dataset", "-d", "--task-id", "-t", "--exclude"}
-
-
-def _commands_of(command: _Command) -> set[str]:
-    """The names of all commands below this one."""
-    below: dict[str, _Command] = getattr(command, "commands", {})
-    return {*below, *(name for each in below.values() for name in _commands_of(each))}
-
-
 def _called(command: _Command, words: Sequence[str]) -> _Command:
     """The command below this one that the words lead to."""
+    return list(_way(command, words))[-1][1]
+
+
+def _way(command: _Command, words: Sequence[str]) -> Iterator[tuple[str, _Command]]:
+    """This command, without a name, and those that the words lead to one after another, each with its own."""
+    yield "", command
     for word in words:
-        command = getattr(command, "commands", {}).get(word, command)
-    return command
+        below = getattr(command, "commands", {}).get(word)
+        if below is not None:
+            command = below
+            yield word, command
 
 
 def _wrong(error: TyperException, app: typer.Typer, words: Sequence[str]) -> Iterator[object]:

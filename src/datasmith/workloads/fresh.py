@@ -292,18 +292,19 @@ def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
     # Of a claim that single calls do not keep, what is left of it is asked for: that counts then.
     is_kept = median(left.ratios) >= left.kept * claimed
     shown = claimed if is_kept else max(0.0, median(left.ratios))
-    asked_s = call_s * (1.0 - math.exp(-left.kept * shown))
+    left_of_call = math.exp(-left.kept * shown)
+    around_s = max(0.0, median(usual) - call_s)
     # As in `_error`: scatter of its own making excuses nobody, and that of few launches may be small by chance.
     saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
-    call_error_s = median_error(calls) * (1.0 - math.exp(-left.kept * shown))
+    call_error_s = median_error(calls) * (1.0 - left_of_call)
     left_error = 0.0 if is_kept else min(left.error, merged.error)
-    shown_error_s = call_s * math.exp(-left.kept * shown) * left.kept * left_error
+    shown_error_s = call_s * left_of_call * left.kept * left_error
     luck_s = _luck(measurements, len(pairs), short=False) * median(usual)
     known_s = [seconds for seconds in (saved_error_s, call_error_s, shown_error_s) if seconds < math.inf]
     return _Saving(
         len(pairs),
         claimed_s=call_s * (1.0 - math.exp(-shown)),
-        asked_s=asked_s - min(ALLOWANCE_S, call_s / 4) - SLOWER_AROUND * max(0.0, median(usual) - call_s),
+        asked_s=call_s * (1.0 - left_of_call) - min(ALLOWANCE_S, call_s / 4) - SLOWER_AROUND * around_s,
         saved_s=median(saved),
         error_s=max(luck_s, math.hypot(*known_s)),
     )

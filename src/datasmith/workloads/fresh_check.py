@@ -31,7 +31,7 @@ from datasmith.workloads.watch import Capture
 MOST_TWIST = 2**63
 """Nobody can try out so many numbers to find the one that the next inputs follow from."""
 MOST_FAILURES = 2
-"""Base that could never be called between marks is not asked more often, nor is an arm that could not be so often."""
+"""So often anybody may tell nothing: an arm in all its launches; base, before it was called between marks once."""
 FIRST_ROUNDS: Mapping[Kind, int] = MappingProxyType(
     {"looked": FRESH_ROUND, "short": SHORT_ROUND, "clocked": CLOCKED_ROUND}
 )

@@ -150,6 +150,7 @@ ARGUMENTS = {
     "fc-eval certify": "TASK",
     "fc-data --forge git --agent '' seal-check": "IMAGE|TASK",
     "fc-eval compare": "RUN1[:AGENT]",
+    "fc-eval compare report": "RUN2[:AGENT]",
     "fc-eval compare runs/a": "RUN2[:AGENT]",
     "fc-eval export --harbor --output x": "TASK",
     "fc-eval redteam": "TASK",

@@ -73,7 +73,7 @@ def test_answers_that_were_stored_are_worth_what_they_are_on_other_inputs() -> N
     assert row.ratio == pytest.approx(1, rel=0.05)
     assert row.repeated == pytest.approx(10, rel=0.05)
     assert not row.changed
-    assert 6 <= fresh_launches(measured, AGENT) <= 8
+    assert fresh_launches(measured, AGENT) == 7
     assert summarise(measured.measurements, seed=1)[AGENT] == measured.summaries[AGENT]
     summaries = measured.summaries
     ending = after_timing(summaries[AGENT], summaries[EXPERT], summaries[CONTROL])
