@@ -8,10 +8,9 @@ from statistics import median
 from types import MappingProxyType
 from typing import Protocol, get_args
 
-from pydantic import JsonValue
-
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 from datasmith.workloads.beside import Beside, FreshTimes
+from datasmith.workloads.captured import NOT_LAUNCHED, Capture, outputs_unlike, unlike
 from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, between_marks, finding, teardown_seconds
 from datasmith.workloads.fresh import (
     FRESH_LAUNCHES,
@@ -25,8 +24,7 @@ from datasmith.workloads.fresh import (
     takes_as_long,
 )
 from datasmith.workloads.launch import Fresh, Kind, Launched, Moved
-from datasmith.workloads.outputs import Difference, difference
-from datasmith.workloads.watch import Capture
+from datasmith.workloads.outputs import Difference
 
 MOST_TWIST = 2**63
 """Nobody can try out so many numbers to find the one that the next inputs follow from."""
@@ -48,7 +46,7 @@ class Launcher(Protocol):
 class FreshCheck:
     """Checks one workload. Nothing is said of it where base or the expert cannot run on other inputs.
 
-    Where they run and never compute the same, times are compared and values are not.
+    Where they run and never compute the same, times are compared, and what set-up made, and values are not.
     """
 
     def __init__(self, launch: Launcher, seen: Callable[[], Sequence[Measurement]], lottery: random.Random) -> None:
@@ -69,12 +67,8 @@ class FreshCheck:
         found = self._inputs()
         if found is None:
             return {}
-        fresh, base, is_agreed = found
-        what, unlike = fresh.what, dict[str, Difference]()
-        for arm in claimed:
-            differs = self._unlike(arm, base, fresh)
-            if differs and is_agreed and self._is_stable(base, fresh):
-                unlike[arm] = differs
+        fresh, base = found
+        what, unlike = fresh.what, self._unlike(claimed, base, fresh)
         disturbed = not are_short(self._seen()) and not takes_as_long(self._seen())
 
         def standing() -> Mapping[str, float]:
@@ -90,24 +84,24 @@ class FreshCheck:
         unlike |= self._until_told(standing(), what, "looked")
         return unlike
 
-    def _inputs(self) -> tuple[Fresh, "_Base", bool] | None:
-        """Inputs that base and the expert can run on, and whether they compute the same there, as is looked for first.
+    def _inputs(self) -> tuple[Fresh, "_Base"] | None:
+        """Inputs that base and the expert can run on; such as they compute the same of are looked for first.
 
         None where they can run on none that take base about as long.
         """
-        unlike: tuple[Fresh, _Base, bool] | None = None
+        unlike: tuple[Fresh, _Base] | None = None
         for what in get_args(Moved):
             fresh = self._fresh(what)
-            base, expert = self._pair(fresh)
-            if base is None or expert is None:
+            base = self._pair(fresh)
+            if base is None or base.expert.reason:
                 continue
-            is_agreed = difference(base.values, expert.values) is None
+            is_agreed = outputs_unlike(base.told, base.expert) is None
             if is_agreed and what == "letters" and are_short(self._seen()):
                 self._launch(BASE, self._fresh(what, "short"), None)
             if is_agreed and (what != "letters" or takes_as_long(self._seen())):
-                return fresh, base, True
+                return fresh, base
             if not is_agreed and unlike is None and takes_as_long(self._seen()):
-                unlike = fresh, base, False
+                unlike = fresh, base
         return unlike
 
     def _until_told(
@@ -166,49 +160,50 @@ class FreshCheck:
         if not is_told:
             is_stable = _clocked_base(self._launch(BASE, like, None)) is not None
             return Difference("other inputs", "times", _reason(launched)) if is_stable else None
-        differs = _difference(base, launched)
-        if differs is None or _difference(base, self._launch(BASE, like, None)) is not None:
+        told = _capture(launched)
+        if unlike(base.told, told) is None:
             return None
-        return differs if _difference(base, self._launch(EXPERT, like, base.beside)) is None else None
+        again = _capture(self._launch(BASE, like, None))
+        return unlike(base.told, told, (again, _capture(self._launch(EXPERT, like, base.beside))))
 
     def _more(self, suspects: Collection[str], what: Moved, kind: Kind) -> Mapping[str, Difference]:
         """Launch suspects once more; an arm that fails, or differs, where base and the expert agree, is refuted."""
         if not suspects:
             return {}
         fresh = self._fresh(what, kind)
-        base, expert = self._pair(fresh)
-        if base is None:
-            return {}
-        agreed = expert is not None and difference(base.values, expert.values) is None
-        unlike: dict[str, Difference] = {}
-        for arm in suspects:
-            differs = self._unlike(arm, base, fresh)
-            if differs and agreed and self._is_stable(base, fresh):
-                unlike[arm] = differs
-        return unlike
+        base = self._pair(fresh)
+        return {} if base is None else self._unlike(suspects, base, fresh)
 
     def _fresh(self, what: Moved, kind: Kind = "looked") -> Fresh:
         late = self._lottery.randrange(MOST_TWIST) if kind == "clocked" else 0
         return Fresh(self._lottery.randrange(MOST_TWIST), what, kind=kind, late=late)
 
-    def _pair(self, fresh: Fresh) -> tuple["_Base | None", Capture | None]:
+    def _pair(self, fresh: Fresh) -> "_Base | None":
+        """A launch of base, and the expert's beside it; None where base told not all."""
         launched = self._launch(BASE, fresh, None)
-        capture, times = _told(launched), fresh_times(launched)
-        if capture is None or times is None:
-            return None, None
+        told, times = _told(launched), fresh_times(launched)
+        if told.reason or times is None:
+            return None
         beside = times.beside(short=fresh.kind == "short")
         if fresh.kind == "short":
             self._cold_s.append(beside.again_s)
             beside = replace(beside, again_s=median(self._cold_s))
-        base = _Base(capture.values, beside, len(times.calls))
-        return base, _told(self._launch(EXPERT, base.like(fresh), base.beside))
+        base = _Base(told, beside, len(times.calls))
+        return replace(base, expert=_told(self._launch(EXPERT, base.like(fresh), base.beside)))
 
-    def _unlike(self, arm: str, base: "_Base", fresh: Fresh) -> Difference | None:
-        """What an arm computes that base does not, or why it told nothing."""
-        launched, is_told = self._told_by(arm, base.like(fresh), base.beside)
-        if is_told and launched.told:
-            return difference(base.values, launched.told.values)
-        return Difference("other inputs", "values", _reason(launched))
+    def _unlike(self, arms: Collection[str], base: "_Base", fresh: Fresh) -> dict[str, Difference]:
+        """What arms compute, or set up, that base and the expert do not, each time; or why they told nothing."""
+        found: dict[str, Difference] = {}
+        for arm in arms:
+            launched, is_told = self._told_by(arm, base.like(fresh), base.beside)
+            told = _capture(launched) if is_told else Capture(reason=_reason(launched))
+            differs = unlike(base.told, told, (base.expert,))
+            if differs:
+                again = _told(self._launch(BASE, base.like(fresh), None))
+                differs = unlike(base.told, told, (base.expert, again))
+            if differs:
+                found[arm] = replace(differs, path=differs.path or "other inputs")
+        return found
 
     def _told_by(self, arm: str, fresh: Fresh, beside: Beside) -> tuple[Launched, bool]:
         """A launch of an arm, and whether it told all: the second one, where that does and the first did not.
@@ -224,22 +219,22 @@ class FreshCheck:
         is_told = self._failures[arm] <= MOST_FAILURES and _tells(again, fresh, beside)
         return (again if is_told else launched), is_told
 
-    def _is_stable(self, base: "_Base", fresh: Fresh) -> bool:
-        again = _told(self._launch(BASE, base.like(fresh), None))
-        return again is not None and difference(base.values, again.values) is None
-
 
 @dataclass(frozen=True, slots=True)
 class _Base:
-    """What base computes of fresh inputs, and of what follows them; and what it spends beside its calls."""
+    """What base computes of fresh inputs, and of what follows them; and what it spends beside its calls.
 
-    values: JsonValue
+    `expert`: what the expert's patch computes of them.
+    """
+
+    told: Capture
     beside: Beside
     inputs: int
+    expert: Capture = NOT_LAUNCHED
 
     def like(self, fresh: Fresh) -> Fresh:
         """The same with what base had time for: a faster arm would have time for more."""
-        told = self.values if isinstance(self.values, list) else []
+        told = self.told.values if isinstance(self.told.values, list) else []
         return replace(fresh, inputs=self.inputs, later=len(told) > self.inputs)
 
 
@@ -248,12 +243,12 @@ def _clocked_base(launched: Launched) -> _Base | None:
     if launched.reply is None or launched.told is None:
         return None
     beside = Beside(teardown_s=teardown_seconds(launched))
-    return _Base(launched.told.values, beside, len(launched.reply.samples))
+    return _Base(launched.told, beside, len(launched.reply.samples))
 
 
-def _difference(base: _Base, launched: Launched) -> Difference | None:
-    """What a launch that told its values computed and base did not."""
-    return difference(base.values, launched.told.values) if launched.told else None
+def _capture(launched: Launched) -> Capture:
+    """What a launch told, or why it did not."""
+    return launched.told or Capture(reason=_reason(launched))
 
 
 def _reason(launched: Launched) -> str:
@@ -284,5 +279,6 @@ def fresh_times(launched: Launched) -> FreshTimes | None:
     return times if times.is_whole else None
 
 
-def _told(launched: Launched) -> Capture | None:
-    return launched.told if fresh_times(launched) else None
+def _told(launched: Launched) -> Capture:
+    """What a launch told beside all of its times, or why it did not."""
+    return _capture(launched) if fresh_times(launched) else Capture(reason=_reason(launched))

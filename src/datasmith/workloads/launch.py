@@ -14,10 +14,10 @@ from datasmith.printable import printable
 from datasmith.tasks.quantities import LONGEST_S, SHORTEST_CALL_S
 from datasmith.workloads.base import SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize, Pace
+from datasmith.workloads.captured import Capture, apart
 from datasmith.workloads.channel import MARK, new_key, own_lines, when
 from datasmith.workloads.guard import disturbance, read_core
 from datasmith.workloads.mounts import COMPILED_ENV, COMPILED_HOME, script
-from datasmith.workloads.watch import Capture
 
 START_ALLOWANCE_S = 10.0
 """Added to a benchmark's own time limit: starting the sandbox and the interpreter is not the benchmark's fault."""
@@ -242,7 +242,8 @@ def parse_capture(line: bytes) -> Capture:
         if kind in said:
             return Capture(reason=f"{kind}: {_line(said[kind])}", seconds=seconds)
     times = (_samples(said.get(name)) or () for name in ("calls", "setups", "again", "teardowns"))
-    return Capture(said.get("values"), "", seconds, *times)
+    values, set_up = apart(said.get("values"))
+    return Capture(values, "", seconds, set_up, *times)
 
 
 def _object(text: bytes) -> dict[str, JsonValue] | None:

@@ -1,33 +1,15 @@
 """Keep what each arm computed, and decide workload by workload whether a submission computes what base does."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 
 from datasmith.workloads.base import BASE, CONTROL, EXPERT
+from datasmith.workloads.captured import NOT_LAUNCHED, Capture, outputs_unlike, set_up_unlike
 from datasmith.workloads.outputs import Difference, difference, has_values
 
 OutputState = Literal["equal", "as_expert", "differs", "unstable", "nothing", "not_captured"]
-
-
-@dataclass(frozen=True, slots=True)
-class Capture:
-    """What one launch said of its outputs: values, or a reason why there are none; seconds it took to say that.
-
-    On fresh inputs, seconds of each call alone (`calls`), of setting it up (`setups`) and of looking at what it
-    computed a second time (`again`); the launch's samples are with the first looks. Between marks, seconds of tearing
-    each down (`teardowns`).
-    """
-
-    values: JsonValue = None
-    reason: str = ""
-    seconds: float = 0.0
-    calls: tuple[float, ...] = ()
-    setups: tuple[float, ...] = ()
-    again: tuple[float, ...] = ()
-    teardowns: tuple[float, ...] = ()
 
 
 class OutputRow(BaseModel):
@@ -53,27 +35,26 @@ class OutputWatch:
     """The captures of one measurement."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, str], Capture] = {}
+        self._seen: dict[tuple[str, str], list[Capture]] = {}
         self._rows: dict[tuple[str, str], OutputRow] = {}
+        self._refuted: dict[tuple[str, str], Difference] = {}
 
     def add(self, workload: str, arm: str, capture: Capture | None) -> None:
-        """Take a capture; where base, or an arm, was captured before, the new one is held against that."""
+        """Take a capture; where base, or an arm, was captured before, each of them has to say the same."""
         if capture is None:
             return
-        first = self._seen.setdefault((workload, arm), capture)
-        if first is capture:
-            return
-        if arm in (BASE, EXPERT):
-            self._again(workload, first, capture)
-        elif arm != CONTROL and self.row(workload, arm).state in ("equal", "as_expert"):
-            self._rows[workload, arm] = self._compare(workload, capture)
+        self._seen.setdefault((workload, arm), []).append(capture)
+        self._rows = {key: row for key, row in self._rows.items() if key[0] != workload}
 
     def row(self, workload: str, arm: str) -> OutputRow:
-        """The decision, made when it is first asked for: after base, base2 and the expert were captured."""
-        if (workload, arm) not in self._rows:
-            capture = self._seen.get((workload, arm), Capture(reason="it was not launched"))
-            self._rows[workload, arm] = self._compare(workload, capture)
-        return self._rows[workload, arm]
+        """The decision, by what has been captured so far."""
+        key = workload, arm
+        if key in self._refuted:
+            return _differing(workload, self._refuted[key])
+        if key not in self._rows:
+            rows = [self._compare(workload, capture) for capture in self._captures(workload, arm)]
+            self._rows[key] = next((row for row in rows if row.state not in ("equal", "as_expert")), rows[-1])
+        return self._rows[key]
 
     def rows(self, arm: str, workloads: Iterable[str]) -> tuple[OutputRow, ...]:
         """The decisions on one arm."""
@@ -87,39 +68,41 @@ class OutputWatch:
 
     def refute(self, workload: str, arm: str, unlike: Difference) -> None:
         """An arm computed something else than base where both were asked for the same."""
-        self._rows[workload, arm] = _differing(workload, unlike)
+        self._refuted[workload, arm] = unlike
 
-    def _again(self, workload: str, first: Capture, second: Capture) -> None:
-        """Base or the expert was captured once more: where it differs from itself nothing is held against anyone."""
-        if second.reason or difference(first.values, second.values):
-            self._seen[workload, BASE] = Capture(reason="unstable")
-            for key in [key for key in self._rows if key[0] == workload]:
-                self._rows[key] = OutputRow(workload=workload, state="unstable")
+    def _captures(self, workload: str, arm: str) -> list[Capture]:
+        return self._seen.get((workload, arm)) or [NOT_LAUNCHED]
+
+    def _repeats_itself(self, workload: str) -> bool:
+        """False where base or the expert was captured once more, and said something else then."""
+        first_and_others = (self._captures(workload, arm) for arm in (BASE, EXPERT))
+        return not any(
+            other.reason or difference(first.values, other.values)
+            for first, *others in first_and_others
+            for other in others
+        )
 
     def _compare(self, workload: str, capture: Capture) -> OutputRow:
-        base = self._seen.get((workload, BASE), Capture(reason="it was not launched"))
+        if not self._repeats_itself(workload):
+            return OutputRow(workload=workload, state="unstable")
+        (base, *_), (control, *_), (expert, *_) = (self._captures(workload, arm) for arm in (BASE, CONTROL, EXPERT))
         if base.reason:
-            state: OutputState = "unstable" if base.reason == "unstable" else "not_captured"
-            return OutputRow(workload=workload, state=state, reason=base.reason)
-        control = self._seen.get((workload, CONTROL))
-        if control and (control.reason or difference(base.values, control.values)):
+            return OutputRow(workload=workload, state="not_captured", reason=base.reason)
+        if (workload, CONTROL) in self._seen and outputs_unlike(base, control):
             return OutputRow(workload=workload, state="unstable", reason=control.reason)
+        merged = [one for arm in (BASE, CONTROL, EXPERT) for one in self._captures(workload, arm)]
+        made = None if capture.reason else set_up_unlike(base, capture, merged)
+        if made:
+            return _differing(workload, made)
         if not has_values(base.values):
             return OutputRow(workload=workload, state="nothing")
-        unlike = _unlike(base, capture)
+        unlike = outputs_unlike(base, capture)
         if unlike is None:
             return OutputRow(workload=workload, state="equal")
-        expert = self._seen.get((workload, EXPERT))
-        if expert and not expert.reason and _unlike(expert, capture) is None:
+        if not expert.reason and outputs_unlike(expert, capture) is None:
             return OutputRow(workload=workload, state="as_expert")
         return _differing(workload, unlike)
 
 
 def _differing(workload: str, unlike: Difference) -> OutputRow:
     return OutputRow(workload=workload, state="differs", path=unlike.path, expected=unlike.expected, found=unlike.found)
-
-
-def _unlike(expected: Capture, found: Capture) -> Difference | None:
-    if found.reason:
-        return Difference("", "values", found.reason)
-    return difference(expected.values, found.values)

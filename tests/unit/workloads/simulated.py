@@ -9,6 +9,7 @@ from typing import Self
 
 from datasmith.docker.engine import ExecResult, ImageRef
 from datasmith.workloads.channel import MARK, signed
+from datasmith.workloads.inside.capture import SET_UP
 
 CLOCKED_INPUTS = 200
 BETWEEN_S = 0.005
@@ -25,6 +26,7 @@ class SimulatedContainer:
     claims: float = 1.0
     reply: Callable[[Request], ExecResult | None] = lambda _request: None
     computes: Callable[[], object] = lambda: 1.0
+    made: Callable[[], object] = lambda: 1.0
     tells_s: float = 1e-4
     puts_off_s: float = 0.0
     does_it_again: bool = False
@@ -99,7 +101,8 @@ class SimulatedContainer:
         times = {"samples": samples, "number": number, "run_s": took, "setup_s": 0.0, "own": own}
         lines: list[dict[str, object]] = [times]
         if request["capture"] is not None:
-            lines.append({"values": [["line 1", ["float", repr(self.computes())]]], "capture_s": 0.01})
+            values = [["line 1", ["float", repr(self.computes())]], self._set_up()]
+            lines.append({"values": values, "capture_s": 0.01})
         return ExecResult(0, "\n".join(map(json.dumps, lines)).encode(), b"", 0.15 + took, 0.14 + took, timed_out=False)
 
     def _on_fresh_inputs(self, request: Request) -> ExecResult:
@@ -115,8 +118,9 @@ class SimulatedContainer:
         said: dict[str, object] = {"number": 1, "run_s": seconds, "setup_s": 0.0, "own": {}}
         call_s = seconds - self.puts_off_s - self.prepares_s
         said["samples"] = [seconds + self.tells_s - self.prepares_s]
-        told: dict[str, object] = {"values": [["input 1", ["float", repr(self.computes())]]], "calls": [call_s]}
-        told["values"] = [*told["values"], ["alike 0", ["none"]]] if self.later and asked["later"] else told["values"]  # type: ignore[misc]
+        values = [["input 1", ["float", repr(self.computes())]], self._set_up("input 1 ")]
+        values += [["alike 0", ["none"]]] if self.later and asked["later"] else []
+        told: dict[str, object] = {"values": values, "calls": [call_s]}
         told["setups"] = [self.sets_up_s + self.prepares_s]
         told["again"] = [self.tells_s + (self.puts_off_s if self.does_it_again else 0.0)]
         if asked["kind"] == "short":
@@ -125,11 +129,15 @@ class SimulatedContainer:
         text = "\n".join(map(json.dumps, (said, told)))
         return ExecResult(0, text.encode(), b"", 0.15 + seconds, 0.14, timed_out=False)
 
+    def _set_up(self, label: str = "") -> list[object]:
+        """What set-up made, as a launch tells it."""
+        return [f"{SET_UP}{label}self.data", ["float", repr(self.made())]]
+
     def _clocked(self, request: Request, inputs: int, given: float | None) -> ExecResult:
         """Two marks come first, and between them passes what calls take and what is `hidden_s` of each."""
         claimed_s = self.sets_up_s + (self.seconds(request) if given is None else given) + self.unstopped_s
         said = {"samples": [claimed_s] * inputs, "number": 1, "run_s": claimed_s, "setup_s": 0.0, "own": {}}
-        values = [["call 1", ["float", repr(self.clocked())]]]
+        values = [["call 1", ["float", repr(self.clocked())]], self._set_up("call 1 ")]
         told = {"values": values, "teardowns": [self.tears_down_s] * inputs}
         lines = [*[MARK.decode()] * self.marks, *map(json.dumps, (said, told))]
         passed_s = inputs * (claimed_s + self.hidden_s + self.tears_down_s) + BETWEEN_S

@@ -20,7 +20,7 @@ from datasmith.workloads.inside.moves import APART, Draw, Moves
 from datasmith.workloads.inside.pauses import Pauses
 from datasmith.workloads.outputs import Difference, difference
 
-from .conftest import Library
+from .conftest import Library, outputs
 
 time_fresh = functools.partial(fresh.time_fresh, pauses=Pauses())
 
@@ -196,8 +196,8 @@ def test_an_answer_that_is_stored_under_a_part_of_its_question_is_wrong(
     monkeypatch.setattr(library, "computed", lambda *rows: kept.setdefault(rows[:2], sum(rows)))
     kept: dict[tuple[object, ...], object] = {}
     _, theirs = time_fresh(made("time_sum", "Table"), 5, "everything", 2)
-    records: Any = ours
-    labels = [label for label, _ in records]
+    ours, theirs = outputs(ours), outputs(theirs)
+    labels = [label for label, _ in ours]
     assert labels == ["input 1", "input 2", *(f"alike {at}" for at in range(4)), "input 1 after later calls"]
     assert _unlike(ours[:3], theirs[:3]) is None
     unlike = _unlike(ours, theirs)

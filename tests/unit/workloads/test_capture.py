@@ -8,11 +8,14 @@ import textwrap
 import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
+from pydantic import JsonValue
 
-from datasmith.workloads.inside.capture import Recorder, capture
+from datasmith.workloads.captured import apart
+from datasmith.workloads.inside.capture import SET_UP, Recorder, capture
 from datasmith.workloads.inside.describe import Describer
 from datasmith.workloads.outputs import difference
 
@@ -35,6 +38,10 @@ def time_asked():
     for value in work(3):
         if work(value):
             assert work(1) == [0]
+
+def time_passed():
+    for turn in work(3):
+        pass
 
 def time_returned():
     return work(2)
@@ -59,6 +66,11 @@ class Suite:
         def inner():
             return 7
         inner()
+
+SHARED = [2, 1]
+
+def time_shared():
+    SHARED.sort(key=functools.partial(abs))
 
 def time_raises():
     raise ValueError("no")
@@ -117,6 +129,17 @@ def test_values_that_are_only_asked_for_are_seen(suite: ModuleType) -> None:
     assert found[at["assert work(1) == [0]"]] == [["bool", True]] * 2
 
 
+def test_a_loop_that_ends_early_is_seen(suite: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what is called nothing can be told but how many turns there were; what the loop does may leave no trace."""
+
+    def told(size: int) -> JsonValue:
+        monkeypatch.setattr(suite, "work", lambda n: iter(range(size)) if n == 3 else [0])
+        return capture(benchmark(suite, "time_passed"), 1)["values"]  # type: ignore[return-value]
+
+    assert difference(told(3), told(3)) is None
+    assert difference(told(3), told(2)) is not None
+
+
 def test_what_is_returned_and_what_is_changed_is_seen(suite: ModuleType) -> None:
     """A decorated method sorts its own data in place: the same in each capture with one seed."""
     assert values(capture(benchmark(suite, "time_returned"), 1))["returned value"][0][2] == 2  # type: ignore[index]
@@ -128,6 +151,22 @@ def test_what_is_returned_and_what_is_changed_is_seen(suite: ModuleType) -> None
     assert len(values(first)["self.data"][0][4]) == 5  # type: ignore[index]
     assert difference(first["values"], again["values"]) is None  # type: ignore[arg-type]
     assert difference(first["values"], other["values"]) is not None  # type: ignore[arg-type]
+
+
+def test_what_was_there_before_the_call_is_told_beside(suite: ModuleType) -> None:
+    """What set-up made, parameters, and the data in the suite's module that the code names; no function, no module."""
+    setups = {}
+    for name, owner, index in (("time_sorted", "Suite", 1), ("time_shared", "", None)):
+        said = capture(benchmark(suite, name, owner, index), 1)
+        outputs, setups[name] = apart(said["values"])  # type: ignore[arg-type]
+        assert SET_UP not in json.dumps(outputs)
+    data: Any = setups["time_sorted"].pop(SET_UP + "self.data")
+    assert data[2] == 5 and sorted(data[4]) != data[4]
+    assert setups == {
+        "time_sorted": {SET_UP + "argument 0": ["int", "5"]},
+        "time_shared": {SET_UP + "global SHARED": ["seq", "", 2, None, [["int", "2"], ["int", "1"]], None]},
+    }
+    assert suite.SHARED == [1, 2]
 
 
 class Keeper:

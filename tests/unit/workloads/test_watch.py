@@ -66,3 +66,30 @@ def test_outputs_are_only_looked_at_where_they_are_asked_for() -> None:
     measured = measure(containers, [X, Y], MeasurePlan(seed=1), benchmark_dir="b", sink=lambda _launch: None)
     assert measured.outputs == {}
     assert all(request["capture"] is None for made in containers.values() for request in made.requests)
+
+
+def making(*values: float) -> SimulatedContainer:
+    """A container whose set-up makes these values in turn, and the last one ever after; all compute the same."""
+    given = itertools.chain(values, itertools.repeat(values[-1]))
+    return SimulatedContainer(lambda _request: 1e-3, made=lambda: next(given))
+
+
+def test_a_submission_that_sets_up_something_else_is_never_timed() -> None:
+    """Of a smaller input everything is faster, and what is computed of it may look the same."""
+    measured = run({WRONG: making(0.5), FINE: making(1.0)})
+    found = row(measured, WRONG)
+    assert (found.state, found.path, found.expected, found.found) == ("differs", "set up: self.data", "1.0", "0.5")
+    assert {launch.round for launch in measured.measurements if launch.arm == WRONG} == {-1}
+    assert row(measured, FINE).state == "equal"
+
+
+@pytest.mark.parametrize(
+    "arms",
+    [{CONTROL: making(2.0)}, {BASE: making(1.0, 3.0)}, {EXPERT: making(2.0)}, {EXPERT: making(1.0, 3.0)}],
+    ids=["base2", "base again", "expert", "expert again"],
+)
+def test_what_merged_code_sets_up_in_another_way_is_not_compared(arms: dict[str, SimulatedContainer]) -> None:
+    """In base's copy, by the expert, or where either is asked once more because a submission differs."""
+    measured = run({**arms, WRONG: making(0.5)})
+    assert row(measured, WRONG).state == "equal"
+    assert max(launch.round for launch in measured.measurements if launch.arm == WRONG) > 5

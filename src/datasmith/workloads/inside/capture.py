@@ -20,16 +20,22 @@ from .files import Files
 from .foreign import Looked, Node
 from .hush import Hush
 from .plain import is_plain, seems_plain
+from .raw import run
 from .report import TYPE_CHECKING, failure
 from .rewrite import KEEP, Keep, plain_function, plant, rewrite
 from .seeds import derived
+from .suite import is_raw
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .later import Held
     from .suite import Benchmark
 
 __builtins__ = OWN
 
+SET_UP = "set up: "
+"""Begins the label of what was there before the call: what set-up made, with code of the library or without it."""
 INSIDE = " (inside)"
 """Ends the label of something that changed, and looks the same to whoever uses it."""
 _COPIED = frozenset((int, float, complex))
@@ -64,6 +70,7 @@ class Recorder:
         self._held = held
         self._late = late
         self._until_over: list[tuple[str, object]] = []
+        self._found: dict[str, Node] = {}
         self._left: dict[str, Node] = {}
         self._wanted = True
         self._tells = not late
@@ -84,6 +91,7 @@ class Recorder:
         self._wanted = tells
         self._tells = tells and not self._late
         self._until_over = []
+        self._found = {}
         self._describer = self._describer.anew()
         self._waiting = []
         self._turns += 1
@@ -139,16 +147,20 @@ class Recorder:
         if self._held is not None:
             self._held.take(label, value, told)
 
-    def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
-        """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
+    def state(
+        self, instance: object, given: tuple[object, ...], shared: Sequence[tuple[str, object]] = ()
+    ) -> dict[str, Node]:
+        """Descriptions of what a call can change, by name: the benchmark's attributes, arguments, what is shared."""
         self.states += 1
         own = [] if isinstance(instance, type(sys)) else attributes(instance)
         parts = [("self." + name, value) for name, value in own]
         parts += [(f"argument {number}", value) for number, value in enumerate(given)]
+        parts += shared
         return {name: self._described(self._describer.anew(), value) for name, value in parts}
 
     def changes(self, before: dict[str, Node], after: dict[str, Node]) -> None:
         """Record what is not as it was before; `INSIDE` marks what is only added or private, as a cache is."""
+        self._found = before
         for name, node in after.items():
             if before.get(name) != node:
                 inside = name in before and only_grown(before[name], node)
@@ -204,6 +216,15 @@ class Recorder:
     def whole(self) -> Node:
         """Everything that was seen, as one value."""
         return _as_one(self.finish())
+
+    def told(self, label: str) -> Node:
+        """Everything that was seen, as a record of this name, and records of what was there before the call."""
+        return [[label, self.whole()], *self.set_up(label + " ")]
+
+    def set_up(self, label: str = "") -> Node:
+        """Records of what was there before the call, at the cost of a budget of its own."""
+        describer = self._describer.anew()
+        return [[SET_UP + label + name, describer.take(node)] for name, node in self._found.items()]
 
     def finish(self) -> Node:
         """Everything that was seen."""
@@ -263,14 +284,14 @@ def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = N
     `hush`: what has been keeping all else from running since the benchmark was set up; it ends when the clock runs.
     """
     given = benchmark._build_params()  # type: ignore[attr-defined]
-    instance = getattr(benchmark.func, "__self__", None)
+    reached = getattr(benchmark.func, "__self__", None), given, _shared(benchmark)
     started, told_s = perf_counter(), recorder.telling_s
     shared_s = hush.end() if hush is not None else 0.0
-    before = recorder.state(instance, given)
+    before = recorder.state(*reached)
     returned = benchmark.func(*given)
     recorder.add("returned value", returned)
     recorder.call_is_over()
-    after = recorder.state(instance, given)
+    after = recorder.state(*reached)
     seconds = perf_counter() - started - (recorder.telling_s - told_s) + shared_s
     recorder.over(before, after)
     return seconds
@@ -279,26 +300,41 @@ def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = N
 def state_now(benchmark: Benchmark, recorder: Recorder) -> dict[str, Node]:
     """What a call of a benchmark that is set up can change."""
     given = benchmark._build_params()  # type: ignore[attr-defined]
-    return recorder.state(getattr(benchmark.func, "__self__", None), given)
+    return recorder.state(getattr(benchmark.func, "__self__", None), given, _shared(benchmark))
+
+
+def _shared(benchmark: Benchmark) -> list[tuple[str, object]]:
+    """The data in the suite's module that a benchmark's own code names."""
+    function = plain_function(benchmark.func)
+    if function is None:
+        return []
+    known = function.__globals__
+    named = [(name, known[name]) for name in sorted(set(function.__code__.co_names)) if name in known]
+    return [("global " + name, value) for name, value in named if not _is_code(value)]
+
+
+def _is_code(value: object) -> bool:
+    """True for modules, classes and functions; told by what Python knows, as code may answer for an object."""
+    return issubclass(type(value), (type(sys), type)) or callable(value)
 
 
 def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
     """Set a benchmark up anew, call it once, and say what came of it; a reason where that fails."""
     recorder = Recorder(Describer(seed))
     try:
-        if type(benchmark).__name__ == "TimerawBenchmark":
-            return {"skipped": "its code runs in a process of its own"}
         plant_seed(seed)
         benchmark.do_teardown()
         files = Files()
         if benchmark.do_setup():
             return {"skipped": "its setup refuses to run again"}
+        if is_raw(benchmark):
+            return {"values": [["what it leaves", run(benchmark, seed).values]]}
         function = plain_function(benchmark.func)
-        if function is not None and rewrite(function, Keep()):
+        if function is not None and rewrite(function, Keep(counts=True)):
             recorder.watch(function)
         watched_call(benchmark, recorder)
         recorder.left(files)
-        return {"values": recorder.finish()}
+        return {"values": recorder.finish() + recorder.set_up()}
     except KeyboardInterrupt:
         raise
     except BaseException as error:

@@ -17,6 +17,7 @@ from .capture import Recorder, describer, watched_call
 from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, told_late, undisturbed, warm
 from .report import TYPE_CHECKING
 from .seeds import derived
+from .suite import is_raw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ def time_clocked(
     And what some of the calls computed. `count`: on so many inputs; 0: on as many as TIMED_S allows. `ask`: makes the
     mark before the first of them, and gives what they follow from; `mark`: called after the last.
     """
-    if type(benchmark).__name__ == "TimerawBenchmark":
+    if is_raw(benchmark):
         raise NothingToMove("its code runs in a process of its own")
     with undisturbed(Inputs(benchmark, what)) as inputs:
         warm(inputs, benchmark, twist)
@@ -101,7 +102,7 @@ def _timed(
         seconds.append(setup_s + watched_call(benchmark, recorder, inputs.hush))
         if tells:
             teardowns[-1] += inputs.leave()
-            values.append([f"call {number + 1}", told_late(inputs, benchmark, one, recorder, turn)])
+            values += told_late(inputs, benchmark, one, recorder, f"call {number + 1}", turn)
         if not count and perf_counter() - started > TIMED_S:
             break
     return seconds, teardowns, values

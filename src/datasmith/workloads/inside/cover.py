@@ -18,7 +18,7 @@ from . import OWN
 from .forks import each_in_a_fork, enter_own, read
 from .launch import attributes, set_up
 from .report import TYPE_CHECKING, Report, leave_script_path
-from .suite import cached, import_module, loaded
+from .suite import cached, import_module, is_raw, loaded
 from .trace import Places, Recorder, described, facts, names
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def run(benchmark: Benchmark, tree: str) -> int:
     if refused is not None:
         raise NotImplementedError(refused)
     own = attributes(benchmark)
-    raw = type(benchmark).__name__ == "TimerawBenchmark"
+    raw = is_raw(benchmark)
     benchmark.number = int(str(own["number"])) or CALLS
     benchmark.repeat = 1 if raw else REPEATS
     benchmark.warmup_time = 0.0
@@ -132,7 +132,7 @@ def cover(tree: str, suite: str, recorder: Recorder, entry: dict[str, object]) -
         benchmark.do_setup_cache()
     else:
         cached(benchmark, entry)
-        recorder.watching_spawns = type(benchmark).__name__ != "TimerawBenchmark"
+        recorder.watching_spawns = not is_raw(benchmark)
         processes = run(benchmark, tree)
     return _reply(recorder, imported, processes, tree)
 

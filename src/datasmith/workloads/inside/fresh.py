@@ -21,9 +21,11 @@ from .files import Files
 from .hush import Hush
 from .later import Held
 from .moves import INPUTS, Draw, Move, Moves
+from .raw import run
 from .report import TYPE_CHECKING
 from .rewrite import Keep, plain_function, plant, rewrite
 from .seeds import derived
+from .suite import is_raw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,17 +127,17 @@ class Inputs:
         self.leave()
         return self.enter(self.prepare(twist, number, recorder))
 
-    def prepare(self, twist: int, number: int, recorder: Recorder | None) -> Input:
+    def prepare(self, twist: int, number: int, recorder: Recorder | None, *, counts: bool = False) -> Input:
         """Rewrite the code for an input.
 
         twist: the launch's number; number: which of its inputs, 0 being that of the warm-up; recorder: None where the
-        benchmark is to be called as it is.
+        benchmark is to be called as it is; counts: see `Keep`.
         """
         draw = Draw(twist, number, self._what)
         changes, moves = self._move_values(draw), Moves(draw)
         for function in (*self._setups, self._cache):
             changes += self._rewrite(function, Move(draw, self._what, sets_up=True), moves)
-        watch = (Keep(),) if recorder else ()
+        watch = (Keep(counts=counts),) if recorder else ()
         changes += self._rewrite(self._function, Move(draw, self._what, sets_up=False), moves, *watch)
         if recorder:
             recorder.watch(self._function)
@@ -277,8 +279,8 @@ def time_fresh(
     `count`: on so many; 0: on as many as TIMED_S allows. `later`: and of `afterwards`, which with a count of 0 is left
     out where that would take long. `pauses`: come off each call.
     """
-    if type(benchmark).__name__ == "TimerawBenchmark":
-        raise NothingToMove("its code runs in a process of its own")
+    if is_raw(benchmark):
+        return _time_raw(benchmark, twist, count)
     with undisturbed(Inputs(benchmark, what)) as inputs:
         return _time_fresh(inputs, benchmark, twist, count, later, pauses)
 
@@ -326,7 +328,7 @@ def _time_fresh(
         looking_s = recorder.looking_s
         times.add(setup_s, max(looked_s - pauses.of(recorder), looking_s), looking_s, recorder.again_s)
         recorder.left(files)
-        values.append([f"input {number}", recorder.whole()])
+        values += recorder.told(f"input {number}")
         if number == 1:
             held.describe()
         if not count and perf_counter() - started > TIMED_S:
@@ -336,11 +338,28 @@ def _time_fresh(
     return times, values
 
 
-def told_late(inputs: Inputs, benchmark: Benchmark, made: Input, recorder: Recorder, turn: int = 0) -> Node:
-    """All that a call gave, and what it changed: what was before that is seen when its input is set up once more.
+def _time_raw(benchmark: Benchmark, twist: int, count: int) -> tuple[Times, Node]:
+    """The same of code that runs in a process of its own: each has to do all of its work, also what was put off."""
+    times = Times()
+    values: Node = []
+    if benchmark.do_setup():
+        raise NothingToMove("setup refuses to run again")
+    started = perf_counter()
+    for number in range(1, (count or TIMED_INPUTS) + 1):
+        ran = run(benchmark, derived(twist, "raw", number))
+        times.add(max(ran.setup_s, 1e-9), ran.call_s + ran.first_s, ran.first_s, ran.again_s)
+        values.append([f"input {number}", ran.values])
+        if not count and perf_counter() - started > TIMED_S:
+            break
+    benchmark.do_teardown()
+    return times, values
+
+
+def told_late(inputs: Inputs, benchmark: Benchmark, made: Input, recorder: Recorder, label: str, turn: int = 0) -> Node:
+    """Records of all that a call gave, and changed: what was before it is seen when its input is set up once more.
 
     To tell it before the call would take so long that it shows.
     """
     inputs.enter(made, turn)
     recorder.over_late(state_now(benchmark, recorder))
-    return recorder.whole()
+    return recorder.told(label)

@@ -25,7 +25,7 @@ from time import perf_counter
 
 from . import OWN
 from .report import TYPE_CHECKING, Report, failure, hide, leave_script_path
-from .suite import Benchmark, SetupCacheFailed, cached, enter_directory, loaded
+from .suite import Benchmark, SetupCacheFailed, cached, enter_directory, is_raw, loaded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +41,7 @@ def empty_call(benchmark: Benchmark) -> None:
     original = benchmark.func
 
     def nothing(*params: object) -> object:
-        if type(benchmark).__name__ != "TimerawBenchmark":
+        if not is_raw(benchmark):
             return None
         code = original(*params)
         return ("pass", code[1]) if isinstance(code, tuple) else "pass"

@@ -12,6 +12,7 @@ from . import OWN
 from .capture import Recorder, describer, state_now
 from .fresh import TIMED_INPUTS, TIMED_S, Inputs, NothingToMove, Times, told_late, undisturbed
 from .report import TYPE_CHECKING
+from .suite import is_raw
 
 if TYPE_CHECKING:
     from .foreign import Node
@@ -33,7 +34,7 @@ def time_short(benchmark: Benchmark, twist: int, what: str, count: int = 0) -> t
     allows.
     """
     own = getattr(benchmark, "number", 0)
-    if type(benchmark).__name__ == "TimerawBenchmark" or 0 < own <= CALLS_AGAIN * SAMPLES_AGAIN:
+    if is_raw(benchmark) or 0 < own <= CALLS_AGAIN * SAMPLES_AGAIN:
         raise NothingToMove("it is not to be called so often on the same input")
     with undisturbed(Inputs(benchmark, what)) as inputs:
         return _time_short(inputs, benchmark, twist, count)
@@ -47,7 +48,7 @@ def _time_short(inputs: Inputs, benchmark: Benchmark, twist: int, count: int) ->
     started = perf_counter()
     for number, each in enumerate(others, 1):
         _warm(inputs, benchmark, known)
-        values.append([f"input {number}", each.visit(inputs, benchmark, times)])
+        values += each.visit(inputs, benchmark, times, f"input {number}")
         if not count and perf_counter() - started > TIMED_S:
             break
     return times, values
@@ -68,12 +69,12 @@ class _Short:
         self._plain: Input = inputs.prepare(twist, number, None)
         self._giving: Input = inputs.prepare(twist, number, self._recorder)
 
-    def visit(self, inputs: Inputs, benchmark: Benchmark, times: Times) -> Node:
+    def visit(self, inputs: Inputs, benchmark: Benchmark, times: Times, label: str) -> Node:
         """Set the input up, call the benchmark and tell what came of it; then on and on, and once when set up anew."""
         setup_s, first_s = self._first(inputs, benchmark)
         self._recorder.call_is_over()
         self._recorder.over({}, state_now(benchmark, self._recorder))
-        told = told_late(inputs, benchmark, self._giving, self._recorder)
+        told = told_late(inputs, benchmark, self._giving, self._recorder, label)
         self._plain.put_code()
         inputs.hush.end()
         later_s = _later_s(benchmark)

@@ -92,6 +92,11 @@ def load(root: str, name: str, index: int | None) -> Benchmark:
     return benchmark
 
 
+def is_raw(benchmark: Benchmark) -> bool:
+    """True where the benchmark gives code that is to be run in a process of its own."""
+    return type(benchmark).__name__ == "TimerawBenchmark"
+
+
 def loaded(root: str, asked: dict[str, object]) -> Benchmark:
     """The benchmark with the name and index (or null) of a request, without what setup_cache left."""
     index = asked["index"]
