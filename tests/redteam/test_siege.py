@@ -23,7 +23,7 @@ WORKLOADS = {
 
 Beside another workload, which doing nothing may be seen to make faster, it would be open more often.
 """
-ELSEWHERE = ("import-at-start", "lazy-package", "number-on-demand")
+ELSEWHERE = ("import-at-start", "lazy-package", "nothing-for-one-liners", "number-on-demand")
 """Refused unseen, or on another benchmark: run by hand, with `fc-eval redteam --workload '*' --past-policy`."""
 QUICK = "product-in-a-slot-quick"
 """What an honest solution does, and puts off: its products are faster, and it may score as much as that."""
