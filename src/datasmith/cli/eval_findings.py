@@ -157,4 +157,6 @@ def _side(runs_dir: Path, text: str) -> "tuple[RunFolder, str]":
     run, colon, agent = text.rpartition(":")
     if not colon or (Path(text) / "run.json").is_file():
         return open_run(runs_dir, text), ""
+    if not agent:
+        raise ConfigError(f"{text!r} names no agent (example: {run}:oracle)")
     return open_run(runs_dir, run), agent

@@ -129,6 +129,8 @@ def test_what_cannot_be_compared_is_an_error(capsys: pytest.CaptureFixture[str],
     assert (
         err.startswith("error: compare: r has no agent 'nobody'; it has ") and f"(example: {runs / 'r'}:command-" in err
     )
+    code, out, err = said(capsys, "compare", "r:", "s", "--runs-dir", str(runs))
+    assert (code, out, err.strip()) == (2, "", "error: 'r:' names no agent (example: r:oracle)")
     for name, tasks in (("none", []), ("other", [5])):
         run_of(tmp_path / name, {"gpt-5": 1.2}, tasks)
         code, out, err = said(capsys, "compare", str(runs / "s:command-gpt-5"), str(tmp_path / f"{name}:command-gpt-5"))

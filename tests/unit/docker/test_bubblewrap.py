@@ -85,6 +85,14 @@ def test_a_kernel_that_forbids_it_is_explained(tmp_path: Path, monkeypatch: pyte
         assert part in str(caught.value)
 
 
+def test_a_cache_that_cannot_be_written_is_found_at_the_start(tmp_path: Path) -> None:
+    """And not once for each task; the line names the setting."""
+    tmp_path.joinpath("file").touch()
+    said = r"write to the cache .*/file/cache: Not a directory \(example: FC_CACHE_DIR="
+    with pytest.raises(EngineUnavailable, match=said):
+        BubblewrapEngine(tmp_path / "file" / "cache").check()
+
+
 def test_an_engine_that_breaks_later_is_not_the_commands_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where bubblewrap itself fails while a container runs, the command has no result."""
     engine = embedded_engine(tmp_path / "cache")

@@ -15,7 +15,10 @@ from datasmith.workloads import inside
 PROGRAM = """
 import importlib, json, os, sys
 sys.path[:0] = sys.argv[1:3]
+from inside import suite
 from inside.forks import each_in_a_fork, enter_own
+
+suite.PLACES = os.path.join(sys.argv[2], "asv-")
 
 
 def work(_, entry):

@@ -20,6 +20,8 @@ __builtins__ = OWN
 
 PICKLE = "cache.pickle"
 FAILED = "failed.txt"
+PLACES = "/tmp/asv-"
+"""How working directories begin."""
 
 
 class SetupCacheFailed(Exception):
@@ -116,7 +118,7 @@ def cached(benchmark: Benchmark, asked: dict[str, object]) -> Benchmark:
 
 def enter_directory(cache_dir: str | None) -> None:
     """Make a fresh working directory that shows, by links, the files that setup_cache left (they are read-only)."""
-    place = "/tmp/asv-" + os.urandom(8).hex()  # tempfile is slow to import
+    place = PLACES + os.urandom(8).hex()  # tempfile is slow to import
     os.mkdir(place, 0o700)
     os.chdir(place)
     for name in os.listdir(cache_dir) if cache_dir and os.path.isdir(cache_dir) else []:
