@@ -4,7 +4,6 @@ import functools
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -19,7 +18,7 @@ from datasmith.docker.bubblewrap_python import Interpreter, find_interpreters
 from datasmith.docker.bubblewrap_root import Root, debian_root, host_identity, make_etc
 from datasmith.docker.bubblewrap_scripts import run_scripts, write_files
 from datasmith.docker.bubblewrap_slots import Slot, Slots
-from datasmith.docker.cache_disk import unwritable
+from datasmith.docker.cache_disk import see_that_it_can_be_written
 from datasmith.docker.cgroups import Cgroups
 from datasmith.docker.debian import package_names
 from datasmith.docker.downloads import UV_CACHE, Downloads, downloads
@@ -93,12 +92,7 @@ class BubblewrapEngine:
         tried = process.run([*bare(bwrap), "--proc", "/proc", "--dev", "/dev", "true"], timeout=20)
         if not tried.ok:
             raise EngineUnavailable(_HELP.format(said=tried.error_text.strip() or f"exit code {tried.rc}"))
-        try:
-            self._cache.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=self._cache):
-                pass
-        except OSError as error:
-            raise EngineUnavailable(str(unwritable(f"write to the cache {self._cache}", error))) from error
+        see_that_it_can_be_written(self._cache)
 
     def limits(self) -> LimitReport:
         """See ContainerEngine.

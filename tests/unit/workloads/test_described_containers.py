@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 from pydantic import JsonValue
 
-from datasmith.workloads.inside.attributes import attributes
+from datasmith.workloads.inside.attributes import attributes, by_item
 from datasmith.workloads.inside.capture import INSIDE, Recorder
 from datasmith.workloads.inside.describe import Describer
 from datasmith.workloads.outputs import difference
@@ -40,6 +40,42 @@ class Level(IntEnum):
 
     LOW = 1
     HIGH = 2
+
+
+class Graph:
+    """Goes over its nodes, and has a mapping for each."""
+
+    def __init__(self, edges: dict[int, dict[int, float]]) -> None:
+        self._edges = edges
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._edges)
+
+    def __len__(self) -> int:
+        return len(self._edges)
+
+    def __getitem__(self, node: int) -> dict[int, float]:
+        return self._edges[node]
+
+
+class Long:
+    """Its text is not all of it, as of a geometry; it can be asked for that."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return f"<{self._text[:20]}...>"
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return self._text
+
+    @property
+    def another(self) -> Long:
+        """What is no plain value is not asked any further: nobody knows where that ends."""
+        return Long(self._text + "!")
 
 
 class Kinds(type):
@@ -140,8 +176,8 @@ NAN, OTHER_NAN = float("nan"), float("nan")
 BY_KIND: dict[type, float] = {int: 1.0, str: 2.0, float: 3.0}
 
 
-def captured(value: object) -> JsonValue:
-    told: JsonValue = json.loads(json.dumps([["returned value", Describer(7).node(value)]]))
+def captured(value: object, *, deep: bool = False) -> JsonValue:
+    told: JsonValue = json.loads(json.dumps([["returned value", Describer(7, deep=deep).node(value)]]))
     return told
 
 
@@ -210,6 +246,34 @@ def test_a_mapping_that_can_do_more_is_as_good_and_one_that_can_do_less_is_not(n
     assert difference(captured(plain), captured(more)) is None
     assert difference(captured(more), captured(plain)) is not None
     assert difference(captured(plain), captured(type("Counter", (dict,), {"__module__": "collections"})(plain)))
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        (Graph({1: {2: 0.5}, 2: {}}), Graph({1: {2: 0.7}, 2: {}})),
+        ([Graph({1: {2: 0.5}, 2: {}})], [Graph({1: {}, 2: {1: 0.5}})]),
+        (Long("x" * 90 + "y"), Long("x" * 90 + "z")),
+    ],
+    ids=["the edges of a graph", "within a list", "what a text leaves out"],
+)
+def test_what_takes_long_to_see_is_compared_where_nothing_is_timed(value: object, other: object) -> None:
+    """Elsewhere the nodes, and the text, have to do."""
+    assert difference(captured(value, deep=True), captured(value, deep=True)) is None
+    assert difference(captured(value, deep=True), captured(other, deep=True)) is not None
+    assert difference(captured(value), captured(other)) is None
+
+
+def test_what_is_computed_of_an_abridged_text_is_told_where_it_is_simple() -> None:
+    """Else its own text would be told, which may be another one each time."""
+    node = Describer(7, deep=True).node(Long("abc"))
+    assert [name for name, _ in node[2]] == ["as text", "text"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("value", [["a", "b"], [1, 0], [{}], []])
+def test_only_what_has_mappings_under_its_items_is_asked_by_them(value: list[object]) -> None:
+    """A sequence stays one."""
+    assert by_item(value, list(value)) == {}
 
 
 def test_members_of_compiled_classes_are_attributes() -> None:

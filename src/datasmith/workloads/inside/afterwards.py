@@ -30,7 +30,7 @@ ALIKE = 4
 
 def afterwards(inputs: Inputs, benchmark: Benchmark, twist: int, held: Held) -> Node:
     """Records of calls that nobody times, on inputs of the first one's sizes."""
-    recorder = Recorder(describer(twist))
+    recorder = Recorder(describer(twist, deep=True))
     one = inputs.prepare(twist, 1, recorder, counts=True)
     called = _alike(inputs, benchmark, one, recorder, Random(derived(twist, "alike")))
     plain = inputs.prepare(twist, 1, None)

@@ -51,6 +51,17 @@ def attributes(value: object) -> list[tuple[str, object]]:
     return sorted(found.items())
 
 
+def by_item(value: object, items: list[object]) -> dict[object, object]:
+    """What stands under each item of a container that has mappings there, as a graph has of its nodes; else nothing."""
+    under = getattr(type(value), "__getitem__", None)
+    try:
+        if not items or under is None or not brings(type(under(value, items[0])), "keys", "__getitem__"):
+            return {}
+        return {item: under(value, item) for item in items}
+    except Exception:  # no other container is asked for its own items
+        return {}
+
+
 def is_public(name: str) -> bool:
     """Whether anybody may ask for an attribute of this name."""
     return not name.startswith("_")

@@ -15,9 +15,10 @@ from time import perf_counter
 
 from . import OWN
 from .attributes import attributes
-from .describe import Describer, only_grown
+from .describe import Describer
 from .files import Files
 from .foreign import Looked, Node
+from .grown import only_grown
 from .hush import Hush
 from .plain import is_plain, seems_plain
 from .raw import run
@@ -263,9 +264,9 @@ def _looking_s(describer: Describer, value: object) -> float:
     return perf_counter() - started
 
 
-def describer(twist: int) -> Describer:
+def describer(twist: int, *, deep: bool = False) -> Describer:
     """The same in every arm; the launch's number, which all its inputs follow from, is not to be found in it."""
-    return Describer(derived(twist, "looks"), thorough=True)
+    return Describer(derived(twist, "looks"), thorough=True, deep=deep)
 
 
 def plant_seed(seed: int, turn: int = 0) -> None:
@@ -320,7 +321,7 @@ def _is_code(value: object) -> bool:
 
 def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
     """Set a benchmark up anew, call it once, and say what came of it; a reason where that fails."""
-    recorder = Recorder(Describer(seed))
+    recorder = Recorder(Describer(seed, deep=True))
     try:
         plant_seed(seed)
         benchmark.do_teardown()

@@ -15,10 +15,10 @@ from itertools import islice
 from operator import itemgetter
 
 from . import OWN
-from .attributes import attributes, brings, computed, has_data, is_public, keeps, known_parts
+from .attributes import attributes, brings, by_item, computed, has_data, is_public, keeps, known_parts
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
 from .moments import held, is_moment
-from .plain import ORDERED, PLAIN, REAL, is_plain
+from .plain import ORDERED, PLAIN, REAL, SCALARS, is_plain
 from .report import TYPE_CHECKING
 from .tally import CONTAINERS, DEEPEST, MOST_SEEN, OPAQUE, Left, Spent, Tally, in_order, opened_each, plain_of, sums
 
@@ -36,6 +36,9 @@ MOST_LOOKED = 200_000
 FULL_SEQUENCE = 1000
 """A longer sequence is described by some of its elements, and the sum of its numbers."""
 SHOWN_TEXT = 200
+ABRIDGED = "..."
+"""Stands in the text that an object shows where that is not all of it: then it is also asked for what is SIMPLE."""
+SIMPLE = frozenset(("none", "bool", "int", "float", "complex", "str", "bytes"))
 _PLAIN_MODULES = frozenset(("fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
 _COMPILED_MODULES = frozenset(("datetime", "decimal"))
 """Modules whose values are told whole by their text; of the latter the classes that are compiled."""
@@ -52,10 +55,14 @@ class Describer:
 
     thorough: looks at what is beyond the budget, and between the elements that are described, too, though nothing is
     said of it: work that was put off is done there.
+
+    deep: also sees what takes much longer than what is seen at once, as the edges of a graph beside its nodes: that
+    would outweigh a call that is timed with its looks.
     """
 
-    def __init__(self, seed: int, *, thorough: bool = False, nodes: int = MOST_NODES) -> None:
+    def __init__(self, seed: int, *, thorough: bool = False, deep: bool = False, nodes: int = MOST_NODES) -> None:
         self.seed = seed
+        self._deep = deep
         self._beyond = MOST_LOOKED if thorough else 0
         self._nodes = nodes
         self._bytes = MOST_BYTES
@@ -65,7 +72,7 @@ class Describer:
 
     def anew(self) -> Describer:
         """One with the same seed, and a budget of its own; what tallies may count is shared."""
-        found = Describer(self.seed, thorough=self._beyond > 0)
+        found = Describer(self.seed, thorough=self._beyond > 0, deep=self._deep)
         found._left = self._left
         return found
 
@@ -185,7 +192,7 @@ class Describer:
             return ["none"]
         if isinstance(value, (str, bytes)):
             return self._text(value)
-        return _SCALARS[type(value)](value)
+        return SCALARS[type(value)](value)
 
     def _text(self, value: str | bytes) -> Node:
         if isinstance(value, str):
@@ -243,27 +250,11 @@ class Describer:
         if size > FULL_SEQUENCE:
             self._omitted += 1
             self._look_through(value for _, value in items)
-            items = self._drawn(items)
+            items = _drawn(self, items)
         keys, values = [key for key, _ in items], [value for _, value in items]
         if is_plain(keys) and is_plain(values):
             return ["map", name, size, Later(lambda: self._pairs(items, self._plain_node))]
         return ["map", name, size, self._pairs(items, self.look)]
-
-    def _drawn(self, items: list[tuple[object, object]]) -> list[tuple[object, object]]:
-        """Some of many pairs, by the order of their keys, which is the same however the mapping was made.
-
-        Of keys that look alike there is none, and where it takes too much to tell them apart, none at all.
-        """
-        if all(type(key) in ORDERED for key, _ in items):
-            items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
-        elif all(type(key) in REAL for key, _ in items):
-            items = sorted((item for item in items if item[0] == item[0]), key=itemgetter(0))
-        else:
-            places = _places(self.seed, [key for key, _ in items])
-            alike = Counter(places)
-            pairs = zip(places, items)  # noqa: B905
-            items = [item for place, item in sorted(pairs, key=lambda pair: pair[0]) if alike[place] == 1]
-        return [items[at] for at in self.positions(len(items), FULL_SEQUENCE)]
 
     def _pairs(self, items: list[tuple[object, object]], look: Callable[[object], Looked]) -> Node:
         pairs = sorted(((self.node(key), value) for key, value in items), key=lambda pair: repr(pair[0]))
@@ -309,8 +300,8 @@ class Describer:
         if brings(kind, "keys", "__getitem__"):
             return self._copied(name, {key: foreign[key] for key in list(foreign.keys())})
         if brings(kind, "__iter__", "__len__"):
-            most = MOST_SEEN if is_static(kind) else 100 * FULL_SEQUENCE
-            return self._copied(name, list(islice(iter(foreign), most)), len(foreign))  # type: ignore[arg-type]
+            found = list(islice(iter(foreign), MOST_SEEN if is_static(kind) else 100 * FULL_SEQUENCE))
+            return self._copied(name, (self._deep and by_item(foreign, found)) or found, len(foreign))  # type: ignore[arg-type]
         return self._attributes(name, value)
 
     def _copied(self, name: str, plain: list[object] | dict[object, object], size: int = 0) -> Looked:
@@ -336,24 +327,40 @@ class Describer:
         if any(is_public(key) and not keeps(kind, key) for key, _ in found):
             return ["object", name, [[key, self.look(item)] for key, item in found if is_public(key)], False]
         shown = repr(value) if kind.__repr__ is not object.__repr__ else ""
-        if shown and " at 0x" not in shown:
+        is_text = shown and " at 0x" not in shown
+        text: Node = ["text", name, shown[: 10 * SHOWN_TEXT]]
+        if is_text:
             self.spend(len(shown))
-            return ["text", name, shown[: 10 * SHOWN_TEXT]]
+        if is_text and not (self._deep and ABRIDGED in shown):
+            return text
         asked = computed(self, value)
+        if is_text:
+            return ["object", name, [["as text", text], *filter(_is_simple, asked)], False]
         if asked:
             return ["object", name, asked, False]
         return ["object", name, [[key, self.look(item)] for key, item in found], True]
 
 
-def only_grown(before: object, after: object) -> bool:
-    """Whether all that was there stands as it was: objects may have more attributes, and other private parts."""
-    if before == after or not isinstance(before, list) or not isinstance(after, list):
-        return before == after
-    if before[:1] == after[:1] == ["object"] and len(before) == len(after) == 4:
-        theirs = dict(map(tuple, after[2]))
-        kept = [] if before[3] is True else before[2]
-        return before[1] == after[1] and all(name in theirs and only_grown(own, theirs[name]) for name, own in kept)
-    return len(before) == len(after) and all(map(only_grown, before, after))
+def _drawn(describer: Describer, items: list[tuple[object, object]]) -> list[tuple[object, object]]:
+    """Some of many pairs, by the order of their keys, which is the same however the mapping was made.
+
+    Of keys that look alike there is none, and where it takes too much to tell them apart, none at all.
+    """
+    if all(type(key) in ORDERED for key, _ in items):
+        items = sorted(items, key=lambda item: (type(item[0]).__name__, item[0]))
+    elif all(type(key) in REAL for key, _ in items):
+        items = sorted((item for item in items if item[0] == item[0]), key=itemgetter(0))
+    else:
+        places = _places(describer.seed, [key for key, _ in items])
+        alike = Counter(places)
+        pairs = zip(places, items)  # noqa: B905
+        items = [item for place, item in sorted(pairs, key=lambda pair: pair[0]) if alike[place] == 1]
+    return [items[at] for at in describer.positions(len(items), FULL_SEQUENCE)]
+
+
+def _is_simple(part: object) -> bool:
+    """Whether a part, name and description, is a plain value's."""
+    return isinstance(part, list) and isinstance(part[1], list) and part[1][0] in SIMPLE
 
 
 def _places(seed: int, keys: list[object]) -> list[tuple[str, tuple[float, ...]]]:
@@ -384,17 +391,3 @@ def _plain(value: object) -> object:
     kinds: tuple[type, ...] = (int, float, complex, str, bytes, set, frozenset)
     kind = next((kind for kind in kinds if isinstance(value, kind)), bytes)
     return "".join(value) if kind is str else kind(value)  # type: ignore[arg-type]
-
-
-def _int(value: int) -> Node:
-    if value.bit_length() < 4096:
-        return ["int", str(value)]
-    return ["text", "int", hashlib.sha256(hex(value).encode()).hexdigest()[:32]]
-
-
-_SCALARS: dict[type, Callable[..., Node]] = {
-    float: lambda value: ["float", repr(value)],
-    int: _int,
-    bool: lambda value: ["bool", value],
-    complex: lambda value: ["complex", repr(value.real), repr(value.imag)],
-}

@@ -7,7 +7,8 @@ from random import Random
 
 from . import OWN
 from .attributes import brings
-from .describe import Describer, only_grown
+from .describe import Describer
+from .grown import only_grown
 from .report import TYPE_CHECKING
 from .seeds import derived
 

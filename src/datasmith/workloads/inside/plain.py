@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 __builtins__ = OWN
 
@@ -24,3 +26,18 @@ def seems_plain(value: object) -> bool:
 def is_plain(parts: Iterable[object]) -> bool:
     """True where each part is of such a type."""
     return PLAIN.issuperset(map(type, parts))
+
+
+def _int(value: int) -> list[object]:
+    if value.bit_length() < 4096:
+        return ["int", str(value)]
+    return ["text", "int", hashlib.sha256(hex(value).encode()).hexdigest()[:32]]
+
+
+SCALARS: dict[type, Callable[..., list[object]]] = {
+    float: lambda value: ["float", repr(value)],
+    int: _int,
+    bool: lambda value: ["bool", value],
+    complex: lambda value: ["complex", repr(value.real), repr(value.imag)],
+}
+"""How numbers are described."""
