@@ -59,10 +59,9 @@ def _alike(inputs: Inputs, benchmark: Benchmark, one: Input, recorder: Recorder,
             inputs.enter(one, MOST_LATER, drawn.random() if number else None)
             recorder.look_anew(tells=True)
             watched_call(benchmark, recorder, inputs.hush)
-            told = recorder.whole()
+            found += recorder.told(f"alike {number}")
         except Exception as error:  # Such an input may be none: numbers that were in order are not.
-            told = ["skip", "it raises " + type(error).__name__]
-        found.append([f"alike {number}", told])
+            found.append([f"alike {number}", ["skip", "it raises " + type(error).__name__]])
         inputs.leave()
         if not one.values:
             break

@@ -159,6 +159,11 @@ class Recorder:
         parts += shared
         return {name: self._described(self._describer.anew(), value) for name, value in parts}
 
+    def shared(self, benchmark: Benchmark) -> list[tuple[str, object]]:
+        """What a benchmark shares with others, by name; it can be large: it is seen only where nothing is timed."""
+        function = plain_function(benchmark.func) if self._describer.deep else None
+        return [] if function is None else _named(function)
+
     def changes(self, before: dict[str, Node], after: dict[str, Node]) -> None:
         """Record what is not as it was before; `INSIDE` marks what is only added or private, as a cache is."""
         self._found = before
@@ -285,7 +290,7 @@ def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = N
     `hush`: what has been keeping all else from running since the benchmark was set up; it ends when the clock runs.
     """
     given = benchmark._build_params()  # type: ignore[attr-defined]
-    reached = getattr(benchmark.func, "__self__", None), given, _shared(benchmark)
+    reached = getattr(benchmark.func, "__self__", None), given, recorder.shared(benchmark)
     started, told_s = perf_counter(), recorder.telling_s
     shared_s = hush.end() if hush is not None else 0.0
     before = recorder.state(*reached)
@@ -301,14 +306,11 @@ def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = N
 def state_now(benchmark: Benchmark, recorder: Recorder) -> dict[str, Node]:
     """What a call of a benchmark that is set up can change."""
     given = benchmark._build_params()  # type: ignore[attr-defined]
-    return recorder.state(getattr(benchmark.func, "__self__", None), given, _shared(benchmark))
+    return recorder.state(getattr(benchmark.func, "__self__", None), given, recorder.shared(benchmark))
 
 
-def _shared(benchmark: Benchmark) -> list[tuple[str, object]]:
+def _named(function: types.FunctionType) -> list[tuple[str, object]]:
     """The data in the suite's module that a benchmark's own code names."""
-    function = plain_function(benchmark.func)
-    if function is None:
-        return []
     known = function.__globals__
     named = [(name, known[name]) for name in sorted(set(function.__code__.co_names)) if name in known]
     return [("global " + name, value) for name, value in named if not _is_code(value)]

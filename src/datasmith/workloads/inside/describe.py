@@ -62,7 +62,7 @@ class Describer:
 
     def __init__(self, seed: int, *, thorough: bool = False, deep: bool = False, nodes: int = MOST_NODES) -> None:
         self.seed = seed
-        self._deep = deep
+        self.deep = deep
         self._beyond = MOST_LOOKED if thorough else 0
         self._nodes = nodes
         self._bytes = MOST_BYTES
@@ -72,7 +72,7 @@ class Describer:
 
     def anew(self) -> Describer:
         """One with the same seed, and a budget of its own; what tallies may count is shared."""
-        found = Describer(self.seed, thorough=self._beyond > 0, deep=self._deep)
+        found = Describer(self.seed, thorough=self._beyond > 0, deep=self.deep)
         found._left = self._left
         return found
 
@@ -301,7 +301,7 @@ class Describer:
             return self._copied(name, {key: foreign[key] for key in list(foreign.keys())})
         if brings(kind, "__iter__", "__len__"):
             found = list(islice(iter(foreign), MOST_SEEN if is_static(kind) else 100 * FULL_SEQUENCE))
-            return self._copied(name, (self._deep and by_item(foreign, found)) or found, len(foreign))  # type: ignore[arg-type]
+            return self._copied(name, (self.deep and by_item(foreign, found)) or found, len(foreign))  # type: ignore[arg-type]
         return self._attributes(name, value)
 
     def _copied(self, name: str, plain: list[object] | dict[object, object], size: int = 0) -> Looked:
@@ -331,7 +331,7 @@ class Describer:
         text: Node = ["text", name, shown[: 10 * SHOWN_TEXT]]
         if is_text:
             self.spend(len(shown))
-        if is_text and not (self._deep and ABRIDGED in shown):
+        if is_text and not (self.deep and ABRIDGED in shown):
             return text
         asked = computed(self, value)
         if is_text:

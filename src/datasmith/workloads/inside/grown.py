@@ -1,4 +1,4 @@
-"""Is a value what it was before, or has it only more in it, as where something is kept for the next time?"""
+"""Tell what is as it was before, or has only more in it, as where something is kept for the next time."""
 
 from __future__ import annotations
 
