@@ -1,12 +1,13 @@
 """What one launch said of its outputs, and of what set-up made; and whether that is what base's said."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from datasmith.workloads.inside.capture import SET_UP
 from datasmith.workloads.outputs import Difference, difference
+from datasmith.workloads.set_up import part_unlike
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +47,48 @@ def apart(said: JsonValue) -> tuple[JsonValue, dict[str, JsonValue]]:
     return values, set_up
 
 
-def unlike(expected: Capture, found: Capture, witnesses: Iterable[Capture] = ()) -> Difference | None:
-    """Where a capture is not as expected; what not all witnesses say as well is held against nobody.
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What merged code said beside base: base itself once more, each time, and the expert's patch, if it was asked."""
 
-    Outputs come first; where there are other ones, or none, that is what a witness has to contradict as a whole. Of
-    what set-up made each part is compared by itself: a directory may have another name each time.
+    again: tuple[Capture, ...] = ()
+    expert: Capture | None = None
+
+    @property
+    def _all(self) -> tuple[Capture, ...]:
+        return self.again if self.expert is None else (*self.again, self.expert)
+
+    def repeats(self, base: Capture) -> bool:
+        """True where all of them computed what base did."""
+        return all(outputs_unlike(base, other) is None for other in self._all)
+
+    def allows(self, base: Capture, found: Capture, name: str) -> bool:
+        """True where a part that set-up made is nothing to hold against anybody, though it is not base's.
+
+        That is so where base itself made another one, and where the expert's is another one, too, and this is like it.
+        Where the expert told nothing, nothing is known.
+        """
+        ours, theirs = base.set_up[name], found.set_up.get(name)
+        if any(name not in one.set_up or part_unlike(name, ours, one.set_up[name]) for one in self.again):
+            return True
+        if self.expert is None:
+            return False
+        merged = self.expert.set_up.get(name)
+        return self.expert.reason != "" or (
+            part_unlike(name, ours, merged) is not None and part_unlike(name, merged, theirs) is None
+        )
+
+
+def unlike(base: Capture, found: Capture, merged: Merged) -> Difference | None:
+    """Where a capture is not as base's; what merged code does not repeat is held against nobody.
+
+    Outputs are one whole, and to have told none is another one; of what set-up made each part stands by itself.
     """
-    others = list(witnesses)
-    if all(_same_outputs(expected, other) for other in others):
-        differs = outputs_unlike(expected, found)
-        if differs or found.reason:
+    if merged.repeats(base):
+        differs = outputs_unlike(base, found)
+        if differs:
             return differs
-    return None if found.reason else set_up_unlike(expected, found, others)
+    return set_up_unlike(base, found, merged)
 
 
 def outputs_unlike(expected: Capture, found: Capture) -> Difference | None:
@@ -67,27 +98,12 @@ def outputs_unlike(expected: Capture, found: Capture) -> Difference | None:
     return difference(expected.values, found.values)
 
 
-def _same_outputs(expected: Capture, other: Capture) -> bool:
-    return outputs_unlike(expected, other) is None
-
-
-def set_up_unlike(expected: Capture, found: Capture, witnesses: Iterable[Capture] = ()) -> Difference | None:
-    """The first part of what set-up made that all witnesses have, and this capture has not: it may be a smaller one.
-
-    Who told nothing contradicts nothing here.
-    """
-    others = [other.set_up for other in witnesses if not other.reason]
-    for label in expected.set_up:
-        is_steady = all(_part_unlike(label, expected.set_up, other) is None for other in others)
-        differs = _part_unlike(label, expected.set_up, found.set_up)
-        if is_steady and differs:
+def set_up_unlike(base: Capture, found: Capture, merged: Merged) -> Difference | None:
+    """The first part of what set-up made that is less than base's, or else; of who told nothing, none."""
+    if found.reason:
+        return None
+    for name, node in base.set_up.items():
+        differs = part_unlike(name, node, found.set_up.get(name))
+        if differs and not merged.allows(base, found, name):
             return differs
     return None
-
-
-def _part_unlike(label: str, ours: Mapping[str, JsonValue], theirs: Mapping[str, JsonValue]) -> Difference | None:
-    return difference(_records(label, ours), _records(label, theirs))
-
-
-def _records(label: str, told: Mapping[str, JsonValue]) -> JsonValue:
-    return [[label, told[label]]] if label in told else []

@@ -55,6 +55,7 @@ _WORDS: dict[str, Callable[[Node], str]] = {
     "set": lambda rest: f"a set of {rest[0]}",
     "map": lambda rest: f"a {rest[0] or 'dict'} of {rest[1]}",
     "object": lambda rest: f"a {rest[0]}",
+    "call": lambda _rest: "a call",
     "array": lambda rest: f"{rest[0]} of {rest[1]}, shape {rest[2]}",
     "written": lambda rest: f"{rest[0]} bytes",
     "skip": lambda rest: f"not compared ({rest[0]})",

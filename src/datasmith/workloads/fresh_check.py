@@ -10,7 +10,7 @@ from typing import Protocol, get_args
 
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 from datasmith.workloads.beside import Beside, FreshTimes
-from datasmith.workloads.captured import NOT_LAUNCHED, Capture, outputs_unlike, unlike
+from datasmith.workloads.captured import NOT_LAUNCHED, Capture, Merged, outputs_unlike, unlike
 from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, between_marks, finding, teardown_seconds
 from datasmith.workloads.fresh import (
     FRESH_LAUNCHES,
@@ -161,10 +161,10 @@ class FreshCheck:
             is_stable = _clocked_base(self._launch(BASE, like, None)) is not None
             return Difference("other inputs", "times", _reason(launched)) if is_stable else None
         told = _capture(launched)
-        if unlike(base.told, told) is None:
+        if unlike(base.told, told, Merged()) is None:
             return None
         again = _capture(self._launch(BASE, like, None))
-        return unlike(base.told, told, (again, _capture(self._launch(EXPERT, like, base.beside))))
+        return unlike(base.told, told, Merged((again,), _capture(self._launch(EXPERT, like, base.beside))))
 
     def _more(self, suspects: Collection[str], what: Moved, kind: Kind) -> Mapping[str, Difference]:
         """Launch suspects once more; an arm that fails, or differs, where base and the expert agree, is refuted."""
@@ -197,10 +197,10 @@ class FreshCheck:
         for arm in arms:
             launched, is_told = self._told_by(arm, base.like(fresh), base.beside)
             told = _capture(launched) if is_told else Capture(reason=_reason(launched))
-            differs = unlike(base.told, told, (base.expert,))
+            differs = unlike(base.told, told, Merged(expert=base.expert))
             if differs:
                 again = _told(self._launch(BASE, base.like(fresh), None))
-                differs = unlike(base.told, told, (base.expert, again))
+                differs = unlike(base.told, told, Merged((again,), base.expert))
             if differs:
                 found[arm] = replace(differs, path=differs.path or "other inputs")
         return found

@@ -304,9 +304,12 @@ def _objects(one: Node, other: Node, path: str, soft: bool) -> Difference | None
     """object: class, parts by name, whether they are private (then only numbers of the same shape count)."""
     if one[1] != other[1]:
         return None if soft else Difference(path, f"a {one[1]}", f"a {other[1]}"[:SHOWN])
-    soft = soft or one[3] is True
-    theirs = {str(items(part)[0]): items(part)[1] for part in items(other[2])}
-    for part in items(one[2]):
+    return _parts(one[2], other[2], path, soft=soft or one[3] is True)
+
+
+def _parts(ours: JsonValue, others: JsonValue, path: str, *, soft: bool) -> Difference | None:
+    theirs = {str(items(part)[0]): items(part)[1] for part in items(others)}
+    for part in items(ours):
         name, value = items(part)
         if str(name) not in theirs:
             if soft:
@@ -316,6 +319,16 @@ def _objects(one: Node, other: Node, path: str, soft: bool) -> Difference | None
         if unlike:
             return unlike
     return None
+
+
+def _calls(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
+    """call: parts by name, none more and none less, but for what a call keeps for itself."""
+    unlike = _parts(one[1], other[1], path, soft=soft)
+    names = {str(items(part)[0]) for part in items(one[1])}
+    for name, value in map(items, items(other[1])):
+        if not unlike and str(name) not in names and INSIDE not in str(name):
+            return Difference(f"{path}.{name}"[:SHOWN], "nothing", shown(_node(value)))
+    return unlike
 
 
 def _arrays(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
@@ -374,5 +387,6 @@ _KINDS: dict[str, Callable[[Node, Node, str, bool], Difference | None]] = {
     "map": _mappings,
     "object": _objects,
     "array": _arrays,
+    "call": _calls,
     "written": _written,
 }

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from datasmith.workloads.base import BASE, CONTROL, EXPERT
-from datasmith.workloads.captured import NOT_LAUNCHED, Capture, outputs_unlike, set_up_unlike
+from datasmith.workloads.captured import NOT_LAUNCHED, Capture, Merged, outputs_unlike, set_up_unlike
 from datasmith.workloads.outputs import Difference, difference, has_values
 
 OutputState = Literal["equal", "as_expert", "differs", "unstable", "nothing", "not_captured"]
@@ -90,15 +90,13 @@ class OutputWatch:
             return OutputRow(workload=workload, state="not_captured", reason=base.reason)
         if (workload, CONTROL) in self._seen and outputs_unlike(base, control):
             return OutputRow(workload=workload, state="unstable", reason=control.reason)
-        merged = [one for arm in (BASE, CONTROL, EXPERT) for one in self._captures(workload, arm)]
-        made = None if capture.reason else set_up_unlike(base, capture, merged)
+        again = [one for arm in (BASE, CONTROL) for one in self._seen.get((workload, arm), ())]
+        made = set_up_unlike(base, capture, Merged(tuple(again), expert if (workload, EXPERT) in self._seen else None))
         if made:
             return _differing(workload, made)
-        if not has_values(base.values):
-            return OutputRow(workload=workload, state="nothing")
         unlike = outputs_unlike(base, capture)
         if unlike is None:
-            return OutputRow(workload=workload, state="equal")
+            return OutputRow(workload=workload, state="equal" if has_values(base.values) else "nothing")
         if not expert.reason and outputs_unlike(expert, capture) is None:
             return OutputRow(workload=workload, state="as_expert")
         return _differing(workload, unlike)

@@ -1,6 +1,7 @@
 """What a benchmark computes is seen although it throws it away."""
 
 import ctypes
+import gc
 import json
 import random
 import sys
@@ -67,10 +68,10 @@ class Suite:
             return 7
         inner()
 
-SHARED = [2, 1]
-
-def time_shared():
-    SHARED.sort(key=functools.partial(abs))
+def time_asked_later():
+    for at in work(3):
+        pass
+    work(7)
 
 def time_raises():
     raise ValueError("no")
@@ -154,19 +155,30 @@ def test_what_is_returned_and_what_is_changed_is_seen(suite: ModuleType) -> None
 
 
 def test_what_was_there_before_the_call_is_told_beside(suite: ModuleType) -> None:
-    """What set-up made, parameters, and the data in the suite's module that the code names; no function, no module."""
-    setups = {}
-    for name, owner, index in (("time_sorted", "Suite", 1), ("time_shared", "", None)):
-        said = capture(benchmark(suite, name, owner, index), 1)
-        outputs, setups[name] = apart(said["values"])  # type: ignore[arg-type]
-        assert SET_UP not in json.dumps(outputs)
-    data: Any = setups["time_sorted"].pop(SET_UP + "self.data")
+    """What set-up made, and parameters: no output."""
+    outputs, made = apart(capture(benchmark(suite, "time_sorted", "Suite", 1), 1)["values"])  # type: ignore[arg-type]
+    assert SET_UP not in json.dumps(outputs)
+    data: Any = made.pop(SET_UP + "self.data")
     assert data[2] == 5 and sorted(data[4]) != data[4]
-    assert setups == {
-        "time_sorted": {SET_UP + "argument 0": ["int", "5"]},
-        "time_shared": {SET_UP + "global SHARED": ["seq", "", 2, None, [["int", "2"], ["int", "1"]], None]},
-    }
-    assert suite.SHARED == [1, 2]
+    assert made == {SET_UP + "argument 0": ["int", "5"]}
+
+
+@pytest.mark.parametrize("turns", [3, 300])
+def test_turns_of_loops_take_no_value_the_place(suite: ModuleType, turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are counted beside; what comes after them is told as before."""
+    monkeypatch.setattr(suite, "work", lambda n: range(turns) if n == 3 else [n])
+    found = values(capture(benchmark(suite, "time_asked_later"), 1))
+    at = SUITE.splitlines().index("    for at in work(3):") + 1
+    assert found[f"turns in line {at}"] == [["int", str(turns)]]
+    assert found[f"line {at + 2}"] == [["seq", "", 1, None, [["int", "7"]], None]]
+
+
+def test_the_collector_is_off_in_a_call_that_is_compared(suite: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in asv's loop: code must not see by it which of the two it is in."""
+    seen: list[bool] = []
+    monkeypatch.setattr(suite, "work", lambda _n: seen.append(gc.isenabled()))
+    assert "values" in capture(benchmark(suite, "time_returned"), 1)
+    assert seen == [False] and gc.isenabled()
 
 
 class Keeper:

@@ -19,17 +19,15 @@ from .describe import Describer
 from .files import Files
 from .foreign import Looked, Node
 from .grown import only_grown
-from .hush import Hush
+from .hush import Hush, uncollected
 from .plain import is_plain, seems_plain
 from .raw import run
 from .report import TYPE_CHECKING, failure
-from .rewrite import KEEP, Keep, plain_function, plant, rewrite
+from .rewrite import KEEP, TURN, Keep, plain_function, plant, rewrite
 from .seeds import derived
 from .suite import is_raw
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from .later import Held
     from .suite import Benchmark
 
@@ -71,6 +69,7 @@ class Recorder:
         self._held = held
         self._late = late
         self._until_over: list[tuple[str, object]] = []
+        self._loops: dict[int, int] = {}
         self._found: dict[str, Node] = {}
         self._left: dict[str, Node] = {}
         self._wanted = True
@@ -93,6 +92,7 @@ class Recorder:
         self._tells = tells and not self._late
         self._until_over = []
         self._found = {}
+        self._loops = {}
         self._describer = self._describer.anew()
         self._waiting = []
         self._turns += 1
@@ -111,7 +111,7 @@ class Recorder:
     def watch(self, function: types.FunctionType | None) -> None:
         """Take the values of a function that was rewritten with `Keep`."""
         if function is not None:
-            plant(function, {KEEP: self.keep})
+            plant(function, {KEEP: self.keep, TURN: self.turn})
 
     def keep(self, line: int, value: object) -> object:
         """Describe a value before anything can change it, and give it back."""
@@ -120,6 +120,10 @@ class Recorder:
             self._next = self._after(self.seen)
             self.add(f"line {line}", value)
         return value
+
+    def turn(self, line: int) -> None:
+        """Count a turn of the loop in this line."""
+        self._loops[line] = self._loops.get(line, 0) + 1
 
     def add(self, label: str, value: object) -> None:
         """Describe a value under a name, at once or when the call is over."""
@@ -148,21 +152,13 @@ class Recorder:
         if self._held is not None:
             self._held.take(label, value, told)
 
-    def state(
-        self, instance: object, given: tuple[object, ...], shared: Sequence[tuple[str, object]] = ()
-    ) -> dict[str, Node]:
-        """Descriptions of what a call can change, by name: the benchmark's attributes, arguments, what is shared."""
+    def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
+        """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""
         self.states += 1
         own = [] if isinstance(instance, type(sys)) else attributes(instance)
         parts = [("self." + name, value) for name, value in own]
         parts += [(f"argument {number}", value) for number, value in enumerate(given)]
-        parts += shared
         return {name: self._described(self._describer.anew(), value) for name, value in parts}
-
-    def shared(self, benchmark: Benchmark) -> list[tuple[str, object]]:
-        """What a benchmark shares with others, by name; it can be large: it is seen only where nothing is timed."""
-        function = plain_function(benchmark.func) if self._describer.deep else None
-        return [] if function is None else _named(function)
 
     def changes(self, before: dict[str, Node], after: dict[str, Node]) -> None:
         """Record what is not as it was before; `INSIDE` marks what is only added or private, as a cache is."""
@@ -228,14 +224,14 @@ class Recorder:
         return [[label, self.whole()], *self.set_up(label + " ")]
 
     def set_up(self, label: str = "") -> Node:
-        """Records of what was there before the call, at the cost of a budget of its own."""
-        describer = self._describer.anew()
-        return [[SET_UP + label + name, describer.take(node)] for name, node in self._found.items()]
+        """Records of what was there before the call, each at the cost of a budget of its own."""
+        return [[SET_UP + label + name, self._describer.anew().take(node)] for name, node in self._found.items()]
 
     def finish(self) -> Node:
         """Everything that was seen."""
         self._tell_waiting()
-        return [*self.records, ["values", ["int", str(self.seen)]]]
+        loops: Node = [[f"turns in line {line}", ["int", str(turns)]] for line, turns in sorted(self._loops.items())]
+        return [*self.records, *loops, ["values", ["int", str(self.seen)]]]
 
 
 def _copied(value: object) -> object:
@@ -252,7 +248,7 @@ def _as_one(records: Node) -> Node:
         label, node = record
         passed[label] = passed.get(label, 0) + 1
         parts.append([f"{label} #{passed[label]}", node])
-    return ["object", "call", parts, False]
+    return ["call", parts]
 
 
 def _look(describer: Describer, value: object) -> tuple[Looked, float]:
@@ -290,14 +286,14 @@ def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = N
     `hush`: what has been keeping all else from running since the benchmark was set up; it ends when the clock runs.
     """
     given = benchmark._build_params()  # type: ignore[attr-defined]
-    reached = getattr(benchmark.func, "__self__", None), given, recorder.shared(benchmark)
+    instance = getattr(benchmark.func, "__self__", None)
     started, told_s = perf_counter(), recorder.telling_s
     shared_s = hush.end() if hush is not None else 0.0
-    before = recorder.state(*reached)
+    before = recorder.state(instance, given)
     returned = benchmark.func(*given)
     recorder.add("returned value", returned)
     recorder.call_is_over()
-    after = recorder.state(*reached)
+    after = recorder.state(instance, given)
     seconds = perf_counter() - started - (recorder.telling_s - told_s) + shared_s
     recorder.over(before, after)
     return seconds
@@ -306,19 +302,7 @@ def watched_call(benchmark: Benchmark, recorder: Recorder, hush: Hush | None = N
 def state_now(benchmark: Benchmark, recorder: Recorder) -> dict[str, Node]:
     """What a call of a benchmark that is set up can change."""
     given = benchmark._build_params()  # type: ignore[attr-defined]
-    return recorder.state(getattr(benchmark.func, "__self__", None), given, recorder.shared(benchmark))
-
-
-def _named(function: types.FunctionType) -> list[tuple[str, object]]:
-    """The data in the suite's module that a benchmark's own code names."""
-    known = function.__globals__
-    named = [(name, known[name]) for name in sorted(set(function.__code__.co_names)) if name in known]
-    return [("global " + name, value) for name, value in named if not _is_code(value)]
-
-
-def _is_code(value: object) -> bool:
-    """True for modules, classes and functions; told by what Python knows, as code may answer for an object."""
-    return issubclass(type(value), (type(sys), type)) or callable(value)
+    return recorder.state(getattr(benchmark.func, "__self__", None), given)
 
 
 def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
@@ -335,7 +319,8 @@ def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
         function = plain_function(benchmark.func)
         if function is not None and rewrite(function, Keep(counts=True)):
             recorder.watch(function)
-        watched_call(benchmark, recorder)
+        with uncollected():
+            watched_call(benchmark, recorder)
         recorder.left(files)
         return {"values": recorder.finish() + recorder.set_up()}
     except KeyboardInterrupt:

@@ -7,7 +7,6 @@ help there. The process is warmed up on one set of such inputs, and timed on oth
 from __future__ import annotations
 
 import contextlib
-import gc
 import inspect
 import os
 import sys
@@ -18,7 +17,7 @@ from . import OWN
 from .afterwards import afterwards
 from .capture import Recorder, describer, plant_seed, state_now, watched_call
 from .files import Files
-from .hush import Hush
+from .hush import Hush, uncollected
 from .later import Held
 from .moves import INPUTS, Draw, Move, Moves
 from .raw import run
@@ -287,18 +286,12 @@ def time_fresh(
 
 @contextlib.contextmanager
 def undisturbed(inputs: Inputs) -> Iterator[Inputs]:
-    """No garbage collection, as in asv's loop: what our descriptions leave would be collected in the next call.
-
-    What keeps all else from running after the last setting up ends here.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield inputs
-    finally:
-        inputs.hush.end()
-        if was_on:
-            gc.enable()
+    """See `uncollected`; what keeps all else from running after the last setting up ends here."""
+    with uncollected():
+        try:
+            yield inputs
+        finally:
+            inputs.hush.end()
 
 
 def warm(inputs: Inputs, benchmark: Benchmark, twist: int) -> None:

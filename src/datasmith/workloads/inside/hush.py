@@ -8,6 +8,7 @@ turn gets it, however long the turns are from now on, and has it as long as that
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 
@@ -21,7 +22,7 @@ from . import OWN
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .foreign import Foreign
 
@@ -31,6 +32,18 @@ _SIGNALS = frozenset(range(1, 65)) - {32, 33}
 """All but those that the C library keeps for itself."""
 _TOOLS = range(6)
 """Ids that tools of sys.monitoring can have."""
+
+
+@contextlib.contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage collection, as in asv's loop: what our descriptions leave would be collected in the next call."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 class Hush:

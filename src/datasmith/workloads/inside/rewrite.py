@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __builtins__ = OWN
 
-KEEP = "\0keep"
-"""Stands in rewritten code where the recorder's `keep` is to be called."""
+KEEP, TURN = "\0keep", "\0turn"
+"""Stand in rewritten code where the recorder's `keep` and `turn` are to be called."""
 
 
 class Transformer:
@@ -45,8 +45,8 @@ class Transformer:
 class Keep(Transformer):
     """Sends the values of a function's own statements through `keep`.
 
-    counts: also a None for each turn of a loop over what is called, which may end early. In calls that are timed that
-    would take a good part of a short turn.
+    counts: also sends the line of each loop, at each turn, to what stands for `TURN`: what it goes over may end early.
+    In calls that are timed that would take a good part of a short turn.
     """
 
     def __init__(self, *, counts: bool = False) -> None:
@@ -55,7 +55,7 @@ class Keep(Transformer):
     def _kept(self, value: ast.expr) -> ast.expr:
         if isinstance(value, (ast.Yield, ast.YieldFrom, ast.Await)):
             return value
-        line = ast.copy_location(ast.parse(str(value.lineno), mode="eval").body, value)
+        line = ast.copy_location(_number(value.lineno), value)
         call = ast.Call(func=ast.Constant(value=KEEP), args=[line, value], keywords=[])
         return ast.fix_missing_locations(ast.copy_location(call, value))
 
@@ -83,9 +83,9 @@ class Keep(Transformer):
     def visit_For(self, node: ast.For) -> ast.AST:
         """`for x in f():` what it goes over, where that is no name."""
         self.generic_visit(node)
-        if self._counts and _calls(node.iter):
-            turn = ast.copy_location(ast.parse("None", mode="eval").body, node.iter)
-            node.body.insert(0, ast.copy_location(ast.Expr(value=self._kept(turn)), node.iter))
+        if self._counts:
+            call = ast.Call(func=ast.Constant(value=TURN), args=[_number(node.lineno)], keywords=[])
+            node.body.insert(0, ast.copy_location(ast.Expr(value=call), node))
         node.iter = self._called(node.iter)
         return node
 
@@ -101,7 +101,7 @@ class Keep(Transformer):
         return node
 
     def _called(self, value: ast.expr) -> ast.expr:
-        return self._kept(value) if _calls(value) else value
+        return self._kept(value) if any(isinstance(part, ast.Call) for part in ast.walk(value)) else value
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """A function in the function is left as it is; so is a class."""
@@ -116,8 +116,8 @@ class Keep(Transformer):
         return node
 
 
-def _calls(value: ast.expr) -> bool:
-    return any(isinstance(part, ast.Call) for part in ast.walk(value))
+def _number(value: int) -> ast.expr:
+    return ast.parse(str(value), mode="eval").body
 
 
 class OfPython37(Transformer):
