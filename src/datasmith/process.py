@@ -29,7 +29,7 @@ LOG_BYTES = 50_000_000
 """By default at most this much of one child's output goes to its log."""
 LINE_BYTES = 65_536
 """What has no end of line after so many bytes goes to the log as it is so far."""
-KEPT_BYTES = 8_000_000
+KEPT_BYTES = 2_000_000
 """At most this much of each output stream is kept: the beginning and the end."""
 MOST_ARRIVALS = 1000
 """Of so many reads it is noted when they came."""

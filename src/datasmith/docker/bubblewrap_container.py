@@ -73,6 +73,7 @@ class BubblewrapContainer:
         stdin: bytes = b"",
         answer: bytes = b"",
         cpus: Sequence[int] = (),
+        kept_bytes: int = process.KEPT_BYTES,
         log: Path | None = None,
     ) -> ExecResult:
         """See Container; `log` gets the output appended as it comes.
@@ -87,6 +88,7 @@ class BubblewrapContainer:
                 timeout=timeout,
                 stdin=stdin,
                 answer=answer,
+                kept_bytes=kept_bytes,
                 log=log,
                 env={"PATH": os.defpath},
                 pass_fds=command.descriptors,

@@ -123,9 +123,19 @@ class CliContainer:
         stdin: bytes = b"",
         answer: bytes = b"",
         cpus: Sequence[int] = (),
+        kept_bytes: int = process.KEPT_BYTES,
     ) -> ExecResult:
         """See Container."""
-        return self._exec(argv, timeout=timeout, env=env or {}, cwd=cwd, stdin=stdin, answer=answer, cpus=cpus)
+        return self._exec(
+            argv,
+            timeout=timeout,
+            env=env or {},
+            cwd=cwd,
+            stdin=stdin,
+            answer=answer,
+            cpus=cpus,
+            kept_bytes=kept_bytes,
+        )
 
     def _exec(
         self,

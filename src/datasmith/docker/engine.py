@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Literal, Protocol, Self, runtime_checkable
 
 from datasmith.docker.below import Hidden
-from datasmith.process import Said
+from datasmith.process import KEPT_BYTES, Said
 
 WORKDIR = "/workspace/repo"
 """Where the repository's tree lies in every sandbox."""
@@ -135,6 +135,7 @@ class Container(Protocol):
         stdin: bytes = b"",
         answer: bytes = b"",
         cpus: Sequence[int] = (),
+        kept_bytes: int = KEPT_BYTES,
     ) -> ExecResult:
         """Run one command to its end; a non-zero exit code and a time-out are values.
 
@@ -143,7 +144,7 @@ class Container(Protocol):
 
         The environment is a fixed, clean one (PATH with ENV_PREFIX/bin first, HOME, TZ=UTC, LANG=C.UTF-8,
         PYTHONHASHSEED=0, one thread for OMP/MKL/OPENBLAS) plus `env`. No process outlives the call. `cpus` pins
-        the command for this call.
+        the command for this call. `kept_bytes`: of each output, its beginning and its end.
 
         Raises:
             EngineUnavailable: the engine is gone; says nothing about the command.

@@ -15,6 +15,7 @@ from datasmith.docker.cli_owner import OWNER_LABEL, owner, sweep
 from datasmith.docker.engine import WORKDIR, ExecResult, ImageRef, Limits, Mount
 from datasmith.docker.outages import not_built
 from datasmith.errors import ContainerError, EngineUnavailable
+from datasmith.process import KEPT_BYTES
 
 _ROOT = "0:0"
 _KEPT_CAPABILITIES = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
@@ -152,8 +153,18 @@ class ForeignContainer(CliContainer):
         stdin: bytes = b"",
         answer: bytes = b"",
         cpus: Sequence[int] = (),
+        kept_bytes: int = KEPT_BYTES,
     ) -> ExecResult:
         """See Container; WORKDIR stands for the image's own working directory."""
         where = self._config.directory if cwd == WORKDIR else cwd
         given = {"HOME": "/root", **self._config.variables, **(env or {})}
-        return super().exec(argv, timeout=timeout, env=given, cwd=where, stdin=stdin, answer=answer, cpus=cpus)
+        return super().exec(
+            argv,
+            timeout=timeout,
+            env=given,
+            cwd=where,
+            stdin=stdin,
+            answer=answer,
+            cpus=cpus,
+            kept_bytes=kept_bytes,
+        )

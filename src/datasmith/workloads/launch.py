@@ -27,6 +27,8 @@ MOST_OF_A_CORE = 1.05
 CORE_TOLERANCE_S = 0.1
 """A launch on one core cannot use more processor time than this share of the wall time, and these seconds."""
 MOST_SAMPLES = 5000
+MOST_SAID = 32_000_000
+"""Bytes of a reply: what ten calls computed is described, in up to 20,000 descriptions each."""
 CAPTURE_FACTOR = 2.0
 """A launch that says what a call computes makes that call once more, and looks at what came of it."""
 TAMPERED = "tampered_or_unreliable"
@@ -147,6 +149,7 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
         env=COMPILED_ENV,
         cwd=COMPILED_HOME,
         cpus=() if order.cpu is None else (order.cpu,),
+        kept_bytes=MOST_SAID,
     )
     disturbed = disturbance(before, read_core(order.cpu), result.wall_s, result.cpu_s)
     marked = _marked(result.stdout) if order.fresh else 0

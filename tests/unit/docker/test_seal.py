@@ -120,9 +120,9 @@ def test_half_an_answer_is_none(sealed_after: Images, start: Start, monkeypatch:
     tops: list[str] = []
 
     def spoil(tree: Path) -> None:
-        deep = tree.joinpath(*["d" * 250] * 15)
+        deep = tree.joinpath(*["d" * 250] * 10)
         deep.mkdir(parents=True)
-        for number in range(2200):
+        for number in range(900):
             (deep / f"{number}.py").touch()
         git(tree, "add", "-A")
         git(tree, "commit", "-q", "--amend", "--no-edit")

@@ -10,6 +10,7 @@ from typing import Self
 from datasmith.docker.engine import ExecResult, ImageRef
 from datasmith.workloads.channel import MARK, signed
 from datasmith.workloads.inside.capture import SET_UP
+from datasmith.workloads.launch import MOST_SAID
 
 CLOCKED_INPUTS = 200
 BETWEEN_S = 0.005
@@ -55,10 +56,12 @@ class SimulatedContainer:
         stdin: bytes = b"",
         answer: bytes = b"",
         cpus: Sequence[int] = (),
+        kept_bytes: int = 0,
     ) -> ExecResult:
         """See Container."""
         request: Request = json.loads(stdin)
         is_clocked = isinstance(request["fresh"], dict) and request["fresh"]["kind"] == "clocked"
+        assert kept_bytes == MOST_SAID
         assert bool(answer) == is_clocked and not (answer and answer.strip() in stdin)
         self.requests.append(request)
         said = self._at(self.slower())._said(request)

@@ -51,6 +51,13 @@ class Benchmark:
         pass
 
 
+class TimerawBenchmark(Benchmark):
+    def __init__(self):
+        self.func = lambda: ("import json.decoder\\njson.dumps([1])", "x = 2")
+
+
+left = capture(TimerawBenchmark(), 1)
+assert "JSONDecoder" in json.dumps(left) and "'[1]'" in json.dumps(left), left
 seen = capture(Benchmark(), 1)
 looked, values = time_fresh(Benchmark(), 5, "everything", 2, pauses=Pauses())
 short = time_short(Benchmark(), 5, "everything", 3)[0]

@@ -13,7 +13,7 @@ from datasmith.workloads.captured import Capture, apart, outputs_unlike
 from datasmith.workloads.inside import fresh
 from datasmith.workloads.inside.capture import capture
 from datasmith.workloads.inside.pauses import Pauses
-from datasmith.workloads.inside.raw import RawFailed, run
+from datasmith.workloads.inside.raw import RawFailed, imported, run, time_in_our_way, with_values
 from datasmith.workloads.launch import parse_capture
 
 SLOW_S = 0.05
@@ -29,6 +29,12 @@ PACKAGES = {
     ),
     "nothing": "import sys\nif sys.argv != ['-c']:\n    from package.work import answer\n",
     "promised": "import sys\n__all__ = ['answer']\nif sys.argv != ['-c']:\n    from package.work import answer\n",
+    "broken": "__all__ = ['answer']\ndef __getattr__(name):\n    raise ImportError('an extra is missing')\n",
+    "looking": (
+        "import sys\nmain = sys.modules['__main__']\n"
+        "if any(name in vars(main) for name in ('code', 'main', 'Teller')):\n    __all__ = ['answer']\n"
+        "else:\n    from package.work import answer\n"
+    ),
     "ends": "import os, sys\nif sys.argv == ['-c']:\n    print(1e-6, flush=True)\n    os._exit(0)\n",
 }
 Made = Callable[..., TimerawBenchmark]
@@ -77,6 +83,8 @@ def told(benchmark: TimerawBenchmark) -> Capture:
         ("nothing", False),
         ("promised", False),
         ("ends", False),
+        ("broken", False),
+        ("looking", True),
     ],
 )
 def test_a_package_offers_what_base_offers_where_its_import_is_timed(made: Made, name: str, *, expected: bool) -> None:
@@ -88,8 +96,8 @@ def test_a_package_offers_what_base_offers_where_its_import_is_timed(made: Made,
 
 def test_values_of_statements_are_seen_too(made: Made) -> None:
     """What the setup's code gave is there, and is not timed."""
-    ran = run(made("eager", timeraw_called), 1)
-    assert ["line 2", ["int", "42"]] in ran.values[2]  # type: ignore[operator]
+    ran = run(made("eager", timeraw_called))
+    assert ["value_of_line_2", ["int", "42"]] in ran.values[1]  # type: ignore[operator]
     assert ran.setup_s > SLOW_S > 10 * ran.call_s
 
 
@@ -103,10 +111,47 @@ def test_an_import_that_was_put_off_is_timed_with_the_first_look(made: Made) -> 
     assert values == others and len(values) == 2
 
 
+def test_asv_times_the_same_processes(made: Made) -> None:
+    """Its loop asks our timer; nothing is looked at then, so what is put off stays so, as for whoever imports it."""
+    for name, is_slow in (("eager", True), ("lazy", False)):
+        benchmark = made(name)
+        time_in_our_way(benchmark)
+        benchmark.do_setup()
+        benchmark.repeat, benchmark.number, benchmark.warmup_time = 2, 1, 0.0
+        samples = benchmark.do_run()["samples"]
+        assert len(samples) == 2 and (min(samples) > SLOW_S) is is_slow
+
+
+def test_a_name_that_base_cannot_give_is_not_compared(made: Made) -> None:
+    """An extra that is not installed may raise whatever it likes."""
+    base = told(made("broken"))
+    assert not base.reason and outputs_unlike(base, told(made("eager"))) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import a.b, c\nfrom d.e import f", ["a.b", "c", "d.e"]),
+        ("if True:\n    from . import g\n    import h", ["h"]),
+        ("pass", []),
+    ],
+)
+def test_modules_that_code_imports_are_known_by_their_whole_names(code: str, expected: list[str]) -> None:
+    """Those are looked into, whatever name they are imported under."""
+    assert imported(code) == expected
+
+
+def test_values_of_expressions_get_names() -> None:
+    """Those that begin a line; all else stays as it is."""
+    assert with_values("x = 1\nf(\n    x)\nif x:\n    f(x)\n'text'") == (
+        "x = 1\nvalue_of_line_2 = f(\n    x)\nif x:\n    f(x)\nvalue_of_line_6 = 'text'"
+    )
+
+
 def test_a_process_that_fails_says_why(made: Made) -> None:
     """Its last line; the launch has a reason then, and no values."""
     benchmark = made("nothing", timeraw_called)
     with pytest.raises(RawFailed, match="exit code 1: ImportError: cannot import name 'answer'"):
-        run(benchmark, 1)
+        run(benchmark)
     assert told(benchmark).reason.startswith("RawFailed: its process ended")
     assert parse_capture(b'{"failed": "RawFailed: x"}').reason == "failed: RawFailed: x"

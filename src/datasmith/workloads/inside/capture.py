@@ -315,7 +315,7 @@ def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
         if benchmark.do_setup():
             return {"skipped": "its setup refuses to run again"}
         if is_raw(benchmark):
-            return {"values": [["what it leaves", run(benchmark, seed).values]]}
+            return {"values": [["what it leaves", run(benchmark).values]]}
         function = plain_function(benchmark.func)
         if function is not None and rewrite(function, Keep(counts=True)):
             recorder.watch(function)

@@ -279,7 +279,7 @@ def time_fresh(
     out where that would take long. `pauses`: come off each call.
     """
     if is_raw(benchmark):
-        return _time_raw(benchmark, twist, count)
+        return _time_raw(benchmark, count)
     with undisturbed(Inputs(benchmark, what)) as inputs:
         return _time_fresh(inputs, benchmark, twist, count, later, pauses)
 
@@ -331,20 +331,22 @@ def _time_fresh(
     return times, values
 
 
-def _time_raw(benchmark: Benchmark, twist: int, count: int) -> tuple[Times, Node]:
+def _time_raw(benchmark: Benchmark, count: int) -> tuple[Times, Node]:
     """The same of code that runs in a process of its own: each has to do all of its work, also what was put off."""
     times = Times()
     values: Node = []
     if benchmark.do_setup():
         raise NothingToMove("setup refuses to run again")
     started = perf_counter()
-    for number in range(1, (count or TIMED_INPUTS) + 1):
-        ran = run(benchmark, derived(twist, "raw", number))
-        times.add(max(ran.setup_s, 1e-9), ran.call_s + ran.first_s, ran.first_s, ran.again_s)
-        values.append([f"input {number}", ran.values])
-        if not count and perf_counter() - started > TIMED_S:
-            break
-    benchmark.do_teardown()
+    try:
+        for number in range(1, (count or TIMED_INPUTS) + 1):
+            ran = run(benchmark)
+            times.add(max(ran.setup_s, 1e-9), ran.call_s + ran.first_s, ran.first_s, ran.again_s)
+            values.append([f"input {number}", ran.values])
+            if not count and perf_counter() - started > TIMED_S:
+                break
+    finally:
+        benchmark.do_teardown()
     return times, values
 
 

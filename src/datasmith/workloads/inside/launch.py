@@ -104,6 +104,9 @@ class Checks:
     """What only some launches need; it is imported before the suite is, so that the suite cannot change it."""
 
     def __init__(self, request: dict[str, object]) -> None:
+        from .raw import time_in_our_way
+
+        self.time_raw = time_in_our_way
         fresh = request["fresh"]
         if fresh:
             from .clocked import time_clocked
@@ -143,6 +146,8 @@ def launch(request: dict[str, object], report: Report, checks: Checks) -> dict[s
     cache = request["cache"]
     enter_directory(str(cache) if cache else None)
     benchmark = cached(loaded(str(request["suite"]), request), request)
+    if is_raw(benchmark):
+        checks.time_raw(benchmark)
     if request["fresh"]:
         return on_fresh_inputs(benchmark, request["fresh"], report, checks)
     started = perf_counter()

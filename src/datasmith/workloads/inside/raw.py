@@ -1,51 +1,64 @@
-"""Run the code of a timeraw benchmark in a process of its own, as when it is timed, and see what it leaves.
+"""Run the code of timeraw benchmarks in processes of their own, and see what it leaves there.
 
-It is mostly an import, and the benchmark drops it. So what the code's names stand for is looked at, and of a module
-each of its public names is asked for: a package that sees how it is run could import nothing, and one that is lazy has
-put its work off until then. How long that takes is told apart. The code comes on standard input, as asv_runner sends
-it; whoever is imported finds no sign in the process of which of the two it is for.
+It is mostly an import, and the benchmark drops it. A package that sees how it is run could import nothing, or say a
+time and end, and one that is lazy puts its work off. So some processes tell what the code's names stand for when it
+is over, and what the modules offer that it imports: each name is asked for. How long that takes is told apart.
+
+What tells it comes with the code, on standard input, in each process, and is no module that could be exchanged or seen;
+so does the key that the reply begins with. No collector runs from the start of the statement to the end.
 """
 
 from __future__ import annotations
 
 import ast
-import json
-import marshal
 import os
 import sys
 from textwrap import dedent
 
 from . import OWN
-from .attributes import is_public
-from .describe import Describer
-from .report import TYPE_CHECKING, Report
+from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import NoReturn
-
-    from .foreign import Looked, Node
+    from .foreign import Node
     from .suite import Benchmark
 
 __builtins__ = OWN
 
-READ = "import sys\ncode = sys.stdin.read()\nexec(code)"
-PROGRAM = """
-def run():
-    import marshal, sys
-    from time import perf_counter
-    setup, statement = map(marshal.loads, {codes!r})
-    namespace = {{"__name__": "__main__"}}
-    times = [perf_counter()]
-    exec(setup, namespace)
-    times.append(perf_counter())
-    exec(statement, namespace)
-    times.append(perf_counter())
-    sys.path.insert(0, {home!r})
-    from inside.raw import tell
-    tell(namespace, times, perf_counter, {key!r}, {seed!r})
-run()
+READ = "import sys\nexec(sys.stdin.read())"
+TEMPLATE = """
+def inner(_it, _timer{init}):
+    {setup}
+    _t0 = _timer()
+    for _i in _it:
+        {stmt}
+        pass
+    _t1 = _timer()
+    return _t1, _t0, locals()
 """
+"""As timeit has it, but for what it returns."""
+PROGRAM = """{teller}
+
+def main():
+    teller, _ = [globals().pop(name) for name in ("Teller", "main")]
+    teller = teller({modules!r}, sys.modules, type(sys))
+    import gc, timeit
+    gc.disable()
+    timeit.template, timed, clock = {template!r}, timeit.timeit, timeit.default_timer
+    write, flush = sys.stdout.write, sys.stdout.flush
+    began = clock()
+    end, start, left = timed({statement!r}, {setup!r}, timer=clock, number={number!r})
+    seconds, told = [start - began, end - start], []
+    if {is_told!r}:
+        teller.tell(left)
+        first = clock()
+        told = teller.tell(left)
+        seconds += [first - end, clock() - first]
+    write("\\n" + {key!r} + repr((seconds, told)) + "\\n")
+    flush()
+
+main()
+"""
+_VALUE = "value_of_line_"
 
 
 class RawFailed(Exception):
@@ -53,19 +66,31 @@ class RawFailed(Exception):
 
 
 class Ran:
-    """One run: seconds of the setup's code, the statement, first looks at what it left and later ones; what that is.
+    """One run: seconds of the setup's code, the statement, first looks at what it left and later ones; what that is."""
 
-    An import is made once in a process, so the statement is run once.
-    """
-
-    def __init__(self, said: dict[str, object]) -> None:
-        seconds: list[float] = said["seconds"]  # type: ignore[assignment]
-        self.setup_s, self.call_s, self.first_s, self.again_s = seconds
-        self.values: Node = said["values"]  # type: ignore[assignment]
+    def __init__(self, seconds: list[float], told: Node) -> None:
+        self.setup_s, self.call_s, self.first_s, self.again_s = (*seconds, 0.0, 0.0)[:4]
+        self.values: Node = ["call", told]
 
 
-def run(benchmark: Benchmark, seed: int) -> Ran:
-    """Run the code of a benchmark that is set up.
+class RawTimer:
+    """What asv_runner asks for a time, in the place of its own."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self._benchmark = benchmark
+
+    def timeit(self, number: int) -> float:
+        """Seconds of so many turns."""
+        return run(self._benchmark, number, tells=False).call_s
+
+
+def time_in_our_way(benchmark: Benchmark) -> None:
+    """Have a benchmark's code timed by what is here."""
+    benchmark._get_timer = lambda *_: RawTimer(benchmark)  # type: ignore[attr-defined]
+
+
+def run(benchmark: Benchmark, number: int = 1, *, tells: bool = True) -> Ran:
+    """Run the code of a benchmark that is set up, so many times; `tells`: and look at what it left.
 
     Raises:
         RawFailed: it failed there.
@@ -74,84 +99,54 @@ def run(benchmark: Benchmark, seed: int) -> Ran:
 
     given = benchmark.func(*benchmark._build_params())  # type: ignore[attr-defined]
     statement, setup = given if isinstance(given, tuple) else (given, "")
+    statement, setup = dedent(str(statement)), dedent(str(setup))
     key = os.urandom(16).hex()
     program = PROGRAM.format(
-        codes=[_compiled(str(setup)), _compiled(str(statement))],
-        home=os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
+        teller=_source(),
+        is_told=tells,
+        template=TEMPLATE,
+        statement=with_values(statement),
+        setup=setup,
+        modules=imported(setup) + imported(statement),
+        number=number,
         key=key,
-        seed=seed,
     )
-    own = getattr(benchmark, "_timeraw_env", None) or {}
     child = subprocess.Popen(
         [sys.executable, "-c", READ],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=dict(os.environ, **own),
+        env=dict(os.environ, **(getattr(benchmark, "_timeraw_env", None) or {})),
     )
     stdout, stderr = child.communicate(program.encode())
-    lines = stdout.splitlines()
-    if child.returncode or not lines or not lines[-1].startswith(key.encode()):
+    said = [line for line in stdout.decode(errors="replace").splitlines() if line.startswith(key)]
+    if child.returncode or len(said) != 1:
         last = stderr.decode(errors="replace").strip().splitlines()
         raise RawFailed(f"its process ended with exit code {child.returncode}: {last[-1] if last else 'no word'}")
-    return Ran(json.loads(lines[-1][len(key) :]))
+    return Ran(*ast.literal_eval(said[0][len(key) :]))
 
 
-def _compiled(code: str) -> bytes:
-    """Code whose expressions leave their values under the names of their lines."""
-    tree = ast.parse(dedent(code))
-    for at, node in enumerate(tree.body):
-        if isinstance(node, ast.Expr):
-            name = ast.Name(id=f"line {node.lineno}", ctx=ast.Store())
-            tree.body[at] = ast.copy_location(ast.Assign(targets=[name], value=node.value), node)
-    return marshal.dumps(compile(ast.fix_missing_locations(tree), "<timeraw>", "exec"))
+def with_values(code: str) -> str:
+    """Code whose expressions leave their values under names of their own."""
+    lines = code.splitlines()
+    for node in ast.parse(code).body:
+        if isinstance(node, ast.Expr) and not node.col_offset:
+            lines[node.lineno - 1] = f"{_VALUE}{node.lineno} = {lines[node.lineno - 1]}"
+    return "\n".join(lines)
 
 
-def tell(namespace: dict[str, object], times: list[float], clock: Callable[[], float], key: str, seed: int) -> NoReturn:
-    """In that process: say what the code left, and end."""
-    left = [(name, namespace[name]) for name in sorted(namespace) if not name.startswith("__")]
-    moments = [clock()]
-    describer, again = Describer(seed, thorough=True), Describer(seed, thorough=True)
-    looked: Node = [[name, _looked(describer, value)] for name, value in left]
-    moments.append(clock())
-    for _, value in left:
-        _looked(again, value)
-    moments.append(clock())
-    seconds = [*_passed(times), *_passed(moments)]
-    values = describer.tell(["object", "call", looked, False])
-    Report().end(key + json.dumps({"seconds": seconds, "values": values}))
+def imported(code: str) -> list[str]:
+    """The modules that code imports, by their whole names."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.append(node.module)
+    return found
 
 
-def _passed(moments: list[float]) -> list[float]:
-    return [moments[at + 1] - moments[at] for at in range(len(moments) - 1)]
-
-
-def _looked(describer: Describer, value: object) -> Looked:
-    if not issubclass(type(value), type(sys)):
-        return describer.look(value)
-    return ["object", "module", [[name, _kind(value, name)] for name in _offered(value)], False]
-
-
-def _offered(module: object) -> list[str]:
-    """The names that a module offers: those that it lists, or else what of its own package stands there."""
-    listed = getattr(module, "__all__", None)
-    if listed is not None:
-        return sorted(map(str, listed))
-    package = str(getattr(module, "__name__", "")).partition(".")[0]
-    return sorted(name for name in dir(module) if is_public(name) and _comes_from(module, name, package))
-
-
-def _comes_from(module: object, name: str, package: str) -> bool:
-    """True for a function or a class that this package defines; its own modules are told by who asks for them."""
-    home = getattr(getattr(module, name, None), "__module__", None)
-    return isinstance(home, str) and home.partition(".")[0] == package
-
-
-def _kind(module: object, name: str) -> Node:
-    try:
-        value = getattr(module, name)
-    except AttributeError:
-        return ["text", "", "missing"]
-    if issubclass(type(value), type(sys)):
-        return ["text", "", "module"]
-    return ["text", "", "callable" if callable(value) else type(value).__name__]
+def _source() -> str:
+    """The text of `raw_teller.py`, which is to run where nothing of ours is imported."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "raw_teller.py")) as stream:
+        return stream.read()

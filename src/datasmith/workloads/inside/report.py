@@ -87,11 +87,7 @@ class Report:
 
         Ending at once keeps exit handlers, threads and the tear-down of a large heap out of the launch.
         """
-        self.end(dumps(message, separators=(",", ":")))
-
-    def end(self, line: str) -> NoReturn:
-        """The same with any line."""
-        self._write_line(line.encode())
+        self.say(message)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
