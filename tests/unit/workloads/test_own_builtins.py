@@ -10,7 +10,11 @@ import pytest
 import datasmith.workloads.inside as inside
 from datasmith.workloads.inside.plain import is_plain
 
-MODULES = sorted(path.stem for path in Path(inside.__file__).parent.glob("*.py") if path.stem != "__init__")
+SENT_AS_TEXT = "raw_teller"
+"""Made in another process before any other code is there, and imported by nobody."""
+MODULES = sorted(
+    path.stem for path in Path(inside.__file__).parent.glob("*.py") if path.stem not in ("__init__", SENT_AS_TEXT)
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
