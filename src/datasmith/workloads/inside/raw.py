@@ -58,6 +58,9 @@ def main():
 
 main()
 """
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "raw_teller.py")) as stream:
+    TELLER = stream.read()
+"""To run where nothing of ours is imported; read before any code of the arm is there."""
 _VALUE = "value_of_line_"
 
 
@@ -102,7 +105,7 @@ def run(benchmark: Benchmark, number: int = 1, *, tells: bool = True) -> Ran:
     statement, setup = dedent(str(statement)), dedent(str(setup))
     key = os.urandom(16).hex()
     program = PROGRAM.format(
-        teller=_source(),
+        teller=TELLER,
         is_told=tells,
         template=TEMPLATE,
         statement=with_values(statement),
@@ -144,9 +147,3 @@ def imported(code: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.append(node.module)
     return found
-
-
-def _source() -> str:
-    """The text of `raw_teller.py`, which is to run where nothing of ours is imported."""
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "raw_teller.py")) as stream:
-        return stream.read()
