@@ -30,7 +30,7 @@ ALIKE = 4
 
 def afterwards(inputs: Inputs, benchmark: Benchmark, twist: int, held: Held) -> Node:
     """Records of calls that nobody times, on inputs of the first one's sizes."""
-    recorder = Recorder(describer(twist, deep=True))
+    recorder = Recorder(describer(twist))
     one = inputs.prepare(twist, 1, recorder, counts=True)
     called = _alike(inputs, benchmark, one, recorder, Random(derived(twist, "alike")))
     plain = inputs.prepare(twist, 1, None)
@@ -57,7 +57,7 @@ def _alike(inputs: Inputs, benchmark: Benchmark, one: Input, recorder: Recorder,
     for number in range(ALIKE):
         try:
             inputs.enter(one, MOST_LATER, drawn.random() if number else None)
-            recorder.look_anew(tells=True)
+            recorder.look_anew(tells=True, deep=number == 0)
             watched_call(benchmark, recorder, inputs.hush)
             found += recorder.told(f"alike {number}")
         except Exception as error:  # Such an input may be none: numbers that were in order are not.

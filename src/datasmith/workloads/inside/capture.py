@@ -86,14 +86,18 @@ class Recorder:
         self.paused: list[int] = []
         self.states = 0
 
-    def look_anew(self, *, tells: bool) -> None:
-        """As if nothing had been seen so far; where it does not tell, values are looked at, and none is described."""
+    def look_anew(self, *, tells: bool, deep: bool = False) -> None:
+        """As if nothing had been seen so far; where it does not tell, values are looked at, and none is described.
+
+        deep: see `Describer`.
+        """
         self._wanted = tells
         self._tells = tells and not self._late
         self._until_over = []
         self._found = {}
         self._loops = {}
         self._describer = self._describer.anew()
+        self._describer.deep = deep
         self._waiting = []
         self._turns += 1
         self._draw_anew()
@@ -265,9 +269,9 @@ def _looking_s(describer: Describer, value: object) -> float:
     return perf_counter() - started
 
 
-def describer(twist: int, *, deep: bool = False) -> Describer:
+def describer(twist: int) -> Describer:
     """The same in every arm; the launch's number, which all its inputs follow from, is not to be found in it."""
-    return Describer(derived(twist, "looks"), thorough=True, deep=deep)
+    return Describer(derived(twist, "looks"), thorough=True)
 
 
 def plant_seed(seed: int, turn: int = 0) -> None:
