@@ -21,6 +21,7 @@ from datasmith.workloads.inside.pauses import Pauses
 from datasmith.workloads.outputs import Difference, difference
 
 from .conftest import Library, outputs
+from .test_described_containers import Graph
 
 time_fresh = functools.partial(fresh.time_fresh, pauses=Pauses())
 
@@ -202,6 +203,21 @@ def test_an_answer_that_is_stored_under_a_part_of_its_question_is_wrong(
     assert _unlike(ours[:3], theirs[:3]) is None
     unlike = _unlike(ours, theirs)
     assert unlike is not None and unlike.path.startswith("alike ")
+
+
+def test_what_takes_long_to_see_is_seen_of_one_input(
+    library: Library, made: Callable[..., TimeBenchmark], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the first of those that are alike; the nodes of the graph are the same."""
+
+    def told(weight: float) -> list[object]:
+        monkeypatch.setattr(library, "computed", lambda *_: Graph({1: {2: weight}}))
+        return outputs(time_fresh(made("time_sum", "Table"), 5, "everything", 2)[1])  # type: ignore[no-any-return]
+
+    ours = told(0.5)
+    assert _unlike(ours, told(0.5)) is None
+    unlike = _unlike(ours, told(0.7))
+    assert unlike is not None and unlike.path.startswith("alike 0")
 
 
 @pytest.mark.parametrize("but", [0.0, 0.5, 0.999])
