@@ -1,10 +1,10 @@
-"""The project's own files, parsed once: what the house rules look at."""
+"""The project's own files, each parsed once, where a rule asks for it: what the house rules look at."""
 
 import ast
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,11 +16,19 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Module:
-    """One parsed file; `name` is its path from the project's root."""
+    """One file; `name` is its path from the project's root. Read when it is looked at: collecting tests reads none."""
 
     name: str
-    text: str
-    tree: ast.Module
+
+    @cached_property
+    def text(self) -> str:
+        """All that is in it."""
+        return (ROOT / self.name).read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The same, parsed."""
+        return ast.parse(self.text)
 
     @property
     def lines(self) -> int:
@@ -41,22 +49,20 @@ class Module:
         return self.name.startswith(inside) or "/templates/" in self.name
 
 
-def read(path: Path) -> Module:
-    """Parse one file of the project."""
-    text = path.read_text(encoding="utf-8")
-    return Module(path.relative_to(ROOT).as_posix(), text, ast.parse(text))
+def _below(place: Path) -> tuple[Module, ...]:
+    return tuple(Module(path.relative_to(ROOT).as_posix()) for path in sorted(place.rglob("*.py")))
 
 
 @cache
 def package_modules() -> tuple[Module, ...]:
     """The modules of the package."""
-    return tuple(read(path) for path in sorted(PACKAGE.rglob("*.py")))
+    return _below(PACKAGE)
 
 
 @cache
 def modules_of_tests() -> tuple[Module, ...]:
     """The modules of the tests, helpers included."""
-    return tuple(read(path) for path in sorted(TESTS.rglob("*.py")))
+    return _below(TESTS)
 
 
 @cache

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from openapi_schema_validator import OAS30Validator, oas30_format_checker
-from referencing import Registry, Resource
 
 PACKAGE = "@octokit/openapi@23.0.2"
 _ROOT = "urn:github"
@@ -47,6 +45,8 @@ class Description:
     """The description, asked about one response at a time."""
 
     def __init__(self, file: Path) -> None:
+        from referencing import Registry, Resource
+
         self._spec = json.loads(file.read_text(encoding="utf-8"))
         self._registry: Any = Registry().with_resource(_ROOT, Resource.opaque(self._spec))
         self._paths = [(path, _pattern(path), operations) for path, operations in self._spec["paths"].items()]
@@ -78,6 +78,9 @@ class Description:
         raise LookupError(f"{method} {path} is no path of GitHub's")
 
     def _make_validator(self, pointer: str) -> Any:
+        # It reads 40 grammars when it is imported, which would be in every process that collects tests.
+        from openapi_schema_validator import OAS30Validator, oas30_format_checker
+
         schema = {"$ref": f"{_ROOT}#{pointer}"}
         return OAS30Validator(schema, registry=self._registry, format_checker=oas30_format_checker)
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import httpx2
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
@@ -180,6 +178,10 @@ def test_sbom_and_statement_say_what_it_is_made_of(
     What was only there to build sources is a part of its own: its hashes are not those of another pin.
     Both hang on the image in the registry, found by the tag that its digest makes.
     """
+    # Importing them takes longer than this test, and each process that collects tests would.
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
     folder = task_folder(engine, tmp_path, b"x = 4\n")
     pushed = publisher(engine, cache, where(port)).publish(folder)
     text = (folder / SBOM).read_text()
