@@ -24,7 +24,7 @@ from datasmith.errors import ConfigError, SchemaMismatch, StoreUnavailable
 from datasmith.storage import ledger, statements, trouble
 from datasmith.storage.address import connect_arguments, read_url
 from datasmith.storage.base import Entry, FunnelRow, ItemKind, ItemState, Query, Row, StageItem, Value, Verdict
-from datasmith.storage.schema import REVISION
+from datasmith.storage.schema import REVISION, metadata
 from datasmith.storage.window_lock import ASK_S, Holder, advisory_lock
 
 BUSY_S = 60.0
@@ -64,9 +64,11 @@ class SqlStore:
 
     @classmethod
     def empty(cls) -> Self:
-        """A store in memory that holds nothing and takes nothing."""
+        """A store in memory that holds nothing and takes nothing; its tables are made at once, not by migrations."""
         store = cls()
-        store.migrate()
+        with store._transaction(write=True) as connection:
+            metadata.create_all(connection)
+            connection.exec_driver_sql(f"CREATE TABLE alembic_version AS SELECT '{REVISION}' AS version_num")
         store._writable = False
         return store
 
