@@ -89,7 +89,9 @@ class Run:
         """Run to the end; what it prints goes to `printed` (None: where ours goes)."""
         kept = [] if self.core is None else ["taskset", "--cpu-list", str(self.core)]
         command = [*kept, sys.executable, "-m", "pytest", *self.words, f"--junitxml={report}"]
-        self.code = subprocess.run(command, cwd=ROOT, stdout=printed, check=False).returncode
+        # Runs and what they start import the same modules a thousand times: what was compiled is kept.
+        env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        self.code = subprocess.run(command, cwd=ROOT, env=env, stdout=printed, check=False).returncode
 
 
 Lane = list[Run]
