@@ -187,7 +187,8 @@ def _opened(log: Path) -> IO[bytes]:
 def attach(argv: Sequence[str | Path], *, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> int:
     """Run one program on a new terminal, with ours joined to it, until it ends; returns its exit code.
 
-    The program has no way to our own terminal: what it would type there it types into its own.
+    The program has no way to our own terminal: what it would type there it types into its own. No signal is ignored,
+    as where somebody logs in, even if whoever began us ignores Ctrl-C.
 
     Raises:
         ConfigError: standard input or output is no terminal.
@@ -201,7 +202,7 @@ def attach(argv: Sequence[str | Path], *, env: Mapping[str, str], pass_fds: Sequ
         os.set_inheritable(descriptor, True)
     sized = ("/bin/sh", "-c", 'stty rows "$1" cols "$2"; shift 2; exec "$@"', "sh", str(size.lines), str(size.columns))
     settings = [f"{name}={value}" for name, value in env.items()]
-    status = pty.spawn(["/usr/bin/env", "-i", *settings, *sized, *map(str, argv)])
+    status = pty.spawn(["/usr/bin/env", "--default-signal", "-i", *settings, *sized, *map(str, argv)])
     return os.waitstatus_to_exitcode(status)
 
 

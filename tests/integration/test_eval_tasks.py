@@ -114,13 +114,17 @@ def test_a_command_runs_in_a_pristine_sandbox(home: Path, capsys: pytest.Capture
 
 
 def test_a_person_gets_a_shell(home: Path) -> None:
-    """On a terminal of its own: it is one inside too, a child can be interrupted, and the exit code comes through."""
+    """On a terminal of its own: it is one inside too, a child can be interrupted, and the exit code comes through.
+
+    Also where the command was begun in the background, which ignores Ctrl-C.
+    """
     ours, theirs = os.openpty()
-    words = [sys.executable, "-m", "datasmith.cli.eval", "tasks", "interact", TASK, "--dataset", "tasks"]
+    words = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-m", "datasmith.cli.eval"]
+    words += ["tasks", "interact", TASK, "--dataset", "tasks"]
     child = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
     seen = _until(ours, b"$ ")
-    os.write(ours, b"tty; echo sum=$((40 + 2)); sleep 100\n")
+    os.write(ours, b"tty; echo sum=$((40 + 2)); sleep 1000\n")
     seen += _until(ours, b"sum=42\r\n")
     time.sleep(1)
     os.write(ours, b"\x03")
