@@ -44,8 +44,8 @@ PAIRED = tuple(f"tests/{room}/test_{name}.py" for room, names in _TWO_AT_ONCE.it
 """No clock is read in them, and none needs Docker, which others' mounts and load disturb."""
 _ENGINES = {
     "conformance": (
-        "container_engine", "container_limits", "docker_base", "executor", "image_manager", "metadata_hook",
-        "seal_commit", "seal_leaks", "sources_built", "verifiers",
+        "container_engine", "container_limits", "docker_base", "executor", "executor_ray", "image_manager",
+        "metadata_hook", "seal_commit", "seal_leaks", "sources_built", "verifiers",
     ),
     "faults": (
         "bubblewrap_kills", "docker_gone", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets",
