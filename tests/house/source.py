@@ -2,7 +2,7 @@
 
 import ast
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -76,3 +76,22 @@ def project_files() -> tuple[Path, ...]:
 def length(node: Function | ast.ClassDef) -> int:
     """Lines from `def` or `class` to the end, without decorators."""
     return (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def each_of(modules: Iterable[Module]) -> Callable[[Callable[[Module], None]], Callable[[], None]]:
+    """One test of a rule for all modules, which names every one that breaks it: a test for each would cost far more."""
+
+    def of_all(rule: Callable[[Module], None]) -> Callable[[], None]:
+        def test() -> None:
+            broken = []
+            for module in modules:
+                try:
+                    rule(module)
+                except AssertionError as error:
+                    broken.append(f"{module.name}: {error}")
+            assert not broken, "\n".join(broken)
+
+        test.__name__, test.__doc__, test.__module__ = rule.__name__, rule.__doc__, rule.__module__
+        return test
+
+    return of_all

@@ -3,11 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-import pytest
+from tests.house.source import Function, Module, each_of, package_modules
 
-from tests.house.source import Function, Module, package_modules
-
-every_module = pytest.mark.parametrize("module", package_modules(), ids=lambda module: module.name)
+every_module = each_of(package_modules())
 
 
 def public(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, Function | ast.ClassDef]]:

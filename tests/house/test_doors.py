@@ -3,11 +3,9 @@
 import ast
 from collections.abc import Iterator
 
-import pytest
+from tests.house.source import Module, each_of, package_modules
 
-from tests.house.source import Module, package_modules
-
-every_module = pytest.mark.parametrize("module", package_modules(), ids=lambda module: module.name)
+every_module = each_of(package_modules())
 
 READS_ENVIRONMENT = ("src/datasmith/settings.py", "src/datasmith/process.py")
 STARTS_PROGRAMS = ("src/datasmith/process.py",)

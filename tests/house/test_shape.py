@@ -2,17 +2,15 @@
 
 import ast
 
-import pytest
-
 from tests.house.lengths import table
-from tests.house.source import Module, length, modules_of_tests, package_modules
+from tests.house.source import Module, each_of, length, modules_of_tests, package_modules
 
 MODULE_LINES = 400
 FUNCTION_LINES = 60
 CLASS_LINES = 300
 NESTING = 3
 
-every_module = pytest.mark.parametrize("module", package_modules(), ids=lambda module: module.name)
+every_module = each_of(package_modules())
 
 
 def depth(node: ast.AST, level: int = 0) -> int:
@@ -42,7 +40,7 @@ def test_blocks_are_at_most_three_deep(module: Module) -> None:
     assert not [f"{node.name}:{node.lineno}" for node in module.functions() if depth(node) > NESTING]
 
 
-@pytest.mark.parametrize("module", modules_of_tests(), ids=lambda module: module.name)
+@each_of(modules_of_tests())
 def test_test_modules_are_no_longer_than_others(module: Module) -> None:
     """What holds for the package's modules and functions holds for the tests'."""
     assert module.lines <= MODULE_LINES

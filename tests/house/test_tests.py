@@ -5,16 +5,12 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-import pytest
-
-from tests.house.source import Function, Module, modules_of_tests
+from tests.house.source import Function, Module, each_of, modules_of_tests
 
 MOCK = re.compile(r"\b(?:MagicMock|AsyncMock|Mock\(|mock\.|monkeypatch\.setattr|mocker)\b")
 MOCK_LINES_PER_TEST = 0.15
 
-every_module = pytest.mark.parametrize(
-    "module", [module for module in modules_of_tests() if "/test_" in module.name], ids=lambda module: module.name
-)
+every_module = each_of([module for module in modules_of_tests() if "/test_" in module.name])
 
 
 def cases_of(module: Module) -> Iterator[Function]:
