@@ -88,8 +88,14 @@ def test_a_task_is_certified_here_and_shown(home: Path, capsys: pytest.CaptureFi
     assert code == ConfigError.exit_code and "no task folder" in err
 
 
-def test_a_certificate_is_confirmed_by_other_channels(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The fastest calls, and instructions where a counter is installed, say what the certificate says."""
+def test_a_certificate_is_confirmed_by_other_channels(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fastest calls, and instructions where a counter is installed, say what the certificate says.
+
+    The first look is enough: what is five times as fast needs no interval of half a percent.
+    """
+    monkeypatch.setattr("datasmith.workloads.fastest.PRECISE", 1.0)
     code, out, err = said(capsys, "confirm", "--dataset", "tasks", "--task-id", TASK, "--json")
     assert code == 0, err
     ((one,), (row,)) = (found := json.loads(out)), found[0]["rows"]
