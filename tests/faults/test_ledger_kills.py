@@ -40,7 +40,7 @@ def killed(url: str, after_items: int, and_seconds: float) -> int:
         child = started(work_until_killed, url, child_end)
         assert ready.recv() == "ready"
         while ended(store) < after_items and child.is_alive():
-            time.sleep(0.001)
+            time.sleep(0.005)
         time.sleep(and_seconds)
         child.kill()
         child.join()
