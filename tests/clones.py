@@ -1,6 +1,6 @@
 """Small git clones with merged pull requests, written by us."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from datasmith import process
@@ -47,3 +47,14 @@ class Clone:
         """A pull request, squashed on day `number` of February 2026; it changes calc.py unless told otherwise."""
         changed = files or {"calc.py": LINES + f"changed_by = {number}  # and again a longer line\n"}
         return self.commit(f"{title} (#{number})", changed, f"2026-02-{number:02}T12:00:00+0000")
+
+    def stream(self, commits: Iterable[tuple[str, str, int]]) -> None:
+        """Commit (message, content of calc.py, seconds of the clock) by one process; the work tree stays behind."""
+        parts, parent = list[bytes](), b"from refs/heads/main^0\n"
+        for message, content, clock in commits:
+            said, text = message.encode(), content.encode()
+            parts.append(b"commit refs/heads/main\ncommitter a <a@example.org> %d +0000\n" % clock)
+            parts.append(b"data %d\n%s\n%s" % (len(said), said, parent))
+            parts.append(b"M 100644 inline calc.py\ndata %d\n%s\n" % (len(text), text))
+            parent = b""
+        self.git("fast-import", "--quiet", "--force", stdin=b"".join(parts))

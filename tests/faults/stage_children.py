@@ -65,26 +65,20 @@ class Place:
 
     @classmethod
     def filled(cls, root: Path, items: int) -> "Place":
-        """A clone with so many pull requests of February, most of them of speed, and the tools.
-
-        The pull requests come in one stream: a process for each commit would take a minute.
-        """
+        """A clone with so many pull requests of February, most of them of speed, and the tools."""
         clone = Clone(root / "calc")
-        clone.git("fast-import", "--quiet", "--force", stdin=b"".join(map(_commit, range(2, items + 2))))
+        clone.stream(map(_commit, range(2, items + 2)))
         source_tar(root / "source.tar.gz")
         (root / "uv").write_text(UV)
         (root / "uv").chmod(0o755)
         return cls(clone.path, root / "data")
 
 
-def _commit(number: int) -> bytes:
-    """A pull request in the format of git fast-import."""
-    title = f"{TITLES.get(number % 24, 'Speed up')} part {number} (#{number})".encode()
-    text = (LINES + f"changed_by = {number}  # and again a longer line\n").encode()
-    start = b"from refs/heads/main^0\n" if number == 2 else b""
-    return b"commit refs/heads/main\ncommitter a <a@example.org> %d +0000\n" % (
-        1_770_000_000 + number * 600
-    ) + b"data %d\n%s\n%sM 100644 inline calc.py\ndata %d\n%s\n" % (len(title), title, start, len(text), text)
+def _commit(number: int) -> tuple[str, str, int]:
+    """A pull request for Clone.stream."""
+    title = f"{TITLES.get(number % 24, 'Speed up')} part {number} (#{number})"
+    text = LINES + f"changed_by = {number}  # and again a longer line\n"
+    return title, text, 1_770_000_000 + number * 600
 
 
 class AtOnce(Synthesis):

@@ -31,6 +31,8 @@ UNBUILDABLE = {
     + START["pyproject.toml"],
     "setup.py": "import time\n\ntime.sleep(4)\nraise SystemExit('this project cannot be built')\n",
 }
+NOON = 1_771_588_800
+"""Of the 20th of February."""
 INTERRUPTED = 130
 
 
@@ -152,9 +154,10 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, cache: Path, clone: Clone, stage: 
     """Stopped in the middle of a stage and gone on with, a run ends as one that was never stopped."""
     stages: list[str] = [word for number in range(1, stage + 1) for word in ("--stage", str(number))]
     words: tuple[str | Path, ...] = (*WINDOW, "--repo", clone.path, *stages)
-    for number in range(6, 200 if stage == 3 else 6):
-        change = {"calc.py": f"{START['calc.py']}more = {number}  # more\n"}
-        clone.commit(f"perf: faster by {number} (#{number})", change, "2026-02-20T12:00:00+0000")
+    clone.stream(
+        (f"perf: faster by {number} (#{number})", f"{START['calc.py']}more = {number}  # more\n", NOON)
+        for number in range(6, 200 if stage == 3 else 6)
+    )
     whole = FcData(tmp_path / "whole", cache)
     assert whole.run(*words).rc == 0
     groups = control_groups()
