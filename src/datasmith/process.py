@@ -137,8 +137,7 @@ def run(
     `env` is the child's complete environment (default: `clean_environment()`). `answer` comes behind `stdin` once the
     first line is on standard output. After `timeout` seconds, and on any exception here (Ctrl-C included), the child's
     whole process group is killed. `log` gets both streams appended, as they come, `log_bytes` of them at most: what
-    mined code prints must not fill the disk. What has the form of a secret does not get into it, unless `log_is_text`
-    is False: then every byte stays.
+    mined code prints must not fill the disk. No secret gets into it, by its form, unless `log_is_text` is False.
 
     Raises:
         FileNotFoundError: the program does not exist.
@@ -187,8 +186,7 @@ def _opened(log: Path) -> IO[bytes]:
 def attach(argv: Sequence[str | Path], *, env: Mapping[str, str], pass_fds: Sequence[int] = ()) -> int:
     """Run one program on a new terminal, with ours joined to it, until it ends; returns its exit code.
 
-    The program has no way to our own terminal: what it would type there it types into its own. No signal is ignored,
-    as where somebody logs in, even if whoever began us ignores Ctrl-C.
+    It has no way to our own terminal, and types into its own. Ctrl-C reaches it, also where we were begun to ignore it.
 
     Raises:
         ConfigError: standard input or output is no terminal.
@@ -197,13 +195,16 @@ def attach(argv: Sequence[str | Path], *, env: Mapping[str, str], pass_fds: Sequ
 
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise ConfigError("there is no terminal to join: give a command instead (example: --command 'git status')")
-    size = os.get_terminal_size(sys.stdout.fileno())
+    columns, lines = map(str, os.get_terminal_size(sys.stdout.fileno()))
     for descriptor in pass_fds:
         os.set_inheritable(descriptor, True)
-    sized = ("/bin/sh", "-c", 'stty rows "$1" cols "$2"; shift 2; exec "$@"', "sh", str(size.lines), str(size.columns))
-    settings = [f"{name}={value}" for name, value in env.items()]
-    status = pty.spawn(["/usr/bin/env", "--default-signal", "-i", *settings, *sized, *map(str, argv)])
-    return os.waitstatus_to_exitcode(status)
+    sized = ("/bin/sh", "-c", 'stty rows "$1" cols "$2"; shift 2; exec "$@"', "sh", lines, columns)
+    words = ["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in env.items()), *sized, *map(str, argv)]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored stays so in programs
+    try:
+        return os.waitstatus_to_exitcode(pty.spawn(words))
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _Streams:
