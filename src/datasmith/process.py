@@ -200,7 +200,7 @@ def attach(argv: Sequence[str | Path], *, env: Mapping[str, str], pass_fds: Sequ
         os.set_inheritable(descriptor, True)
     sized = ("/bin/sh", "-c", 'stty rows "$1" cols "$2"; shift 2; exec "$@"', "sh", lines, columns)
     words = ["/usr/bin/env", "-i", *(f"{name}={value}" for name, value in env.items()), *sized, *map(str, argv)]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what is ignored stays so in programs
+    before = signal.signal(signal.SIGINT, signal.default_int_handler) or signal.SIG_DFL  # None: not one of Python's
     try:
         return os.waitstatus_to_exitcode(pty.spawn(words))
     finally:

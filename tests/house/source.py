@@ -83,8 +83,9 @@ def each_of(modules: Iterable[Module]) -> Callable[[Callable[[Module], None]], C
 
     def of_all(rule: Callable[[Module], None]) -> Callable[[], None]:
         def test() -> None:
-            broken = []
-            for module in modules:
+            broken, every = [], list(modules)
+            assert every, "no modules"
+            for module in every:
                 try:
                     rule(module)
                 except AssertionError as error:

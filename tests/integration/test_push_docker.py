@@ -54,3 +54,4 @@ def test_an_image_of_docker_keeps_its_id(tmp_path: Path) -> None:
         assert process.run(["docker", "pull", "--quiet", name], timeout=300).ok
         assert process.run([*cli, name]).text.strip() == image.digest
         assert process.run(["docker", "rmi", name]).ok and docker.inspect(small) == image
+    assert process.run(["docker", "rmi", small]).ok

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from datasmith.workloads.inside.capture import SET_UP
+from datasmith.workloads.inside.labels import FURTHER, SET_UP
 from datasmith.workloads.outputs import Difference, difference
 from datasmith.workloads.set_up import part_unlike
 
@@ -14,15 +14,15 @@ from datasmith.workloads.set_up import part_unlike
 class Capture:
     """What one launch said of its outputs: values, or a reason why there are none; seconds it took to say that.
 
-    `set_up`: by name, what was there before the calls. On fresh inputs, seconds of each call alone (`calls`), of
-    setting it up (`setups`) and of looking at what it computed a second time (`again`); the launch's samples are with
-    the first looks. Between marks, seconds of tearing each down (`teardowns`).
+    `parts`: by name, what was there before the calls, and what takes long to see. On fresh inputs, seconds of each call
+    alone (`calls`), of setting it up (`setups`) and of looking at what it computed a second time (`again`); the
+    launch's samples are with the first looks. Between marks, seconds of tearing each down (`teardowns`).
     """
 
     values: JsonValue = None
     reason: str = ""
     seconds: float = 0.0
-    set_up: Mapping[str, JsonValue] = field(default_factory=dict)
+    parts: Mapping[str, JsonValue] = field(default_factory=dict)
     calls: tuple[float, ...] = ()
     setups: tuple[float, ...] = ()
     again: tuple[float, ...] = ()
@@ -37,14 +37,14 @@ def apart(said: JsonValue) -> tuple[JsonValue, dict[str, JsonValue]]:
     if not isinstance(said, list):
         return said, {}
     values: list[JsonValue] = []
-    set_up: dict[str, JsonValue] = {}
+    parts: dict[str, JsonValue] = {}
     for record in said:
         match record:
-            case [str(label), node] if label.startswith(SET_UP):
-                set_up[label] = node
+            case [str(label), node] if label.startswith((SET_UP, FURTHER)):
+                parts[label] = node
             case _:
                 values.append(record)
-    return values, set_up
+    return values, parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ class Merged:
         That is so where base itself made another one, and where the expert's is another one, too, and this is like it.
         Where the expert told nothing, nothing is known.
         """
-        ours, theirs = base.set_up[name], found.set_up.get(name)
-        if any(name not in one.set_up or part_unlike(name, ours, one.set_up[name]) for one in self.again):
+        ours, theirs = base.parts[name], found.parts.get(name)
+        if any(name not in one.parts or part_unlike(name, ours, one.parts[name]) for one in self.again):
             return True
         if self.expert is None:
             return False
-        merged = self.expert.set_up.get(name)
+        merged = self.expert.parts.get(name)
         return self.expert.reason != "" or (
             part_unlike(name, ours, merged) is not None and part_unlike(name, merged, theirs) is None
         )
@@ -88,7 +88,7 @@ def unlike(base: Capture, found: Capture, merged: Merged) -> Difference | None:
         differs = outputs_unlike(base, found)
         if differs:
             return differs
-    return set_up_unlike(base, found, merged)
+    return parts_unlike(base, found, merged)
 
 
 def outputs_unlike(expected: Capture, found: Capture) -> Difference | None:
@@ -98,12 +98,12 @@ def outputs_unlike(expected: Capture, found: Capture) -> Difference | None:
     return difference(expected.values, found.values)
 
 
-def set_up_unlike(base: Capture, found: Capture, merged: Merged) -> Difference | None:
+def parts_unlike(base: Capture, found: Capture, merged: Merged) -> Difference | None:
     """The first part of what set-up made that is less than base's, or else; of who told nothing, none."""
     if found.reason:
         return None
-    for name, node in base.set_up.items():
-        differs = part_unlike(name, node, found.set_up.get(name))
+    for name, node in base.parts.items():
+        differs = part_unlike(name, node, found.parts.get(name))
         if differs and not merged.allows(base, found, name):
             return differs
     return None

@@ -56,6 +56,7 @@ _WORDS: dict[str, Callable[[Node], str]] = {
     "map": lambda rest: f"a {rest[0] or 'dict'} of {rest[1]}",
     "object": lambda rest: f"a {rest[0]}",
     "call": lambda _rest: "a call",
+    "module": lambda _rest: "a module",
     "array": lambda rest: f"{rest[0]} of {rest[1]}, shape {rest[2]}",
     "written": lambda rest: f"{rest[0]} bytes",
     "skip": lambda rest: f"not compared ({rest[0]})",

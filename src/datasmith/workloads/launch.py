@@ -245,8 +245,8 @@ def parse_capture(line: bytes) -> Capture:
         if kind in said:
             return Capture(reason=f"{kind}: {_line(said[kind])}", seconds=seconds)
     times = (_samples(said.get(name)) or () for name in ("calls", "setups", "again", "teardowns"))
-    values, set_up = apart(said.get("values"))
-    return Capture(values, "", seconds, set_up, *times)
+    values, parts = apart(said.get("values"))
+    return Capture(values, "", seconds, parts, *times)
 
 
 def _object(text: bytes) -> dict[str, JsonValue] | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from datasmith.workloads.described import MALFORMED, SHOWN, Node, items, shown, text
-from datasmith.workloads.inside.capture import INSIDE
+from datasmith.workloads.inside.labels import INSIDE
 
 RTOL = 1e-5
 ATOL = 1e-8
@@ -69,11 +69,8 @@ def difference(expected: JsonValue, found: JsonValue) -> Difference | None:
 
 def has_values(records: JsonValue) -> bool:
     """True where a capture holds anything that can be compared beside None and what was skipped."""
-    return any(_tells(node) for label, node in _records(records) or () if label != "values")
-
-
-def _tells(node: Node) -> bool:
-    return node[0] not in ("none", "skip", "cut")
+    nodes = (node for label, node in _records(records) or () if label != "values")
+    return any(node[0] not in ("none", "skip", "cut") and node != ["call", []] for node in nodes)
 
 
 def _records(value: JsonValue) -> list[tuple[str, Node]] | None:
@@ -322,13 +319,21 @@ def _parts(ours: JsonValue, others: JsonValue, path: str, *, soft: bool) -> Diff
 
 
 def _calls(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
-    """call: parts by name, none more and none less, but for what a call keeps for itself."""
+    """call: parts by name, none less, and none more but what a call keeps for itself."""
     unlike = _parts(one[1], other[1], path, soft=soft)
     names = {str(items(part)[0]) for part in items(one[1])}
-    for name, value in map(items, items(other[1])):
-        if not unlike and str(name) not in names and INSIDE not in str(name):
-            return Difference(f"{path}.{name}"[:SHOWN], "nothing", shown(_node(value)))
+    more = (part for part in map(items, items(other[1])) if str(part[0]) not in names and INSIDE not in str(part[0]))
+    for name, value in () if unlike else more:
+        return Difference(f"{path}.{name}"[:SHOWN], "nothing", shown(_node(value)))
     return unlike
+
+
+def _modules(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
+    """module: what it offers, by name; what it has besides; whether it makes more when somebody asks."""
+    told = {str(items(part)[0]) for part in items(other[1])}
+    missing = [part for part in items(one[1]) if str(items(part)[0]) not in told]
+    excused = [part for part in missing if other[3] is True or items(part)[0] in items(other[2])]
+    return _parts(one[1], [*items(other[1]), *excused], path, soft=soft)
 
 
 def _arrays(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
@@ -388,5 +393,6 @@ _KINDS: dict[str, Callable[[Node, Node, str, bool], Difference | None]] = {
     "object": _objects,
     "array": _arrays,
     "call": _calls,
+    "module": _modules,
     "written": _written,
 }

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from datasmith.workloads.base import BASE, CONTROL, EXPERT
-from datasmith.workloads.captured import NOT_LAUNCHED, Capture, Merged, outputs_unlike, set_up_unlike
+from datasmith.workloads.captured import NOT_LAUNCHED, Capture, Merged, outputs_unlike, parts_unlike
 from datasmith.workloads.outputs import Difference, difference, has_values
 
 OutputState = Literal["equal", "as_expert", "differs", "unstable", "nothing", "not_captured"]
@@ -83,17 +83,17 @@ class OutputWatch:
         )
 
     def _compare(self, workload: str, capture: Capture) -> OutputRow:
+        (base, *_), (control, *_), (expert, *_) = (self._captures(workload, arm) for arm in (BASE, CONTROL, EXPERT))
+        again = [one for arm in (BASE, CONTROL) for one in self._seen.get((workload, arm), ())]
+        made = parts_unlike(base, capture, Merged(tuple(again), expert if (workload, EXPERT) in self._seen else None))
+        if made:
+            return _differing(workload, made)
         if not self._repeats_itself(workload):
             return OutputRow(workload=workload, state="unstable")
-        (base, *_), (control, *_), (expert, *_) = (self._captures(workload, arm) for arm in (BASE, CONTROL, EXPERT))
         if base.reason:
             return OutputRow(workload=workload, state="not_captured", reason=base.reason)
         if (workload, CONTROL) in self._seen and outputs_unlike(base, control):
             return OutputRow(workload=workload, state="unstable", reason=control.reason)
-        again = [one for arm in (BASE, CONTROL) for one in self._seen.get((workload, arm), ())]
-        made = set_up_unlike(base, capture, Merged(tuple(again), expert if (workload, EXPERT) in self._seen else None))
-        if made:
-            return _differing(workload, made)
         unlike = outputs_unlike(base, capture)
         if unlike is None:
             return OutputRow(workload=workload, state="equal" if has_values(base.values) else "nothing")

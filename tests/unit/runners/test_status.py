@@ -148,7 +148,7 @@ def test_a_worker_whose_items_take_long_is_not_silent(store: Store) -> None:
     seen: list[WorkerState] = []
 
     async def long(number: int) -> Outcome[int]:
-        await anyio.sleep(0.5)
+        await anyio.sleep(1.0)
         (run,) = store.select("runner_progress")
         assert isinstance(run["started_at"], datetime)
         seen.extend(
@@ -156,7 +156,7 @@ def test_a_worker_whose_items_take_long_is_not_silent(store: Store) -> None:
         )
         return squared(number)
 
-    anyio.run(Numbers(entered(store, 1), long, with_lease(0.3)).run_stage)
+    anyio.run(Numbers(entered(store, 1), long, with_lease(1.5)).run_stage)
     assert seen == ["running"]
 
 

@@ -9,7 +9,7 @@ from typing import Self
 
 from datasmith.docker.engine import ExecResult, ImageRef
 from datasmith.workloads.channel import MARK, signed
-from datasmith.workloads.inside.capture import SET_UP
+from datasmith.workloads.inside.labels import SET_UP
 from datasmith.workloads.launch import MOST_SAID
 
 CLOCKED_INPUTS = 200

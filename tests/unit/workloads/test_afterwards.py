@@ -13,6 +13,7 @@ import numpy
 import pytest
 from asv_runner.benchmarks.time import TimeBenchmark
 
+from datasmith.workloads.captured import Capture, Merged, apart, unlike
 from datasmith.workloads.inside import fresh
 from datasmith.workloads.inside.capture import capture
 from datasmith.workloads.inside.later import MOST_BYTES, MOST_HELD, Held
@@ -210,14 +211,17 @@ def test_what_takes_long_to_see_is_seen_of_one_input(
 ) -> None:
     """Of the first of those that are alike; the nodes of the graph are the same."""
 
-    def told(weight: float) -> list[object]:
+    def told(weight: float) -> Capture:
         monkeypatch.setattr(library, "computed", lambda *_: Graph({1: {2: weight}}))
-        return outputs(time_fresh(made("time_sum", "Table"), 5, "everything", 2)[1])  # type: ignore[no-any-return]
+        records: Any = time_fresh(made("time_sum", "Table"), 5, "everything", 2)[1]
+        values, parts = apart(records)
+        return Capture(values, parts=parts)
 
-    ours = told(0.5)
-    assert _unlike(ours, told(0.5)) is None
-    unlike = _unlike(ours, told(0.7))
-    assert unlike is not None and unlike.path.startswith("alike 0")
+    ours, other = told(0.5), told(0.7)
+    assert unlike(ours, told(0.5), Merged()) is None
+    found = unlike(ours, other, Merged())
+    assert found is not None and found.path.startswith("further in: alike 0")
+    assert unlike(ours, other, Merged((told(0.6),))) is None, "it may be another one each time"
 
 
 @pytest.mark.parametrize("but", [0.0, 0.5, 0.999])

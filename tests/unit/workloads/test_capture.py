@@ -16,9 +16,12 @@ from asv_runner.benchmarks.time import TimeBenchmark
 from pydantic import JsonValue
 
 from datasmith.workloads.captured import apart
-from datasmith.workloads.inside.capture import SET_UP, Recorder, capture
+from datasmith.workloads.inside.capture import Recorder, capture
 from datasmith.workloads.inside.describe import Describer
+from datasmith.workloads.inside.labels import SET_UP
 from datasmith.workloads.outputs import difference
+
+from .test_described_containers import Graph
 
 SUITE = """
 import functools
@@ -179,6 +182,15 @@ def test_the_collector_is_off_in_a_call_that_is_compared(suite: ModuleType, monk
     monkeypatch.setattr(suite, "work", lambda _n: seen.append(gc.isenabled()))
     assert "values" in capture(benchmark(suite, "time_returned"), 1)
     assert seen == [False] and gc.isenabled()
+
+
+def test_edges_take_nothing_its_place(suite: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is seen further in has a budget of its own: what comes after it is told as it was."""
+    rows: dict[int, dict[int, object]] = {number: {at: {} for at in range(20)} for number in range(900)}
+    monkeypatch.setattr(suite, "work", lambda n: Graph(rows) if n == 3 else [n])  # type: ignore[arg-type]
+    records, parts = apart(capture(benchmark(suite, "time_asked_later"), 1)["values"])  # type: ignore[arg-type]
+    assert '["seq", "", 1, null, [["int", "7"]], null]' in json.dumps(records)
+    assert [name.partition(":")[0] for name in parts] == ["further in"]
 
 
 class Keeper:

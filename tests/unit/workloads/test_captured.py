@@ -1,15 +1,18 @@
 """What is held against a submission of what a launch said, and what merged code excuses."""
 
 import json
+from collections import deque
 from collections.abc import Iterator
+from datetime import date
 
 import numpy as np
 import pytest
 from pydantic import JsonValue
 
 from datasmith.workloads.captured import Capture, Merged, apart, unlike
-from datasmith.workloads.inside.capture import SET_UP
+from datasmith.workloads.inside import outline
 from datasmith.workloads.inside.describe import Describer
+from datasmith.workloads.inside.labels import SET_UP
 from datasmith.workloads.outputs import Difference
 from datasmith.workloads.set_up import is_plain, part_unlike
 
@@ -19,8 +22,8 @@ NOTHING = Capture(reason="timed out")
 def said(output: int, **made: int) -> Capture:
     """A launch that computed this, of what set-up made."""
     records: list[JsonValue] = [[SET_UP + name, ["int", str(value)]] for name, value in made.items()]
-    values, set_up = apart([["returned value", ["int", str(output)]], *records])
-    return Capture(values, set_up=set_up)
+    values, parts = apart([["returned value", ["int", str(output)]], *records])
+    return Capture(values, parts=parts)
 
 
 BASE = said(1, rows=20, place=1)
@@ -66,8 +69,8 @@ def test_what_is_no_list_of_records_is_left_for_the_comparison() -> None:
     """Which refuses it."""
     assert apart({"values": 1}) == ({"values": 1}, {})
     assert apart([3, ["x"], [SET_UP, 1]]) == ([3, ["x"]], {SET_UP: 1})
-    assert unlike(BASE, Capture(BASE.values, set_up={SET_UP + "rows": "20", SET_UP + "place": 1}), Merged()) == (
-        Difference(SET_UP + "rows", "20", "malformed")
+    assert unlike(BASE, Capture(BASE.values, parts={SET_UP + "rows": "20", SET_UP + "place": 1}), Merged()) == (
+        Difference(SET_UP + "rows", "a description", "malformed")
     )
 
 
@@ -92,7 +95,7 @@ class Thing:
 
 
 def told(value: object) -> JsonValue:
-    node: JsonValue = json.loads(json.dumps(Describer(7).node(value)))
+    node: JsonValue = json.loads(json.dumps(outline.told(Describer(7).node(value))))
     return node
 
 
@@ -106,6 +109,10 @@ HONEST: dict[str, tuple[object, object]] = {
     "another order": (Thing(_index=[3, 1, 2]), Thing(_index=[1, 2, 3])),
     "a name with a counter": (Thing(name="node-10"), Thing(name="node-9")),
     "more": (Rows(1, 2), Rows(1, 2, 3)),
+    "more, in other places": (Rows([1, 2], [1]), Rows([1], [1, 2], [1])),
+    "less in private": (Thing(_xs=np.ones((20, 20))), Thing(_xs=np.ones((20, 10)))),
+    "a table that is filled later": (Thing(_table=MANY), Thing(_table=[])),
+    "large, and as it was": ([MANY[:20]] * 400, [MANY[:20]] * 400),
     "a list of things": ([Thing(xs=[1, 2])], [Thing(xs=[2, 1])]),
 }
 LESS: dict[str, tuple[object, object]] = {
@@ -117,7 +124,13 @@ LESS: dict[str, tuple[object, object]] = {
     "fewer rows": (Rows(1, 2), Rows(1)),
     "many rows": (Rows(*MANY), Rows(*MANY[:-1])),
     "a smaller part": (Thing(xs=MANY), Thing(xs=MANY[:300])),
-    "in private": (Thing(_xs=np.ones((20, 20))), Thing(_xs=np.ones((20, 10)))),
+    "beyond what is told": ([MANY[:20]] * 400, [MANY[:10]] * 400),
+    "rows beyond that": ([MANY[:9]] * 1000, [[0.0]]),
+    "arrays beyond that": ([np.ones(1000)] * 40, [np.ones(1)] * 40),
+    "objects beyond that": ([Thing(xs=MANY[:100])] * 90, [Thing(xs=MANY[:9])] * 90),
+    "days": ([date(2026, 3, day) for day in (1, 2)], [date(2026, 3, 1)] * 2),
+    "a queue": (deque([1, 2, 3]), deque([0, 0, 0])),
+    "beside an object": ({"g": Thing(x=1), "w": np.ones(5)}, {"g": Thing(x=1), "w": np.zeros(5)}),
     "further in": ({"a": Thing(x={"b": Rows(1, 2)})}, {"a": Thing(x={"b": Rows(1)})}),
     "fewer keys": (Thing(table={1: 2, 2: 3}), Thing(table={1: 2})),
     "a smaller set": (Thing(kinds={1, 2}), Thing(kinds={1})),

@@ -16,8 +16,9 @@ import pytest
 from pydantic import JsonValue
 
 from datasmith.workloads.inside.attributes import attributes, by_item
-from datasmith.workloads.inside.capture import INSIDE, Recorder
+from datasmith.workloads.inside.capture import Recorder
 from datasmith.workloads.inside.describe import Describer
+from datasmith.workloads.inside.labels import INSIDE
 from datasmith.workloads.outputs import difference
 
 

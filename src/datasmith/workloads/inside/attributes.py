@@ -8,9 +8,11 @@ from io import BytesIO, StringIO
 from types import GetSetDescriptorType, MemberDescriptorType
 
 from . import OWN
+from .plain import SCALARS
 from .report import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from enum import Enum
 
     from .foreign import Describer, Looked, Node
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 __builtins__ = OWN
 
 
+MOST_VIEWS = 3
+MOST_TEXT = 20_000
 _COMPUTED = (property, GetSetDescriptorType, getattr(functools, "cached_property", property))
 
 
@@ -57,9 +61,35 @@ def by_item(value: object, items: list[object]) -> dict[object, object]:
     try:
         if not items or under is None or not brings(type(under(value, items[0])), "keys", "__getitem__"):
             return {}
-        return {item: under(value, item) for item in items}
+        return {item: _plain(under(value, item), 0) for item in items}
     except Exception:  # no other container is asked for its own items
         return {}
+
+
+def _plain(view: object, depth: int) -> object:
+    """A plain mapping of what a view shows, whatever its class is; views in it, too."""
+    if depth > MOST_VIEWS or not brings(type(view), "keys", "__getitem__"):
+        return view
+    shown: Mapping[object, object] = view  # type: ignore[assignment]
+    return {key: _plain(shown[key], depth + 1) for key in shown.keys()}  # noqa: SIM118 - a view need not go over its keys
+
+
+def simple_parts(value: object) -> Node:
+    """What the class of an object computes of it and is a number or a text, by name, described.
+
+    Texts as such whose numbers need not be the same to the last digit.
+    """
+    found: Node = []
+    for name in _properties(type(value)):
+        try:
+            part = getattr(value, name)
+        except Exception:  # noqa: S112 - what cannot be computed of this one is no part of it
+            continue
+        if type(part) in SCALARS:
+            found.append([name, SCALARS[type(part)](part)])
+        elif type(part) is str:
+            found.append([name, ["text", "", part[:MOST_TEXT]]])
+    return found
 
 
 def is_public(name: str) -> bool:

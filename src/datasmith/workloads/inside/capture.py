@@ -20,6 +20,8 @@ from .files import Files
 from .foreign import Looked, Node
 from .grown import only_grown
 from .hush import Hush, uncollected
+from .labels import FURTHER, INSIDE, SET_UP
+from .outline import told
 from .plain import is_plain, seems_plain
 from .raw import run
 from .report import TYPE_CHECKING, failure
@@ -33,13 +35,11 @@ if TYPE_CHECKING:
 
 __builtins__ = OWN
 
-SET_UP = "set up: "
-"""Begins the label of what was there before the call: what set-up made, with code of the library or without it."""
-INSIDE = " (inside)"
-"""Ends the label of something that changed, and looks the same to whoever uses it."""
 _COPIED = frozenset((int, float, complex))
 _NUMBERS = _COPIED | {bool, type(None)}
 """Of these types a copy is at hand at once, or there is one value of each kind anyway."""
+MOST_FURTHER = 8
+"""Values of a call that are seen further in."""
 MOST_RECORDS = 100
 """All values up to this many, then a few that the seed draws: a loop of a million calls is not described as often."""
 
@@ -59,15 +59,25 @@ class Recorder:
 
     `late`: all is held until the call is over, and looked at then; before it nothing is described. Who is called cannot
     see then whether what it gives is told, which takes milliseconds: a stale answer would do where it is not.
+
+    `deep`: what takes long to see of a value is told beside, each at the cost of a budget of its own.
     """
 
     def __init__(
-        self, describer: Describer, *, again: bool = False, held: Held | None = None, late: bool = False
+        self,
+        describer: Describer,
+        *,
+        again: bool = False,
+        held: Held | None = None,
+        late: bool = False,
+        deep: bool = False,
     ) -> None:
         self._describer = describer
         self._again = again
         self._held = held
         self._late = late
+        self._deep = deep
+        self._further: list[tuple[str, Node]] = []
         self._until_over: list[tuple[str, object]] = []
         self._loops: dict[int, int] = {}
         self._found: dict[str, Node] = {}
@@ -89,7 +99,7 @@ class Recorder:
     def look_anew(self, *, tells: bool, deep: bool = False) -> None:
         """As if nothing had been seen so far; where it does not tell, values are looked at, and none is described.
 
-        deep: see `Describer`.
+        deep: values are also seen further in, see `Describer`.
         """
         self._wanted = tells
         self._tells = tells and not self._late
@@ -97,7 +107,8 @@ class Recorder:
         self._found = {}
         self._loops = {}
         self._describer = self._describer.anew()
-        self._describer.deep = deep
+        self._deep = deep
+        self._further = []
         self._waiting = []
         self._turns += 1
         self._draw_anew()
@@ -153,6 +164,11 @@ class Recorder:
                 self._waiting.append((record, _copied(value)))
         else:
             record[1] = told = self._described(self._describer, value)
+        if self._deep and self._tells and len(self._further) < MOST_FURTHER:
+            describer = Describer(self._describer.seed, deep=True)
+            node = describer.node(value)
+            if describer.went_deep:
+                self._further.append((f"{label}, {len(self._further) + 1}.", node))
         if self._held is not None:
             self._held.take(label, value, told)
 
@@ -224,12 +240,13 @@ class Recorder:
         return _as_one(self.finish())
 
     def told(self, label: str) -> Node:
-        """Everything that was seen, as a record of this name, and records of what was there before the call."""
-        return [[label, self.whole()], *self.set_up(label + " ")]
+        """Everything that was seen, as a record of this name, and what stands beside it."""
+        return [[label, self.whole()], *self.beside(label + " ")]
 
-    def set_up(self, label: str = "") -> Node:
-        """Records of what was there before the call, each at the cost of a budget of its own."""
-        return [[SET_UP + label + name, self._describer.anew().take(node)] for name, node in self._found.items()]
+    def beside(self, label: str = "") -> Node:
+        """Records of what was there before the call, of large ones the outline; and of what was seen further in."""
+        made = [[SET_UP + label + name, told(node)] for name, node in self._found.items()]
+        return [*made, *([FURTHER + label + name, node] for name, node in self._further)]
 
     def finish(self) -> Node:
         """Everything that was seen."""
@@ -311,7 +328,7 @@ def state_now(benchmark: Benchmark, recorder: Recorder) -> dict[str, Node]:
 
 def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
     """Set a benchmark up anew, call it once, and say what came of it; a reason where that fails."""
-    recorder = Recorder(Describer(seed, deep=True))
+    recorder = Recorder(Describer(seed), deep=True)
     try:
         plant_seed(seed)
         benchmark.do_teardown()
@@ -326,7 +343,7 @@ def capture(benchmark: Benchmark, seed: int) -> dict[str, object]:
         with uncollected():
             watched_call(benchmark, recorder)
         recorder.left(files)
-        return {"values": recorder.finish() + recorder.set_up()}
+        return {"values": recorder.finish() + recorder.beside()}
     except KeyboardInterrupt:
         raise
     except BaseException as error:

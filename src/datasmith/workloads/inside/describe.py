@@ -15,7 +15,7 @@ from itertools import islice
 from operator import itemgetter
 
 from . import OWN
-from .attributes import attributes, brings, by_item, computed, has_data, is_public, keeps, known_parts
+from .attributes import attributes, brings, by_item, computed, has_data, is_public, keeps, known_parts, simple_parts
 from .foreign import Later, Looked, Node, as_array, class_name, exact, is_static, positions, reader
 from .moments import held, is_moment
 from .plain import ORDERED, PLAIN, REAL, SCALARS, is_plain
@@ -36,9 +36,8 @@ MOST_LOOKED = 200_000
 FULL_SEQUENCE = 1000
 """A longer sequence is described by some of its elements, and the sum of its numbers."""
 SHOWN_TEXT = 200
-ABRIDGED = "..."
-"""Stands in the text that an object shows where that is not all of it: then it is also asked for what is SIMPLE."""
-SIMPLE = frozenset(("none", "bool", "int", "float", "complex", "str", "bytes"))
+ABRIDGED = ("...", "\u2026")
+"""Stand in the text that an object shows where that is not all of it."""
 _PLAIN_MODULES = frozenset(("fractions", "uuid", "ipaddress", "pathlib", "zoneinfo"))
 _COMPILED_MODULES = frozenset(("datetime", "decimal"))
 """Modules whose values are told whole by their text; of the latter the classes that are compiled."""
@@ -57,12 +56,12 @@ class Describer:
     said of it: work that was put off is done there.
 
     deep: also sees what takes much longer than what is seen at once, as the edges of a graph beside its nodes: that
-    would outweigh a call that is timed with its looks.
+    would outweigh a call that is timed with its looks. `went_deep`: there was something of the kind.
     """
 
     def __init__(self, seed: int, *, thorough: bool = False, deep: bool = False, nodes: int = MOST_NODES) -> None:
         self.seed = seed
-        self.deep = deep
+        self.deep, self.went_deep = deep, False
         self._beyond = MOST_LOOKED if thorough else 0
         self._nodes = nodes
         self._bytes = MOST_BYTES
@@ -300,8 +299,10 @@ class Describer:
         if brings(kind, "keys", "__getitem__"):
             return self._copied(name, {key: foreign[key] for key in list(foreign.keys())})
         if brings(kind, "__iter__", "__len__"):
-            found = list(islice(iter(foreign), MOST_SEEN if is_static(kind) else 100 * FULL_SEQUENCE))
-            return self._copied(name, (self.deep and by_item(foreign, found)) or found, len(foreign))  # type: ignore[arg-type]
+            found: list[object] = list(islice(iter(foreign), MOST_SEEN if is_static(kind) else 100 * FULL_SEQUENCE))
+            under = by_item(foreign, found) if self.deep else {}
+            self.went_deep = self.went_deep or bool(under)
+            return self._copied(name, under or found, len(foreign))  # type: ignore[arg-type]
         return self._attributes(name, value)
 
     def _copied(self, name: str, plain: list[object] | dict[object, object], size: int = 0) -> Looked:
@@ -331,11 +332,12 @@ class Describer:
         text: Node = ["text", name, shown[: 10 * SHOWN_TEXT]]
         if is_text:
             self.spend(len(shown))
-        if is_text and not (self.deep and ABRIDGED in shown):
+        if is_text and not (self.deep and any(mark in shown for mark in ABRIDGED)):
             return text
-        asked = computed(self, value)
         if is_text:
-            return ["object", name, [["as text", text], *filter(_is_simple, asked)], False]
+            self.went_deep = True
+            return ["object", name, [["as text", text], *simple_parts(value)], False]
+        asked = computed(self, value)
         if asked:
             return ["object", name, asked, False]
         return ["object", name, [[key, self.look(item)] for key, item in found], True]
@@ -356,11 +358,6 @@ def _drawn(describer: Describer, items: list[tuple[object, object]]) -> list[tup
         pairs = zip(places, items)  # noqa: B905
         items = [item for place, item in sorted(pairs, key=lambda pair: pair[0]) if alike[place] == 1]
     return [items[at] for at in describer.positions(len(items), FULL_SEQUENCE)]
-
-
-def _is_simple(part: object) -> bool:
-    """Whether a part, name and description, is a plain value's."""
-    return isinstance(part, list) and isinstance(part[1], list) and part[1][0] in SIMPLE
 
 
 def _places(seed: int, keys: list[object]) -> list[tuple[str, tuple[float, ...]]]:

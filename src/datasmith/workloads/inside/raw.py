@@ -4,8 +4,8 @@ It is mostly an import, and the benchmark drops it. A package that sees how it i
 time and end, and one that is lazy puts its work off. So some processes tell what the code's names stand for when it
 is over, and what the modules offer that it imports: each name is asked for. How long that takes is told apart.
 
-What tells it comes with the code, on standard input, in each process, and is no module that could be exchanged or seen;
-so does the key that the reply begins with. No collector runs from the start of the statement to the end.
+The program that does so (`raw_teller.py`) comes on standard input in each process, with the code and the key that its
+reply begins with, and is out of the main module before the code runs. No collector runs from its start to the end.
 """
 
 from __future__ import annotations
@@ -36,31 +36,9 @@ def inner(_it, _timer{init}):
     return _t1, _t0, locals()
 """
 """As timeit has it, but for what it returns."""
-PROGRAM = """{teller}
-
-def main():
-    teller, _ = [globals().pop(name) for name in ("Teller", "main")]
-    teller = teller({modules!r}, sys.modules, type(sys))
-    import gc, timeit
-    gc.disable()
-    timeit.template, timed, clock = {template!r}, timeit.timeit, timeit.default_timer
-    write, flush = sys.stdout.write, sys.stdout.flush
-    began = clock()
-    end, start, left = timed({statement!r}, {setup!r}, timer=clock, number={number!r})
-    seconds, told = [start - began, end - start], []
-    if {is_told!r}:
-        teller.tell(left)
-        first = clock()
-        told = teller.tell(left)
-        seconds += [first - end, clock() - first]
-    write("\\n" + {key!r} + repr((seconds, told)) + "\\n")
-    flush()
-
-main()
-"""
 with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "raw_teller.py")) as stream:
     TELLER = stream.read()
-"""To run where nothing of ours is imported; read before any code of the arm is there."""
+"""The program, to run where nothing of ours is imported; read before any code of the arm is there."""
 _VALUE = "value_of_line_"
 
 
@@ -100,20 +78,17 @@ def run(benchmark: Benchmark, number: int = 1, *, tells: bool = True) -> Ran:
     """
     import subprocess
 
-    given = benchmark.func(*benchmark._build_params())  # type: ignore[attr-defined]
-    statement, setup = given if isinstance(given, tuple) else (given, "")
-    statement, setup = dedent(str(statement)), dedent(str(setup))
+    setup, statement = _code(benchmark)
     key = os.urandom(16).hex()
-    program = PROGRAM.format(
-        teller=TELLER,
-        is_told=tells,
-        template=TEMPLATE,
-        statement=with_values(statement),
-        setup=setup,
-        modules=imported(setup) + imported(statement),
-        number=number,
-        key=key,
-    )
+    asked = {
+        "key": key,
+        "template": TEMPLATE,
+        "setup": setup,
+        "statement": with_values(statement) if tells else statement,
+        "number": number,
+        "tells": tells,
+        "modules": imported(setup) + imported(statement) if tells else [],
+    }
     child = subprocess.Popen(
         [sys.executable, "-c", READ],
         stdin=subprocess.PIPE,
@@ -121,7 +96,7 @@ def run(benchmark: Benchmark, number: int = 1, *, tells: bool = True) -> Ran:
         stderr=subprocess.PIPE,
         env=dict(os.environ, **(getattr(benchmark, "_timeraw_env", None) or {})),
     )
-    stdout, stderr = child.communicate(program.encode())
+    stdout, stderr = child.communicate(f"{TELLER}\n\nrun({asked!a})\n".encode())
     said = [line for line in stdout.decode(errors="replace").splitlines() if line.startswith(key)]
     if child.returncode or len(said) != 1:
         last = stderr.decode(errors="replace").strip().splitlines()
@@ -129,9 +104,26 @@ def run(benchmark: Benchmark, number: int = 1, *, tells: bool = True) -> Ran:
     return Ran(*ast.literal_eval(said[0][len(key) :]))
 
 
+def _code(benchmark: Benchmark) -> tuple[str, str]:
+    """Setup and statement, as asv would run them."""
+    given = benchmark.func(*benchmark._build_params())  # type: ignore[attr-defined]
+    statement, setup = given if isinstance(given, tuple) else (given, "")
+    if not (isinstance(statement, str) and isinstance(setup, str)):
+        raise TypeError("the code of a timeraw benchmark is a text, or a pair of them")
+    return as_pasted(dedent(setup)), as_pasted(dedent(statement))
+
+
+def as_pasted(code: str) -> str:
+    """Code as it is between quotes: asv puts it there, so that a backslash in it begins what it does in a text."""
+    try:
+        return str(ast.literal_eval('"""' + code.replace('"""', r"\"\"\"") + '"""'))
+    except (SyntaxError, ValueError):  # it ends with a quote, which asv would trip over
+        return code
+
+
 def with_values(code: str) -> str:
     """Code whose expressions leave their values under names of their own."""
-    lines = code.splitlines()
+    lines = code.split("\n")
     for node in ast.parse(code).body:
         if isinstance(node, ast.Expr) and not node.col_offset:
             lines[node.lineno - 1] = f"{_VALUE}{node.lineno} = {lines[node.lineno - 1]}"
@@ -145,5 +137,5 @@ def imported(code: str) -> list[str]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.append(node.module)
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return found
