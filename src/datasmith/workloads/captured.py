@@ -1,4 +1,4 @@
-"""What one launch said of its outputs, and of what set-up made; and whether that is what base's said."""
+"""What one launch said of its outputs, and of what stands beside them; and whether base's said the same."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,7 +33,10 @@ NOT_LAUNCHED = Capture(reason="it was not launched")
 
 
 def apart(said: JsonValue) -> tuple[JsonValue, dict[str, JsonValue]]:
-    """Records that a launch told, which nobody has looked at: of its outputs, and by name of what set-up made."""
+    """Records that a launch told, which nobody has looked at: its outputs, and by name what is compared by itself.
+
+    That is what set-up made, and what was seen further in.
+    """
     if not isinstance(said, list):
         return said, {}
     values: list[JsonValue] = []
@@ -63,7 +66,7 @@ class Merged:
         return all(outputs_unlike(base, other) is None for other in self._all)
 
     def allows(self, base: Capture, found: Capture, name: str) -> bool:
-        """True where a part that set-up made is nothing to hold against anybody, though it is not base's.
+        """True where a part is nothing to hold against anybody, though it is not base's.
 
         That is so where base itself made another one, and where the expert's is another one, too, and this is like it.
         Where the expert told nothing, nothing is known.
@@ -82,7 +85,7 @@ class Merged:
 def unlike(base: Capture, found: Capture, merged: Merged) -> Difference | None:
     """Where a capture is not as base's; what merged code does not repeat is held against nobody.
 
-    Outputs are one whole, and to have told none is another one; of what set-up made each part stands by itself.
+    Outputs are one whole, and to have told none is another one; each part stands by itself.
     """
     if merged.repeats(base):
         differs = outputs_unlike(base, found)
@@ -99,7 +102,7 @@ def outputs_unlike(expected: Capture, found: Capture) -> Difference | None:
 
 
 def parts_unlike(base: Capture, found: Capture, merged: Merged) -> Difference | None:
-    """The first part of what set-up made that is less than base's, or else; of who told nothing, none."""
+    """The first part that is not as base's, see `part_unlike`; of who told nothing, none."""
     if found.reason:
         return None
     for name, node in base.parts.items():

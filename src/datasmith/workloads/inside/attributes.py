@@ -77,7 +77,7 @@ def _plain(view: object, depth: int) -> object:
 def simple_parts(value: object) -> Node:
     """What the class of an object computes of it and is a number or a text, by name, described.
 
-    Texts as such whose numbers need not be the same to the last digit.
+    Numbers in a text need not be the same to the last digit, as where an object shows them.
     """
     found: Node = []
     for name in _properties(type(value)):
