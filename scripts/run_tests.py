@@ -63,7 +63,7 @@ WITH_DEMO = ("tests/integration/test_demo.py", "tests/snippets/test_snippets.py"
 _MEASURED = {
     "integration": (
         "eval_published", "eval_tasks", "harnesses", "hung_agent", "impacted", "measure", "pipeline", "rebuild",
-        "samplelib", "suite_from",
+        "samplelib", "screening", "suite_from",
     ),
     "redteam": ("policy",),
     "snippets": ("seed_text",),
