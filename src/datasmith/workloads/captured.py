@@ -57,13 +57,10 @@ class Merged:
     again: tuple[Capture, ...] = ()
     expert: Capture | None = None
 
-    @property
-    def _all(self) -> tuple[Capture, ...]:
-        return self.again if self.expert is None else (*self.again, self.expert)
-
     def repeats(self, base: Capture) -> bool:
         """True where all of them computed what base did."""
-        return all(outputs_unlike(base, other) is None for other in self._all)
+        others = self.again if self.expert is None else (*self.again, self.expert)
+        return all(outputs_unlike(base, other) is None for other in others)
 
     def allows(self, base: Capture, found: Capture, name: str) -> bool:
         """True where a part is nothing to hold against anybody, though it is not base's.

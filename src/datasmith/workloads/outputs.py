@@ -323,9 +323,8 @@ def _calls(one: Node, other: Node, path: str, soft: bool) -> Difference | None:
     unlike = _parts(one[1], other[1], path, soft=soft)
     names = {str(items(part)[0]) for part in items(one[1])}
     more = (part for part in map(items, items(other[1])) if str(part[0]) not in names and INSIDE not in str(part[0]))
-    for name, value in () if unlike else more:
-        return Difference(f"{path}.{name}"[:SHOWN], "nothing", shown(_node(value)))
-    return unlike
+    first = None if unlike else next(more, None)
+    return Difference(f"{path}.{first[0]}"[:SHOWN], "nothing", shown(_node(first[1]))) if first else unlike
 
 
 def _modules(one: Node, other: Node, path: str, soft: bool) -> Difference | None:

@@ -164,13 +164,17 @@ class Recorder:
                 self._waiting.append((record, _copied(value)))
         else:
             record[1] = told = self._described(self._describer, value)
-        if self._deep and self._tells and len(self._further) < MOST_FURTHER:
-            describer = Describer(self._describer.seed, deep=True)
-            node = describer.node(value)
-            if describer.went_deep:
-                self._further.append((f"{label}, {len(self._further) + 1}.", node))
+            self._look_further(label, value)
         if self._held is not None:
             self._held.take(label, value, told)
+
+    def _look_further(self, label: str, value: object) -> None:
+        if not (self._deep and self._tells) or len(self._further) >= MOST_FURTHER:
+            return
+        describer = Describer(self._describer.seed, deep=True)
+        node = describer.node(value)
+        if describer.went_deep:
+            self._further.append((f"{label}, {len(self._further) + 1}.", node))
 
     def state(self, instance: object, given: tuple[object, ...]) -> dict[str, Node]:
         """Descriptions of what a call can change: the benchmark's attributes and its arguments, by name."""

@@ -61,7 +61,7 @@ class Describer:
 
     def __init__(self, seed: int, *, thorough: bool = False, deep: bool = False, nodes: int = MOST_NODES) -> None:
         self.seed = seed
-        self.deep, self.went_deep = deep, False
+        self._deep, self.went_deep = deep, False
         self._beyond = MOST_LOOKED if thorough else 0
         self._nodes = nodes
         self._bytes = MOST_BYTES
@@ -71,7 +71,7 @@ class Describer:
 
     def anew(self) -> Describer:
         """One with the same seed, and a budget of its own; what tallies may count is shared."""
-        found = Describer(self.seed, thorough=self._beyond > 0, deep=self.deep)
+        found = Describer(self.seed, thorough=self._beyond > 0)
         found._left = self._left
         return found
 
@@ -300,7 +300,7 @@ class Describer:
             return self._copied(name, {key: foreign[key] for key in list(foreign.keys())})
         if brings(kind, "__iter__", "__len__"):
             found: list[object] = list(islice(iter(foreign), MOST_SEEN if is_static(kind) else 100 * FULL_SEQUENCE))
-            under = by_item(foreign, found) if self.deep else {}
+            under = by_item(foreign, found) if self._deep else {}
             self.went_deep = self.went_deep or bool(under)
             return self._copied(name, under or found, len(foreign))  # type: ignore[arg-type]
         return self._attributes(name, value)
@@ -332,7 +332,7 @@ class Describer:
         text: Node = ["text", name, shown[: 10 * SHOWN_TEXT]]
         if is_text:
             self.spend(len(shown))
-        if is_text and not (self.deep and any(mark in shown for mark in ABRIDGED)):
+        if is_text and not (self._deep and any(mark in shown for mark in ABRIDGED)):
             return text
         if is_text:
             self.went_deep = True

@@ -35,7 +35,8 @@ def outline(node: object) -> Node:
     if kind == "seq":
         return [*node[:3], None, _without_values([outline(item) for item in node[4]])]
     if kind == "map":
-        return [*node[:3], [[key, outline(value)] for key, value in node[3] if outline(value) != VALUE]]
+        pairs = ([key, outline(value)] for key, value in node[3])
+        return [*node[:3], [pair for pair in pairs if pair[1] != VALUE]]
     if kind == "object":
         return ["object", node[1], [[name, outline(value)] for name, value in node[2]], node[3]]
     return ["set", node[1]] if kind == "set" else list(VALUE)
