@@ -184,7 +184,7 @@ async def elsewhere(
     """
     places = executor.places(NEEDS)
     n = min(places, len(jobs), most or places)
-    watch = _Watch(folder, observer)
+    watch = RunWatch(folder, observer)
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(watch.forever, [job.task_id for job in jobs])
@@ -195,25 +195,27 @@ async def elsewhere(
     watch.look([job.task_id for job in jobs])
 
 
-class _Watch:
+class RunWatch:
     """Tells an observer what others have done, as the run folder shows it."""
 
     def __init__(self, folder: RunFolder, observer: StepObserver) -> None:
         self._folder = folder
         self._observer = observer
-        self._complete = frozenset(self._trials())
+        self._complete = set[TrialKey]()
+        self._complete |= self._new().keys()
 
-    def _trials(self) -> dict[TrialKey, TrialRecord]:
-        found = [record for record in self._folder.trials() if record.outcome != "infra_error"]
+    def _new(self) -> dict[TrialKey, TrialRecord]:
+        """Complete trials that were not seen before; of a long run only these are read."""
+        found = [record for record in self._folder.trials(but=self._complete) if record.outcome != "infra_error"]
         return {TrialKey.of(record): record for record in found}
 
     def look(self, task_ids: Sequence[str]) -> None:
         """Tell what is new."""
-        now = self._trials()
-        for key in now.keys() - self._complete:
-            self._observer.ended(now[key])
-        self._observer.complete(len(now) - len(self._complete))
-        self._complete = frozenset(now)
+        new = self._new()
+        for record in new.values():
+            self._observer.ended(record)
+        self._observer.complete(len(new))
+        self._complete |= new.keys()
         for task_id in task_ids:
             holder = holder_of(self._folder.leases(task_id))
             if holder:

@@ -243,15 +243,16 @@ class RunFolder:
         present = (self.root / "trials" / task_id / ARMS).glob("*")
         return max((int(path.name) for path in present if path.name.isdigit()), default=0) + 1
 
-    def trials(self) -> tuple[TrialRecord, ...]:
-        """All trials that have an end, ordered by task, agent and attempt.
+    def trials(self, *, but: Iterable[TrialKey] = ()) -> tuple[TrialRecord, ...]:
+        """All trials that have an end, ordered by task, agent and attempt. `but`: these are not read.
 
         Raises:
             TrialError: one cannot be read, or lies where another one belongs.
         """
         found = []
+        known = {self.trial(key) / "trial.json" for key in but}
         for path in self.root.glob("trials/*/*/*/trial.json"):
-            record = read_record(path, TrialRecord)
+            record = None if path in known else read_record(path, TrialRecord)
             if record is None:
                 continue
             if path.parent != self.trial(TrialKey.of(record)):

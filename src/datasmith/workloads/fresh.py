@@ -61,6 +61,10 @@ SLOWER_AROUND = 0.05
 
 Half of a call could hide in a quarter of a setting up that takes twice as long: in single calls so much is luck.
 """
+LEAST_SAVED = 0.5
+"""Where anything is asked, it is this share of a claim: less would be asked so near to nothing that luck decides."""
+LEAST_LEFT = 1 / 3
+"""So much of a claim has to be saved where all launches left it open, whatever luck there was."""
 MOST_PAIRS = 24
 """Launches between marks while that is not certain."""
 LUCKY = 5
@@ -275,8 +279,12 @@ class _Saving:
 
     @property
     def is_nearer_to_nothing(self) -> bool:
-        """Less is saved than is asked for, than half of the claim, and than luck leaves of the whole of it."""
-        least_s = min(self.asked_s, self.claimed_s / 2.0, self.claimed_s - self.error_s)
+        """Less is saved than is asked for, than half of the claim, and than luck leaves of the whole of it.
+
+        Or than `LEAST_LEFT`, where luck leaves less: else nobody could be refuted where it is as large as the claim.
+        """
+        left_s = max(self.claimed_s - self.error_s, LEAST_LEFT * self.claimed_s)
+        least_s = min(self.asked_s, self.claimed_s / 2.0, left_s)
         return self.pairs > 1 and self.asked_s > 0.0 and self.saved_s < least_s
 
 
@@ -301,10 +309,12 @@ def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
     shown_error_s = call_s * left_of_call * left.kept * left_error
     luck_s = _luck(measurements, len(pairs), short=False) * median(usual)
     known_s = [seconds for seconds in (saved_error_s, call_error_s, shown_error_s) if seconds < math.inf]
+    claimed_s = call_s * (1.0 - math.exp(-shown))
+    asked_s = call_s * (1.0 - left_of_call) - min(ALLOWANCE_S, call_s / 4) - SLOWER_AROUND * around_s
     return _Saving(
         len(pairs),
-        claimed_s=call_s * (1.0 - math.exp(-shown)),
-        asked_s=call_s * (1.0 - left_of_call) - min(ALLOWANCE_S, call_s / 4) - SLOWER_AROUND * around_s,
+        claimed_s=claimed_s,
+        asked_s=max(asked_s, LEAST_SAVED * claimed_s) if asked_s > 0.0 else asked_s,
         saved_s=median(saved),
         error_s=max(luck_s, math.hypot(*known_s)),
     )

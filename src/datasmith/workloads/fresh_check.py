@@ -57,6 +57,8 @@ class FreshCheck:
         """What base's first short calls took beyond later ones, in each launch."""
         self._failures: Counter[str] = Counter()
         """How often an arm told nothing where base did."""
+        self._asked = 0
+        """So often base was called between marks, and told all."""
 
     def run(self, claimed: Mapping[str, float]) -> Mapping[str, Difference]:
         """Launch the arms that claim these ln ratios; what each of them computes of fresh inputs and base does not.
@@ -82,6 +84,8 @@ class FreshCheck:
         unlike |= self._until_told(standing(), what, "short")
         unlike |= self._clocked(standing(), what)
         unlike |= self._until_told(standing(), what, "looked")
+        # What was told between marks is asked of single calls, of which there are more now.
+        unlike |= self._clocked([arm for arm in standing() if may_be_unsaved(self._seen(), arm)], what)
         return unlike
 
     def _inputs(self) -> tuple[Fresh, "_Base"] | None:
@@ -128,14 +132,14 @@ class FreshCheck:
         """
         left = [] if are_short(self._seen()) else list(standing)
         unlike: dict[str, Difference] = {}
-        asked, failures = 0, 0
-        while left and asked < MOST_PAIRS and failures < (MOST_PAIRS if asked else MOST_FAILURES):
+        failures = 0
+        while left and self._asked < MOST_PAIRS and failures < (MOST_PAIRS if self._asked else MOST_FAILURES):
             fresh = self._fresh(what, "clocked")
             base = _clocked_base(self._launch(BASE, fresh, None))
             if base is None:
                 failures += 1
                 continue
-            asked += 1
+            self._asked += 1
             for arm in left:
                 differs = self._unlike_between_marks(arm, base, fresh)
                 if differs:
@@ -143,7 +147,7 @@ class FreshCheck:
             left = [arm for arm in left if arm not in unlike]
             unsaved = [arm for arm in left if may_be_unsaved(self._seen(), arm)]
             unlike |= self._more(unsaved, what, "looked")
-            if asked >= MOST_CLOCKED and not unsaved:
+            if self._asked >= MOST_CLOCKED and not unsaved:
                 break
             ticking = [arm for arm in left if self._is_open(arm)]
             left = [arm for arm in left if arm not in unlike and arm in (*unsaved, *ticking)]

@@ -87,8 +87,8 @@ def launches(
 
 
 SUSPECTED = [
-    (shared(0.25), 1e-4, 2e-5, 2), (shared(0.25), 1e-4, 3e-4, 2), (shared(0.25), 1e-4, 8e-4, 6),
-    (shared(0.25), 1e-4, 9.5e-4, 6), (shared(0.25), 1e-3, 5e-4, 6), (two_speeds, 1e-4, 1e-4, 4),
+    (shared(0.25), 1e-4, 2e-5, 2), (shared(0.25), 1e-4, 3e-4, 2), (shared(0.25), 1e-4, 8e-4, 15),
+    (shared(0.25), 1e-4, 9.5e-4, 27), (shared(0.25), 1e-3, 5e-4, 6), (two_speeds, 1e-4, 1e-4, 4),
     (two_speeds, 1e-4, 9e-4, 8), (two_speeds, 1e-3, 5e-4, 6),
 ]  # fmt: skip
 
@@ -107,7 +107,10 @@ def is_found(made: list[Measurement]) -> bool:
 def test_honest_arms_are_seldom_suspected_where_launches_scatter(
     pace: Pace, setup_s: float, arm_s: float, most: int
 ) -> None:
-    """Of 300 checks so many may end so; then what counts is what was saved between marks."""
+    """Of 300 checks so many may end so; then what counts is what was saved between marks.
+
+    Most where a claim of a twentieth is held against launches that scatter by a quarter.
+    """
     assert sum(is_found(launches(seed, pace, arm_s, setup_s=setup_s)) for seed in range(300)) <= most
 
 
@@ -115,6 +118,12 @@ def test_what_is_hidden_is_found_where_launches_scatter() -> None:
     """By a tenth always, and nearly so by a quarter."""
     assert all(is_found(launches(seed, shared(0.1), 1e-4, 9e-4)) for seed in range(100))
     assert sum(is_found(launches(seed, shared(0.25), 1e-4, 9e-4)) for seed in range(100)) >= 97
+
+
+@pytest.mark.parametrize(("pace", "least"), [(shared(0.05), 98), (shared(0.1), 75), (two_speeds, 55)])
+def test_a_sixth_of_a_call_is_found_too(pace: Pace, least: int) -> None:
+    """On a core of two speeds nine of these 100 were; what is asked was so near to nothing that luck decided."""
+    assert sum(is_found(launches(seed, pace, 8.4e-4, 1.6e-4)) for seed in range(100)) >= least
 
 
 @pytest.mark.parametrize(("setup_s", "least"), [(1e-4, 97), (1e-3, 85)])
