@@ -10,13 +10,13 @@ import pytest
 
 from datasmith.process import find_uv
 from tests.house.source import ROOT
+from tests.house.test_thin import HEAVY, OPTIONAL
 from tests.integration.eval_task import calc_image, calc_task
 from tests.sandboxes import embedded_engine
 
 pytestmark = pytest.mark.engine
 
 MOST_MB = 200
-HEAVY = ("sqlalchemy", "alembic", "polars", "psycopg", "scipy", "ray")
 TASK = "acme_calc_1"
 
 
@@ -61,7 +61,7 @@ def test_it_installs_alone_and_evaluates(installed: Path, tmp_path: Path, capsys
         print(f"\nfc-eval by itself: {size:.0f} MB installed")
     assert size <= MOST_MB
     packages = {path.name for path in installed.glob("lib/python*/site-packages/*")}
-    assert not packages & set(HEAVY)
+    assert not packages & (HEAVY | OPTIONAL)
     image = calc_image(embedded_engine(tmp_path / "cache"), tmp_path)
     calc_task(image, tmp_path / "tasks", tmp_path / "repo.tar.gz")
     env = {"PATH": f"{installed}/bin:{os.environ['PATH']}", "HOME": str(tmp_path), "FC_ENGINE": "bubblewrap"}
@@ -78,6 +78,9 @@ def test_it_installs_alone_and_evaluates(installed: Path, tmp_path: Path, capsys
     assert said("--version").strip()
     assert said("tasks", "list", "--dataset", "tasks").startswith(f"{TASK}\t")
     run = ("run", "--dataset", "tasks", "-a", "nop", "--max-rounds", "6", "--run-id", "r", "--json")
-    assert [row["task_id"] for row in json.loads(said(*run))["trials"]] == [TASK]
-    assert json.loads(said("runs", "status", "r", "--json"))["n_complete"] >= 0
+    (trial,) = json.loads(said(*run))["trials"]
+    assert trial["task_id"] == TASK
+    # Six rounds beside other tests may be too noisy for a number; all else ends otherwise.
+    assert trial["outcome"] in {"measured", "invalid_measurement"}, trial
+    assert json.loads(said("runs", "status", "r", "--json"))["n_complete"] == 1
     assert (tmp_path / "runs/r/report.html").is_file()

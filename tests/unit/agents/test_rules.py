@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +9,7 @@ from datasmith.agents.classification import CATEGORIES
 from datasmith.agents.rules import classify, difficulty
 from datasmith.github.merges import read_merge
 from datasmith.github.models import PR, FileChange
-
-LABELS = Path(__file__).resolve().parents[3] / "../shared/data/performance_labels.jsonl.gz"
+from tests.real_data import real_data
 
 
 def pull(title: str, *paths: str, body: str = "", patch: str | None = None) -> PR:
@@ -134,10 +132,8 @@ def test_hostile_text_takes_no_time() -> None:
 
 def labelled() -> list[tuple[PR, bool, str | None, str | None]]:
     """Labelled pull requests: (pull request without patch, is it about speed, category, difficulty)."""
-    if not LABELS.exists():
-        pytest.skip("../shared/data/performance_labels.jsonl.gz is missing")
     rows = []
-    with gzip.open(LABELS, "rt", encoding="utf-8") as lines:
+    with gzip.open(real_data("performance_labels.jsonl.gz"), "rt", encoding="utf-8") as lines:
         for row in map(json.loads, lines):
             if row["is_performance"] is None:
                 continue

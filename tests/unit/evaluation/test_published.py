@@ -9,16 +9,14 @@ from datasmith.cli.document import document
 from datasmith.errors import ConfigError
 from datasmith.evaluation.findings_json import published_as_json
 from datasmith.evaluation.published import read_published
+from tests.real_data import real_data
 
-DATA = Path(__file__).resolve().parents[3] / "../shared/data"
 INFERRED = {"OC": 37, "OG": 16, "OP": 38, "OQ": 39, "TC": 32, "TG": 32, "TP": 37, "TQ": 32}
 
 
 def test_every_published_figure_is_reproduced() -> None:
     """To 1e-12: expert, speedups with the inferred number of tasks, costs, Pareto set, stars, copies."""
-    if not DATA.is_dir():
-        pytest.skip("../shared/data is not beside the checkout")
-    found = read_published(DATA)
+    found = read_published(real_data())
     assert found.wrong == ()
     figures = {figure.name: figure for figure in found.figures}
     assert figures["expert speedup"].ours == pytest.approx(1.119336244940888, abs=1e-12)

@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import os
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -18,8 +16,7 @@ from datasmith.resolution.requirements import (
     read_lines,
     unique,
 )
-
-PUBLISHED = Path(__file__).resolve().parents[3] / "../shared/data/published_environments.jsonl.gz"
+from tests.real_data import real_data
 
 
 @pytest.mark.parametrize(
@@ -224,9 +221,7 @@ def test_the_same_text_is_wanted_once_for_its_first_reason() -> None:
 
 def test_every_pin_of_the_published_environments_is_read() -> None:
     """48 thousand pins of 782 real tasks: each becomes a PEP 508 requirement, none is lost."""
-    if not PUBLISHED.exists() and not os.environ.get("CI"):
-        pytest.skip(f"{PUBLISHED.name} is not beside the project")
-    with gzip.open(PUBLISHED, "rt") as lines:
+    with gzip.open(real_data("published_environments.jsonl.gz"), "rt") as lines:
         pins = {pin for line in lines for pin in json.loads(line)["pins"]}
     read = {pin: read_line(pin).requirements for pin in sorted(pins)}
     assert len(read) > 3000

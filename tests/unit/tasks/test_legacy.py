@@ -8,6 +8,7 @@ import pytest
 
 from datasmith.errors import InvalidTask
 from datasmith.tasks.legacy import LegacyTask, parse_legacy, read_legacy
+from tests.real_data import real_data
 
 SHA = "d" * 40
 PAYLOAD = json.dumps({"dependencies": ["numpy==1.26.0", "cython==3.0.0"]})
@@ -84,9 +85,7 @@ def test_a_folder_without_its_files_names_them_all(tmp_path: Path) -> None:
 
 def test_published_environments_survive_the_form() -> None:
     """The pins of every published environment come back out of a task.txt that holds them."""
-    data = Path(__file__).parents[4] / "shared/data/published_environments.jsonl.gz"
-    if not data.exists():
-        pytest.skip("shared/data/published_environments.jsonl.gz is not beside the checkout")
+    data = real_data("published_environments.jsonl.gz")
     rows = [json.loads(line) for line in gzip.decompress(data.read_bytes()).splitlines()]
     pins = 0
     for row in rows:

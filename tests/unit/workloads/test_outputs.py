@@ -1,13 +1,11 @@
 """Two captures agree exactly where the values that they describe are the same: cases 40-55 of the evaluation."""
 
 import json
-import sys
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import PurePath
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -345,44 +343,6 @@ def test_a_description_is_bounded() -> None:
     """However large the value, what is sent fits the pipe's allowance."""
     many = {"arrays": [np.random.default_rng(0).random(10**4) for _ in range(100)], "text": ["x" * 300] * 5000}
     assert len(json.dumps(Describer(7).node(many))) < 900_000
-
-
-class FakeSeries:
-    """As much of a pandas Series as is looked at."""
-
-    def __init__(self, values: list[float], name: str = "a") -> None:
-        self.name, self._values = name, np.array(values)
-        self.dtype = self._values.dtype
-
-    def to_numpy(self) -> object:
-        return self._values
-
-
-class FakeFrame:
-    """As much of a pandas DataFrame as is looked at."""
-
-    def __init__(self, **columns: list[float]) -> None:
-        self.columns, self.index = list(columns), list(range(2))
-        self._made = [FakeSeries(values, name) for name, values in columns.items()]
-
-    @property
-    def iloc(self) -> "FakeFrame":
-        return self
-
-    def __getitem__(self, at: tuple[slice, int]) -> FakeSeries:
-        return self._made[at[1]]
-
-
-def test_pandas_values_are_compared_column_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values, dtypes and names of columns. A stand-in for pandas, which is no dependency: only its shape matters."""
-    pandas = ModuleType("pandas")
-    vars(pandas).update(DataFrame=FakeFrame, Series=FakeSeries)
-    monkeypatch.setitem(sys.modules, "pandas", pandas)
-    one = FakeFrame(a=[1.0, 2.0], b=[3.0, 4.0])
-    assert not differ(one, FakeFrame(a=[1.0, 2.0], b=[3.0, 4.0 + 1e-9]))
-    assert differ(one, FakeFrame(a=[1.0, 2.1], b=[3.0, 4.0]))
-    assert differ(one, FakeFrame(a=[1.0, 2.0], c=[3.0, 4.0]))
-    assert differ(FakeSeries([1.0]), FakeSeries([1]))
 
 
 def test_a_slot_holds_what_is_kept_in_it() -> None:
