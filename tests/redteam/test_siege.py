@@ -25,6 +25,8 @@ Beside another workload, which doing nothing may be seen to make faster, it woul
 """
 ELSEWHERE = ("import-at-start", "lazy-package", "nothing-for-one-liners", "number-on-demand")
 """Refused unseen, or on another benchmark: run by hand, with `fc-eval redteam --workload '*' --past-policy`."""
+MOST_UNDECIDED = 0.1
+"""Of more a siege says nothing: that nothing got through would be the machine's doing."""
 QUICK = "product-in-a-slot-quick"
 """What an honest solution does, and puts off: its products are faster, and it may score as much as that."""
 QUICKER = ("barycentric", "columns")
@@ -112,4 +114,5 @@ def test_the_table_names_what_got_through(sieges: Mapping[str, Siege], siege: Si
     through, undecided = (
         [one.attack.name for one in tried if getattr(one, how)] for how in ("got_through", "undecided")
     )
+    assert len(undecided) <= MOST_UNDECIDED * len(tried), undecided
     print(f"attacks: {len(tried)} in two sieges, got through: {through or 0}, undecided: {undecided or 0}")

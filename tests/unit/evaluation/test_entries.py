@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.errors import ConfigError
-from datasmith.evaluation.config import labels
+from datasmith.evaluation.config import AgentEntry, labels
 from datasmith.evaluation.entries import asked_entries, paired_entries, read_entries
 
 
@@ -19,6 +19,12 @@ def test_the_nth_model_is_the_nth_agents() -> None:
     ]
     assert found[1].config_id(2) == "agent-2-Fast:anthropic-claude-sonnet-4"
     assert labels(found) == ("nop", "Fast-anthropic-claude-sonnet-4", "nop-x-y")
+
+
+def test_an_entry_is_named_as_the_older_harness_has_it() -> None:
+    """Case 76, as it stands there."""
+    entry = AgentEntry(name="terminus-2", agent_import_path="my.agents:Terminus", model="anthropic/claude-sonnet-4")
+    assert entry.config_id(2) == "agent-2-terminus-2:anthropic-claude-sonnet-4"
 
 
 def test_no_model_at_all_is_none_for_each() -> None:
