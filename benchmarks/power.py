@@ -145,6 +145,7 @@ def short_samples(
         )
         if seen.low is None or seen.high is None:
             print(f"{workload.id}: {seen.reason}")
+            tallies[FASTEST].add(workload.id, found=False)
             continue
         tallies[FASTEST].add(workload.id, seen.changed, math.log(seen.high / seen.low) / 2)
         spent.append(time.monotonic() - started)

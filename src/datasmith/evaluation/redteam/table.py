@@ -47,14 +47,22 @@ def _row(ended: Ended) -> dict[str, object]:
 
 
 def markdown(rows: Iterable[Mapping[str, object]]) -> str:
-    """The rows of `as_json` as a table of a page."""
+    """The rows of `as_json` as a table of a page, with the intervals of both."""
     lines = [
-        "| attack | class | what it does | outcome | speed-up | verdict |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| attack | class | what it does | outcome | speed-up | doing nothing | verdict |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in rows:
-        speedup = row["speedup"]
-        shown = f"{speedup:.3f}" if isinstance(speedup, float) else "·"
-        cells = (row["attack"], row["class"], row["does"], row["outcome"], shown, row["verdict"])
+        shown, nothing = _interval(row["speedup"], (row["low"], row["high"])), _interval(None, row["nop"])
+        cells = (row["attack"], row["class"], row["does"], row["outcome"], shown, nothing, row["verdict"])
         lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def _interval(value: object, ends: object) -> str:
+    """A figure and its interval, of which either may be missing; a dot where both are."""
+    shown = [f"{value:.3f}"] if isinstance(value, float) else []
+    match ends:
+        case [float() as low, float() as high]:
+            shown.append(f"[{low:.2f}, {high:.2f}]")
+    return " ".join(shown) or "·"
