@@ -1,11 +1,14 @@
 """What a run tells while it goes on."""
 
 import io
+import re
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from datasmith.cli.trial_progress import TrialBars
+from tests.unit.evaluation.sample_run import SampleRun
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -31,3 +34,19 @@ def test_what_fits_beside_no_bar_is_told_in_a_line_of_its_own(terminal: bool) ->
         bars.step("acme_fast_1", long)
         bars.step("acme_fast_1", long)
     assert target.getvalue().count("(what to do)") == 1
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_best_ratio_so_far_stays_in_sight(terminal: bool, tmp_path: Path) -> None:
+    """On the bar of all trials, or after each one's own; a later, slower one does not take its place."""
+    target = io.StringIO()
+    console = Console(file=target, force_terminal=terminal, width=200, markup=False, highlight=False)
+    run = SampleRun(tmp_path / "run", ["acme_fast_1"], ["good", "nothing"])
+    session = run.session("acme_fast_1", {"b.time_x": 2.0})
+    with TrialBars(console) as bars:
+        bars.start(2, 0)
+        for agent, speed in (("command-good", 1.5), ("command-nothing", 1.0)):
+            bars.ended(run.trial(session, agent, "measured", {"b.time_x": speed}))
+            bars.complete(1)
+    *_, last = [line for line in target.getvalue().replace("\r", "\n").splitlines() if "best so far" in line]
+    assert re.search(r"best so far 1\.[45]\d\dx by command-good#1 on acme_fast_1", last), last
