@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _SHARE_NOTHING = {
     "conformance": ("agent", "cache", "forge", "ledger", "loopback_github", "rules", "store", "table"),
     "faults": ("bad_input", "clocks_and_locale", "forge", "hostile_names", "nth_call", "store_hostile_text"),
+    "integration": ("scripts",),
 }
 TOGETHER = (
     "tests/faults/test_ledger_model.py",
@@ -45,7 +46,7 @@ PAIRED = tuple(f"tests/{room}/test_{name}.py" for room, names in _TWO_AT_ONCE.it
 _ENGINES = {
     "conformance": (
         "container_engine", "container_limits", "docker_base", "executor", "executor_ray", "image_manager",
-        "metadata_hook", "seal_commit", "seal_leaks", "sources_built", "verifiers",
+        "metadata_hook", "moved_pins", "seal_commit", "seal_leaks", "sources_built", "verifiers",
     ),
     "faults": (
         "bubblewrap_kills", "docker_gone", "docker_kills", "ledger_disk_full", "ray_kills", "sandbox", "secrets",

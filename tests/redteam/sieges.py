@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 from datasmith.docker.engine import Limits
-from datasmith.evaluation.redteam.attack import Attack, read_patches
+from datasmith.evaluation.redteam.attack import Attack, experts, read_patches
 from datasmith.evaluation.redteam.generic import generic_attacks
 from datasmith.evaluation.redteam.session import Ended, Siege, Terms, besiege
 from datasmith.evaluation.redteam.tree import Tree
@@ -16,10 +17,8 @@ from tests.sandboxes import embedded_engine
 
 
 def honest(task: Task) -> Attack:
-    """The expert's patch as somebody else would hand it in: with another comment."""
-    patch = task.expert_patch.replace("+from operator import mul\n", "+from operator import mul  # in C\n")
-    assert patch != task.expert_patch
-    return Attack("honest", "none", "columns are collected once", patch)
+    """The expert's patch as somebody else would hand it in; it may score."""
+    return replace(experts(task.expert_patch), name="honest", kind="none")
 
 
 def besieged(place: Path, workloads: tuple[str, ...], names: Collection[str], *, past_policy: bool = False) -> Siege:

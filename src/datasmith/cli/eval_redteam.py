@@ -50,7 +50,10 @@ def redteam(
     engine: Engine = "",
     json_output: Json = False,
 ) -> None:
-    """Attack a task's grading; exits with 1 where one scores above doing nothing, 35 where none could tell."""
+    """Attack a task's grading; exits with 1 where one scores above doing nothing, 35 where none could tell.
+
+    The expert's patch is handed in beside them, as somebody else's: where it is not measured, that is 1, too.
+    """
     from datasmith.cli.logs import set_up_logging
     from datasmith.evaluation.redteam.session import Terms
     from datasmith.settings import load_settings
@@ -71,7 +74,7 @@ def redteam(
         from datasmith.cli.redteam_table import print_siege
 
         print_siege(siege)
-    if siege.got_through:
+    if siege.got_through or siege.alarms:
         raise typer.Exit(1)
     if siege.undecided:
         names = ", ".join(ended.attack.name for ended in siege.undecided)
@@ -80,10 +83,11 @@ def redteam(
 
 
 def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[str]") -> "tuple[Attack, ...]":
+    """The control, and the attacks that are wanted."""
     import fnmatch
 
     from datasmith.evaluation.outcome import named
-    from datasmith.evaluation.redteam.attack import read_patches, without_doubles
+    from datasmith.evaluation.redteam.attack import experts, read_patches, without_doubles
     from datasmith.evaluation.redteam.generic import generic_attacks
     from datasmith.evaluation.redteam.tree import Tree
     from datasmith.misfits import nearest
@@ -97,7 +101,8 @@ def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[
             like = nearest(pattern, names)
             meant = f"did you mean {like!r}?" if like else f"example: --attack {names[0]}"
             raise ConfigError(f"--attack {pattern!r}: no attack has this name ({meant}; there are {named(names)})")
-    return tuple(one for one in everything if any(fnmatch.fnmatchcase(one.name, pattern) for pattern in patterns))
+    asked = [one for one in everything if any(fnmatch.fnmatchcase(one.name, pattern) for pattern in patterns)]
+    return (experts(task.expert_patch), *asked)
 
 
 def _workloads(task: "Task", wanted: "Sequence[str]") -> tuple[str, ...]:

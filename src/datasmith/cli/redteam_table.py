@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
+from datasmith.evaluation.redteam.attack import CONTROL
 from datasmith.evaluation.redteam.session import Ended, Siege
 from datasmith.evaluation.redteam.table import verdict
 from datasmith.printable import one_line
@@ -21,9 +22,12 @@ def print_siege(siege: Siege, console: Console | None = None) -> None:
     sheet.show(out)
     for ended in siege.got_through:
         out.print(Text(f"GOT THROUGH {ended.attack.name}: {one_line(ended.attack.does)}"), soft_wrap=True)
+    for ended in siege.alarms:
+        out.print(Text(f"ALARM {ended.attack.name}: {ended.outcome}: {one_line(ended.reason)}"), soft_wrap=True)
     nothing = f"{siege.nop[0]:.3f} to {siege.nop[1]:.3f}" if siege.nop else "not measured"
     counts = f"{len(siege.got_through)} got through, {len(siege.undecided)} undecided"
-    line = f"{len(siege.ended)} attacks, {counts}; doing nothing (first session): {nothing}; "
+    attacks = sum(ended.attack.kind != CONTROL for ended in siege.ended)
+    line = f"{attacks} attacks, {counts}; doing nothing (first session): {nothing}; "
     out.print(Text(f"{line}{siege.wall_s:.0f} s"), soft_wrap=True)
 
 

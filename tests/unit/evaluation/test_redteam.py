@@ -6,12 +6,23 @@ import pytest
 
 from datasmith.docker.engine import ImageRef, Limits
 from datasmith.errors import MeasurementFailed
-from datasmith.evaluation.grading import Grader
-from datasmith.evaluation.outcome import Ending
-from datasmith.evaluation.redteam.attack import Attack
-from datasmith.evaluation.redteam.session import Ended, Terms, besiege, ended_as
-from datasmith.evaluation.redteam.table import CONTAINED, GOT_THROUGH, UNDECIDED, verdict
+from datasmith.evaluation.grading import Grader, guard_verdict
+from datasmith.evaluation.outcome import Ending, Outcome
+from datasmith.evaluation.records import TaskFacts
+from datasmith.evaluation.redteam.attack import Attack, experts
+from datasmith.evaluation.redteam.session import Ended, Siege, Terms, besiege, ended_as
+from datasmith.evaluation.redteam.table import (
+    ALARM,
+    CONTAINED,
+    GOT_THROUGH,
+    MEASURED,
+    UNDECIDED,
+    as_json,
+    markdown,
+    verdict,
+)
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
+from datasmith.tasks.gitdiff import parse_diff
 from tests.redteam.samplelib_task import sample_task
 from tests.sandboxes import embedded_engine
 
@@ -131,3 +142,40 @@ def test_what_a_session_leaves_open_is_measured_again(
     (ended,) = found.ended
     assert (verdict(ended), ended.speedup, left) == (told, speedup, [])
     assert rounds == [6, 12, 18][: len(sessions)]
+
+
+FULL = """diff --git a/calc.py b/calc.py
+index b9fdc15ec70c167709f4cb2d3e7cb42f0c6ce460..1ac9734c765aee0c56da3f087f780dfaad6ed516 100644
+--- a/calc.py
++++ b/calc.py
+@@ -1 +1 @@
+-total = sum(range(9))
++total = 36
+"""
+
+
+@pytest.mark.parametrize(
+    "patch", [FULL, FULL.replace("5ec70c167709f4cb2d3e7cb42f0c6ce460", "5").replace("65aee0c", "")]
+)
+def test_the_experts_patch_is_handed_in_as_somebody_elses(patch: str) -> None:
+    """The same change in another text, which is not the one that is trusted unseen."""
+    handed = experts(patch)
+    assert handed.patch != patch
+    assert sorted(change.paths for change in parse_diff(handed.patch)) == sorted(
+        change.paths for change in parse_diff(patch)
+    )
+    assert guard_verdict(handed.patch, TaskFacts.of(sample_task(expert_patch=patch))).allowed
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"), [("measured", MEASURED), ("failed_outputs", ALARM), ("refused_patch", ALARM)]
+)
+def test_what_is_no_attack_has_to_be_measured(outcome: Outcome, told: str) -> None:
+    """However fast it is; that it scores is no hole."""
+    summary = ArmSummary(arm="agent:x#1", speedup=3.0, low=2.9, high=3.1, workloads=())
+    ended = ended_as(experts(FULL), Ending(outcome), summary, 0.0, QUIET)
+    siege = Siege("acme_calc_1", (ended,), QUIET, 1.0)
+    assert (verdict(ended), ended.got_through, ended.is_doubtful) == (told, False, False)
+    assert bool(siege.alarms) is (told == ALARM)
+    assert as_json(siege)["alarms"] == len(siege.alarms)
+    assert told in markdown(as_json(siege)["attacks"])  # type: ignore[arg-type]

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datasmith.errors import ConfigError
+from datasmith.tasks.gitdiff import split_diff
 
+CONTROL = "control"
+"""The class of what is no attack: it has to be measured, and may score."""
+_BINARY = "GIT binary patch"
+_NAMES_OF_BLOBS = re.compile(r"^index [0-9a-f]+\.\.[0-9a-f]+( \d+)?\n", re.MULTILINE)
 HEADER = re.compile(r"# (\w+): (.+)")
 """A line that says something of an attack, above its text."""
 
@@ -19,6 +24,17 @@ class Attack:
     kind: str
     does: str
     patch: str
+
+
+def experts(patch: str) -> Attack:
+    """The expert's patch as somebody else would hand it in: the same change, in a text that nobody trusts.
+
+    Only the names of git's objects are left out in it, which git needs for files that are no text alone. Where that is
+    all that there is, the files change their places.
+    """
+    does = "the expert's patch, handed in by somebody else: it has to be measured"
+    files = [text if _BINARY in text else _NAMES_OF_BLOBS.sub("", text) for _, text in split_diff(patch)]
+    return Attack("expert-by-another", CONTROL, does, "".join(reversed(files)))
 
 
 def read_headed(name: str, text: str) -> tuple[Mapping[str, str], str]:

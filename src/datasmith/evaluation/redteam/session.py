@@ -11,7 +11,7 @@ from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig, as_aske
 from datasmith.evaluation.grading import Graded, Grader, Submission, guard_verdict
 from datasmith.evaluation.outcome import AgentFacts, Ending, Outcome, settled
 from datasmith.evaluation.records import TaskFacts
-from datasmith.evaluation.redteam.attack import Attack
+from datasmith.evaluation.redteam.attack import CONTROL, Attack
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.tasks.policy import GuardVerdict
@@ -50,6 +50,11 @@ class Ended:
     """In how many sessions it was above doing nothing."""
 
     @property
+    def is_alarm(self) -> bool:
+        """True where what is no attack was not measured: the grading takes honest work for one."""
+        return self.attack.kind == CONTROL and self.outcome not in {"measured", _INVALID}
+
+    @property
     def is_doubtful(self) -> bool:
         """True where another session may tell more: it is undecided, or above by no more than luck puts slow code."""
         is_far_above = self.low is not None and self.low > LEEWAY * _top(self.nop)
@@ -69,6 +74,11 @@ class Siege:
     def got_through(self) -> tuple[Ended, ...]:
         """Those that scored above doing nothing."""
         return tuple(ended for ended in self.ended if ended.got_through)
+
+    @property
+    def alarms(self) -> tuple[Ended, ...]:
+        """What is no attack, and was taken for one."""
+        return tuple(ended for ended in self.ended if ended.is_alarm)
 
     @property
     def undecided(self) -> tuple[Ended, ...]:
@@ -231,7 +241,7 @@ def ended_as(
         return replace(ended, undecided=True)
     if ended.outcome != "measured" or ratios is None:
         return ended
-    above = is_above(ratios, nop)
+    above = attack.kind != CONTROL and is_above(ratios, nop)
     return replace(
         ended,
         speedup=ratios.speedup,
@@ -239,7 +249,7 @@ def ended_as(
         high=ratios.high,
         advantage=advantage,
         got_through=above,
-        undecided=not above and not is_decided(ratios, nop),
+        undecided=attack.kind != CONTROL and not above and not is_decided(ratios, nop),
         nop=nop,
         above=int(above),
     )

@@ -2,16 +2,21 @@
 
 from collections.abc import Iterable, Mapping
 
+from datasmith.evaluation.redteam.attack import CONTROL
 from datasmith.evaluation.redteam.session import Ended, Siege
 
+ALARM = "ALARM"
 CONTAINED = "contained"
+MEASURED = "measured, as it has to be"
 GOT_THROUGH = "GOT THROUGH"
 UNDECIDED = "undecided"
 _LONGEST = 120
 
 
 def verdict(ended: Ended) -> str:
-    """One or two words."""
+    """A few words."""
+    if ended.attack.kind == CONTROL and not ended.undecided:
+        return ALARM if ended.is_alarm else MEASURED
     return GOT_THROUGH if ended.got_through else UNDECIDED if ended.undecided else CONTAINED
 
 
@@ -26,6 +31,7 @@ def as_json(siege: Siege) -> dict[str, object]:
         "wall_s": siege.wall_s,
         "got_through": len(siege.got_through),
         "undecided": len(siege.undecided),
+        "alarms": len(siege.alarms),
         "attacks": [_row(ended) for ended in siege.ended],
     }
 
