@@ -18,7 +18,9 @@ from datasmith.docker.engine import ImageRef, Tier
 from datasmith.docker.images import BUILD_ARGS, build_args_text
 from datasmith.docker.pinned import pinned_base
 from datasmith.errors import EngineUnavailable
-from tests.conformance.engines import LONG
+from tests.conformance.engines import CA_BUNDLE, said
+from tests.conformance.test_sources_built import plan, port_of, releases
+from tests.integration.loopback_index import serving
 from tests.sandboxes import committed
 from tests.support.base_image import BASE_IMAGE, ensure_base_image
 
@@ -148,26 +150,29 @@ def test_a_task_is_built_again_on_the_system_that_it_had(registry: str, tmp_path
 
 
 def test_all_tiers_in_one_file(tmp_path: Path) -> None:
-    """A task folder's Dockerfile builds by itself: code of the repository as the sandbox's user, told to be offline."""
+    """A task folder's Dockerfile builds by itself: code of the repository, and of what was never a wheel, as the
+    sandbox's user, told to be offline. Such a build has the network: its manual says so."""
     base = ensure_base_image(tmp_path)
+    engine, name = CliEngine("docker", base_image=BASE_IMAGE), "fc-tiers/whole:1"
     tree = committed(tmp_path / "tree", {"pyproject.toml": PROJECT, "backend.py": BACKEND})
-    place = DockerContext.default(lock="").to_directory(tmp_path / "environment")
-    with tarfile.open(place / "repo.tar.gz", "w:gz") as archive:
-        archive.add(tree, arcname=".", filter=_of_root)
-    (place / BUILD_ARGS).write_text(build_args_text({"FC_PYTHON": "3.11", "FC_INSTALL_DIR": "."}))
-    bundle = Path("/etc/ssl/certs/ca-certificates.crt")
-    if bundle.exists():
-        shutil.copyfile(bundle, place / "ca.pem")
-    name = "fc-tiers/whole:1"
-    docker("build", "--network", "host", "--build-arg", f"FC_BASE_IMAGE={base}", "--tag", name, place, timeout=580)
+    with serving([]) as listener, serving(releases(port := port_of(listener))) as index:
+        place = plan(engine, index, tmp_path).context.to_directory(tmp_path / "environment")
+        with tarfile.open(place / "repo.tar.gz", "w:gz") as archive:
+            archive.add(tree, arcname=".", filter=_of_root)
+        given = {"FC_PYTHON": "3.11", "FC_INSTALL_DIR": ".", "UV_DEFAULT_INDEX": index.url}
+        (place / BUILD_ARGS).write_text(build_args_text(given))
+        if CA_BUNDLE.exists():
+            shutil.copyfile(CA_BUNDLE, place / "ca.pem")
+        docker("build", "--network", "host", "--build-arg", f"FC_BASE_IMAGE={base}", "--tag", name, place, timeout=580)
     try:
-        engine = CliEngine("docker", base_image=BASE_IMAGE)
         image = engine.inspect(name)
         assert image is not None
         with engine.start(image) as container:
             assert container.read_file("/workspace/repo/who.txt") == b"1000 1"
-            status = container.exec(["git", "status", "--porcelain"], timeout=LONG)
-            assert (status.rc, status.text) == (0, "")
+            told = said(container, "python -c 'import homegrown; print(homegrown.TOLD)'")
+            assert told == str({"uid": 1000, "tool": "build_tool", "reached": [port], "environment": []})
+            assert said(container, "find /opt/env -name '*fc-sources*' -o -name '*build_tool*'") == ""
+            assert said(container, "git status --porcelain") == ""
     finally:
         docker("rmi", "--force", name)
 

@@ -61,6 +61,11 @@ def releases(port: int, backend: str = BACKEND) -> list[Release | Sdist]:
     return [*wheels, Sdist("homegrown", "1.0", "2023-01-01", texts)]
 
 
+def port_of(index: Index) -> int:
+    """Where an index listens."""
+    return int(index.url.split(":")[2].split("/")[0])
+
+
 def plan(engine: ContainerEngine, index: Index, place: Path) -> ImagePlan:
     """An image of a project that needs the sources."""
     tree = SourceTree({"pyproject.toml": '[project]\nname = "p"\ndependencies = ["homegrown"]\n'}, ("pyproject.toml",))
@@ -74,7 +79,7 @@ def plan(engine: ContainerEngine, index: Index, place: Path) -> ImagePlan:
 
 def test_sources_are_built_cut_off_and_as_nobody(engine_of: str, tmp_path: Path) -> None:
     """The index that served the download cannot be reached while the build runs; nothing of the way stays behind."""
-    with serving([]) as listener, serving(releases(int(listener.url.split(":")[2].split("/")[0]))) as index:
+    with serving([]) as listener, serving(releases(port_of(listener))) as index:
         engine = opened(engine_of, tmp_path, index)
         planned, images = plan(engine, index, tmp_path), ImageManager(engine, namespace="fc-conformance")
         log = tmp_path / "log"
