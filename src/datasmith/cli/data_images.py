@@ -124,7 +124,7 @@ def save(
     engine: _Engine = "",
     as_json: Json = False,
 ) -> None:
-    """Write one image as an OCI archive, for those without a registry."""
+    """Write one image as an OCI archive, with SBOM and provenance, for those without a registry."""
     folder = the_task("TASK", task)
     digest = _publisher(engine, skip_existing=True).save(folder, out)
     print(document({"archive": str(out), "manifest_digest": digest}) if as_json else f"{out}: {digest}")

@@ -106,6 +106,12 @@ class OciLayout:
         (self.root / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
         return Manifest(descriptor, data, (config, *layers))
 
+    def annotate(self, annotations: Mapping[str, str]) -> None:
+        """Say something of the whole layout, once its image is finished."""
+        place = self.root / "index.json"
+        said = {**json.loads(place.read_text()), "annotations": dict(annotations)}
+        place.write_text(json.dumps(said, sort_keys=True))
+
     def pack(self, target: Path) -> None:
         """Write the layout as one tar (an OCI archive), which appears by one rename; the same bytes each time."""
         draft = target.with_name(f".{target.name}")

@@ -32,6 +32,9 @@ STATEMENT = "statement.intoto.json"
 ARTIFACT = "application/vnd.formulacode.origin.v1"
 """Kind of the manifest that holds SBOM and statement, and names the image as its subject."""
 
+REFERRERS = "org.formulacode.referrers"
+"""Annotation of an archive's index.json: the digest of the index that a registry has under the tag of referrers."""
+
 
 class Index(TypedDict):
     """What is used of an image index; what else it holds stays."""
@@ -166,6 +169,8 @@ class ImagePublisher:
     def save(self, folder: Path, target: Path) -> str:
         """Write a task's image as an OCI archive; returns the manifest's digest.
 
+        SBOM and statement lie in the archive and, afterwards, in the task's folder, as when it is pushed.
+
         Raises:
             PublishError: the engine holds no such image.
             ConfigError: the archive cannot lie there; a file that is no such archive is not replaced.
@@ -178,8 +183,14 @@ class ImagePublisher:
             target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".oci-", dir=target.absolute().parent) as place:
             layout = OciLayout(Path(place, "layout"))
-            manifest = save_image(self.settings, self._image(task), layout, _name(task).tag(single=True))
+            image = self._image(task)
+            manifest = save_image(self.settings, image, layout, _name(task).tag(single=True))
+            papers = write_papers(task, folder, layout, manifest, image, self.engine().base_of(image))
+            hang(layout, manifest.descriptor, papers)
             layout.pack(target)
+        with naming("TASK", folder, "tasks/shapely_shapely_2283"):
+            for name, text in papers.items():
+                _write(folder / name, text)
         return manifest.descriptor.digest
 
     def check(self, published: Published) -> tuple[Availability, ...]:
@@ -295,11 +306,33 @@ def attach(
     Raises:
         PublishError: something did not arrive, or what is under that tag is no such index.
     """
+    artifact, blobs = _artifact(layout, subject, papers)
+    for blob in blobs:
+        registry.put_blob(repository, blob, layout.blob(blob.digest))
+    registry.put_manifest(repository, artifact.digest, layout.blob(artifact.digest).read_bytes(), artifact)
+    tag = subject.digest.replace(":", "-")
+    known = registry.manifest(repository, tag)
+    listed = _listed(_no_index() if known is None else read_index(known, tag), artifact)
+    registry.put_manifest(repository, tag, listed, layout.add(listed, INDEX))
+
+
+def hang(layout: OciLayout, subject: Descriptor, papers: dict[str, bytes]) -> None:
+    """Put SBOM and statement beside the one image of a layout: the same manifest, in the same index as in a registry.
+
+    An annotation of index.json names that index. The manifest is no entry there: it would be a second image to podman
+    and skopeo, which read a layout of two only where one is named.
+    """
+    artifact, _ = _artifact(layout, subject, papers)
+    layout.annotate({REFERRERS: layout.add(_listed(_no_index(), artifact), INDEX).digest})
+
+
+def _artifact(
+    layout: OciLayout, subject: Descriptor, papers: dict[str, bytes]
+) -> tuple[Descriptor, tuple[Descriptor, ...]]:
+    """A manifest that holds SBOM and statement and has the image as its subject; and the blobs that it names."""
     kinds = {SBOM: bill.MEDIA_TYPE, STATEMENT: origin.MEDIA_TYPE}
     empty = layout.add(b"{}", EMPTY)
     parts = [layout.add(text, kinds[name]) for name, text in papers.items()]
-    for blob in (empty, *parts):
-        registry.put_blob(repository, blob, layout.blob(blob.digest))
     document = {
         "schemaVersion": 2,
         "mediaType": MANIFEST,
@@ -308,16 +341,18 @@ def attach(
         "layers": [part.document() for part in parts],
         "subject": subject.document(),
     }
-    data = json.dumps(document, sort_keys=True).encode()
-    artifact = layout.add(data, MANIFEST)
-    registry.put_manifest(repository, artifact.digest, data, artifact)
-    tag = subject.digest.replace(":", "-")
-    known = registry.manifest(repository, tag)
-    index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": []} if known is None else read_index(known, tag)
+    return layout.add(json.dumps(document, sort_keys=True).encode(), MANIFEST), (empty, *parts)
+
+
+def _no_index() -> "Index":
+    return {"schemaVersion": 2, "mediaType": INDEX, "manifests": []}
+
+
+def _listed(index: "Index", artifact: Descriptor) -> bytes:
+    """The index with our manifest in it, in place of an earlier one of ours."""
     others = [entry for entry in index["manifests"] if entry.get("artifactType") != ARTIFACT]
     listed = {**index, "manifests": [*others, {**artifact.document(), "artifactType": ARTIFACT}]}
-    text = json.dumps(listed, sort_keys=True).encode()
-    registry.put_manifest(repository, tag, text, layout.add(text, INDEX))
+    return json.dumps(listed, sort_keys=True).encode()
 
 
 def read_index(data: bytes, tag: str) -> "Index":

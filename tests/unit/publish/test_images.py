@@ -1,5 +1,6 @@
 """Images of tasks in real registries: pushed, looked for, taken apart by another program."""
 
+import hashlib
 import json
 import tarfile
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,9 @@ from datasmith.docker.oci import INDEX, OciLayout
 from datasmith.docker.oci_save import save_image
 from datasmith.errors import ConfigError, InvalidTask, PublishError
 from datasmith.publish.images import (
+    ARTIFACT,
     PUBLISHED,
+    REFERRERS,
     SBOM,
     STATEMENT,
     ImagePublisher,
@@ -252,7 +255,10 @@ def test_an_image_in_which_something_was_found_is_not_given_away(
 
 
 def test_an_archive_is_read_by_another_program(engine: BubblewrapEngine, cache: Path, tmp_path: Path) -> None:
-    """The same image gives the same archive; skopeo finds the digest that we named."""
+    """The same image gives the same archive; skopeo finds the digest that we named, and the one image in it.
+
+    SBOM and statement are those of a registry: in the folder, and in the archive, with the image as their subject.
+    """
     folder = task_folder(engine, tmp_path, b"x = 6\n")
     one = publisher(engine, cache, "")
     with pytest.raises(ConfigError, match=r"--out .*: is a directory, .* \(example: --out .*/image\.tar\)"):
@@ -262,6 +268,30 @@ def test_an_archive_is_read_by_another_program(engine: BubblewrapEngine, cache: 
     assert (tmp_path / "one.oci.tar").read_bytes() == (tmp_path / "two.oci.tar").read_bytes()
     told = process.run(["skopeo", "inspect", f"oci-archive:{tmp_path}/one.oci.tar"], timeout=60)
     assert told.ok and json.loads(told.text)["Digest"] == digest, told.error_text
+    copied = process.run(["skopeo", "copy", f"oci-archive:{tmp_path}/one.oci.tar", f"dir:{tmp_path}/it"], timeout=60)
+    assert copied.ok, copied.error_text
+    artifact = hung_on(tmp_path / "one.oci.tar", digest)
+    assert artifact == {SBOM: (folder / SBOM).read_bytes(), STATEMENT: (folder / STATEMENT).read_bytes()}
+    assert json.loads(artifact[SBOM])["bomFormat"] == "CycloneDX" and "numpy" in artifact[SBOM].decode()
+    subject = json.loads(artifact[STATEMENT])["subject"][0]["digest"]
+    assert subject == {"sha256": digest.removeprefix("sha256:")} and not (folder / PUBLISHED).exists()
+
+
+def hung_on(archive: Path, digest: str) -> dict[str, bytes]:
+    """The papers in an OCI archive whose subject is the image with this digest, by the names of their files."""
+    with tarfile.open(archive) as tar:
+        files = {member.name: tar.extractfile(member).read() for member in tar if member.isreg()}  # type: ignore[union-attr]
+
+    def blob(name: str) -> bytes:
+        found = files[f"blobs/{name.replace(':', '/')}"]
+        assert hashlib.sha256(found).hexdigest() in name
+        return found
+
+    index = json.loads(blob(json.loads(files["index.json"])["annotations"][REFERRERS]))
+    manifest = json.loads(blob(index["manifests"][0]["digest"]))
+    assert manifest["subject"]["digest"] == digest and index["manifests"][0]["artifactType"] == ARTIFACT
+    kinds = {"application/vnd.cyclonedx+json": SBOM, "application/vnd.in-toto+json": STATEMENT}
+    return {kinds[layer["mediaType"]]: blob(layer["digest"]) for layer in manifest["layers"]}
 
 
 def test_only_what_a_tier_changes_is_in_its_layer(engine: BubblewrapEngine, cache: Path, tmp_path: Path) -> None:
