@@ -145,19 +145,20 @@ def _pins_asked(plan: ImagePlan) -> str:
 def similar_contexts(store: Store, commit: Commit) -> list[DockerContext]:
     """Contexts that worked for other commits of the repository, those of the nearest pull requests first, at most 5.
 
-    Near is what was opened near in time; a context whose pull request is not known counts from when it was made.
+    Near is what was opened near in time; a context whose pull request is not known counts from when it was made. Where
+    nobody knows when our own was opened, its environment's day stands in (`day_of`); without one the newest come first.
     """
     of_repo: Row = {"owner": commit.owner, "repo": commit.repo}
     rows = store.select("candidate_containers", of_repo, order=("sha",))
     opened = {row["issue_number"]: row["created_at"] for row in store.select("pull_requests", of_repo)}
-    here = opened.get(commit.issue_number)
+    here = opened.get(commit.issue_number) or day_of(store, commit)
     others = [row for row in rows if row["sha"] != commit.sha]
 
     def distance(row: Row) -> float:
         then = opened.get(row["issue_number"]) or row["created_at"]
-        if not isinstance(here, datetime) or not isinstance(then, datetime):
+        if not isinstance(then, datetime):
             return float("inf")
-        return abs((then - here).total_seconds())
+        return abs((then - here).total_seconds()) if isinstance(here, datetime) else -then.timestamp()
 
     found = [_context(row) for row in sorted(others, key=distance)]
     return [context for context in found if context is not None][:MOST_SIMILAR]
@@ -172,10 +173,17 @@ def day_of(store: Store, commit: Commit) -> datetime | None:
     return next((day for day in days if isinstance(day, datetime)), None)
 
 
-def earlier_failures(store: Store, commit: Commit) -> list[str]:
-    """What earlier tries for this commit said of its scripts, in their order; for whoever tries next."""
+def earlier_failures(store: Store, commit: Commit, start: DockerContext, most: int) -> list[str]:
+    """What the newest tries for this commit said of its scripts, in their order; for whoever tries next.
+
+    That of the context `start`, from which the next one starts, is always among them, and says so in its first line.
+    """
     rows = store.select("build_attempts", _key(commit), order=("id",))
-    return [_told(row) for row in rows if row["ok"] is False and row["stage"] not in {BROKE, LOCKING}]
+    failures = [row for row in rows if row["ok"] is False and row["stage"] not in {BROKE, LOCKING}]
+    own = [row for row in failures if row["context_hash"] == start.digest][-1:]
+    newest = failures[-most:]
+    shown = newest if not own or own[0] in newest else [*own, *newest[1:]]
+    return [f"{'with the scripts as they are now: ' if row in own else ''}{_told(row)}" for row in shown]
 
 
 def _told(row: Mapping[str, Value]) -> str:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from datasmith.agents.attempts import EDITABLE, Attempt
 from datasmith.docker.context import LOCK, DockerContext
-from datasmith.docker.debian import is_package_name
-from datasmith.docker.images import ImagePlan
-from datasmith.errors import Unsatisfiable
+from datasmith.docker.debian import is_package_name, package_names
+from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, read_build_args
+from datasmith.errors import ConfigError, Unsatisfiable
 from datasmith.resolution.diagnosis import Diagnosis, diagnose
 
 Relock = Callable[[str, tuple[str, ...], str], str]
@@ -78,3 +78,25 @@ def with_scripts(plan: ImagePlan, scripts: Mapping[str, str], apt_packages: tupl
     more = [name for name in (*apt_packages, *asked) if is_package_name(name)][:MOST_PACKAGES]
     packages = tuple(dict.fromkeys((*plan.apt_packages, *more)))
     return replace(plan, context=DockerContext({**plan.context.texts, **texts}), apt_packages=packages)
+
+
+def arguments_of(context: DockerContext) -> dict[str, str]:
+    """What its build_args.sh says; nothing where that cannot be read."""
+    try:
+        return read_build_args(context.texts.get(BUILD_ARGS, ""))
+    except ConfigError:
+        return {}
+
+
+def plan_of(plan: ImagePlan, context: DockerContext) -> ImagePlan | None:
+    """The plan that a stored context stands for; None where it is for another Python, or asks for no packages."""
+    args = arguments_of(context)
+    if args.pop(PYTHON_ARG, plan.python_version) != plan.python_version:
+        return None
+    try:
+        packages = package_names(args.pop(APT_ARG, ""))
+    except ConfigError:
+        return None
+    texts = {name: text for name, text in context.texts.items() if name != BUILD_ARGS}
+    whole = DockerContext({LOCK: plan.context.texts.get(LOCK, ""), **plan.context.texts, **texts})
+    return replace(plan, context=whole, apt_packages=packages, build_args={**plan.build_args, **args})

@@ -25,16 +25,15 @@ from datasmith.agents.attempts import (
     whole_context,
 )
 from datasmith.agents.planted import holdings, own_of, planted
-from datasmith.agents.recipes import OWN_GROUND, on_our_own, remedy, with_scripts
+from datasmith.agents.recipes import OWN_GROUND, arguments_of, on_our_own, plan_of, remedy, with_scripts
 from datasmith.agents.scripting import Brief, ScriptWriter, Written
 from datasmith.agents.synthesis_tools import SynthesisTools, first_plan, locked
-from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
-from datasmith.docker.debian import package_names
+from datasmith.docker.context import SCRIPTS, DockerContext
 from datasmith.docker.engine import Container, ImageRef, Tier
-from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, read_build_args
+from datasmith.docker.images import APT_ARG, ImagePlan
 from datasmith.docker.outages import NO_ROOM
 from datasmith.docker.verifiers import Verifier
-from datasmith.errors import BuildFailed, ConfigError, DiskFull, Unsatisfiable
+from datasmith.errors import BuildFailed, DiskFull, Unsatisfiable
 from datasmith.resolution.diagnosis import diagnose
 from datasmith.storage.base import utc_now
 
@@ -43,7 +42,7 @@ _GROUND = SCRIPTS[:2]
 MOST_RECIPES = 8
 """Recipes that are put on top of each other before the table counts as exhausted."""
 MOST_FAILURES = 6
-"""Failures that an agent is shown, the newest ones."""
+"""Failures that an agent is shown: the newest ones, and that of the plan which it starts from."""
 
 Trace = Callable[[str], None]
 
@@ -75,14 +74,20 @@ class Synthesized:
 
     @property
     def failed(self) -> Attempt | None:
-        """The failure that tells most: a failed download of packages tells less than what asked for them.
+        """The failure that tells most: how our own recipes ended, whatever was tried with scripts of others after them.
 
-        An agent that broke down tells nothing of the commit.
+        A failed download of packages tells less than what asked for them; an agent that broke down tells nothing.
         """
         failures = [attempt for attempt in self.attempts if not attempt.ok]
-        telling = [attempt for attempt in failures if attempt.stage not in {SCRIPTS[0], BROKE}]
-        chosen = telling or failures
-        return chosen[-1] if chosen else None
+        chosen = [attempt for attempt in failures if attempt.tier == "recipe"] or failures
+        telling = [attempt for attempt in chosen if attempt.stage not in {SCRIPTS[0], BROKE}] or chosen
+        return telling[-1] if telling else None
+
+    @property
+    def by_agent(self) -> Attempt | None:
+        """How the last scripts of an agent failed; None where it has written none."""
+        written = [each for each in self.attempts if each.tier == "agent" and each.stage != BROKE and not each.ok]
+        return written[-1] if written else None
 
 
 def printed(line: str) -> None:
@@ -218,7 +223,7 @@ class _Search:
         wanted, says = self.wanted, f"Checking cache for {self.wanted.commit.text}... "
         store = self.synthesizer.tools.store
         context = cached_context(store, wanted.commit, wanted.plan) if wanted.reuse else None
-        plan = _plan_of(wanted.plan, context) if context else None
+        plan = plan_of(wanted.plan, context) if context else None
         if plan is None:
             self.trace(f"{says}[MISS]")
             return None
@@ -229,9 +234,9 @@ class _Search:
     def _recipes(self) -> Attempt | None:
         """The plan as it is; after each failure what the log asks for is added."""
         self.states.append("recipe")
-        done = self._attempt(self.wanted.plan, "recipe")
+        done = self._recipe(self.wanted.plan)
         if done.stage in _GROUND and (ours := on_our_own(self.wanted.plan)) != self.wanted.plan:
-            done = self._attempt(ours, "recipe", recipe=OWN_GROUND)
+            done = self._recipe(ours, OWN_GROUND)
             self.trace(f"Recipe {OWN_GROUND}... {_mark(done)}")
         for _ in range(MOST_RECIPES):
             next_try = None if done.ok else remedy(done, self._relock)
@@ -239,13 +244,22 @@ class _Search:
                 break
             told = "; ".join(next_try.recipe.splitlines())
             plan, recipe = next_try
-            done = self._attempt(plan, "recipe", recipe=recipe)
+            done = self._recipe(plan, recipe)
             self.trace(f"Recipe {told}... {_mark(done)}")
         else:
             if not done.ok:
                 self.trace("Recipes are used up")
         self.trace(f"Deterministic build... {_mark(done)}")
         return done if done.ok else None
+
+    def _recipe(self, plan: ImagePlan, recipe: str = "") -> Attempt:
+        """Try a plan; one that has failed in this search already, as the cached one, is not built again."""
+        digest = whole_context(plan).digest
+        known = next((attempt for attempt in self.attempts if whole_context(attempt.plan).digest == digest), None)
+        if known is None:
+            return self._attempt(plan, "recipe", recipe=recipe)
+        self.attempts.append(replace(known, tier="recipe", recipe=recipe))
+        return self.attempts[-1]
 
     def _relock(self, lock: str, requirements: tuple[str, ...], python_version: str) -> str:
         if self.wanted.cutoff is None:
@@ -255,9 +269,10 @@ class _Search:
 
     @property
     def _best(self) -> ImagePlan:
-        """The newest plan whose packages could be had: what others' scripts are put on."""
-        plans = [attempt.plan for attempt in self.attempts if attempt.stage not in _GROUND]
-        return plans[-1] if plans else self.wanted.plan
+        """Our own newest plan whose packages could be had: others' scripts are put on it, an agent starts there."""
+        reached = [attempt for attempt in self.attempts if attempt.stage not in _GROUND]
+        chosen = [attempt for attempt in reached if attempt.tier == "recipe"] or reached
+        return chosen[-1].plan if chosen else self.wanted.plan
 
     @property
     def _out_of_reach(self) -> bool:
@@ -284,7 +299,7 @@ class _Search:
         plans = []
         for context in contexts:
             scripts = {name: context.texts[name] for name in EDITABLE if name in context.texts}
-            packages = _arguments(context).get(APT_ARG, "").split()
+            packages = arguments_of(context).get(APT_ARG, "").split()
             plan = with_scripts(self._best, scripts, tuple(packages))
             digest = whole_context(plan).digest
             if digest not in known:
@@ -311,7 +326,7 @@ class _Search:
         commit = self.wanted.commit
         with tempfile.TemporaryDirectory(prefix="synthesis-") as place:
             self.trace(f"Launching {writer.name} agent sandbox in {place}...")
-            failures = earlier_failures(self.synthesizer.tools.store, commit)[-MOST_FAILURES:]
+            failures = earlier_failures(self.synthesizer.tools.store, commit, whole_context(base), MOST_FAILURES)
             brief = Brief(f"{commit.owner}/{commit.repo}", base, image, self.wanted.pr_context, failures, Path(place))
             written = writer.write(brief)
         plan = with_scripts(base, written.scripts)
@@ -377,24 +392,3 @@ class _Search:
 
 def _mark(attempt: Attempt) -> str:
     return "[PASS]" if attempt.ok else "[FAIL]"
-
-
-def _arguments(context: DockerContext) -> dict[str, str]:
-    try:
-        return read_build_args(context.texts.get(BUILD_ARGS, ""))
-    except ConfigError:
-        return {}
-
-
-def _plan_of(plan: ImagePlan, context: DockerContext) -> ImagePlan | None:
-    """The plan that a stored context stands for; None where it is for another Python, or asks for no packages."""
-    args = _arguments(context)
-    if args.pop(PYTHON_ARG, plan.python_version) != plan.python_version:
-        return None
-    try:
-        packages = package_names(args.pop(APT_ARG, ""))
-    except ConfigError:
-        return None
-    texts = {name: text for name, text in context.texts.items() if name != BUILD_ARGS}
-    whole = DockerContext({LOCK: plan.context.texts.get(LOCK, ""), **plan.context.texts, **texts})
-    return replace(plan, context=whole, apt_packages=packages, build_args={**plan.build_args, **args})

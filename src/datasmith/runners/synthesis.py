@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from datasmith.agents.attempts import Attempt, Commit, is_strangers, whole_context
-from datasmith.agents.synthesize import Synthesizer, Wanted
+from datasmith.agents.attempts import Commit, is_strangers, whole_context
+from datasmith.agents.synthesize import Synthesized, Synthesizer, Wanted
 from datasmith.counted import counted
 from datasmith.docker import seal
 from datasmith.docker.context import DockerContext
@@ -150,7 +150,7 @@ class Synthesis:
         )
         found = self._synthesizer.synthesize(self._wanted(order, plan), progress)
         if found.found is None or found.found.image is None:
-            return _does_not_build(found.failed)
+            return _does_not_build(found)
         plan, image = found.found.plan, found.found.image
         context = pinned(whole_context(plan), image, self._engine, uv_version(find_uv()))
         inputs = BuildInputs(
@@ -346,13 +346,15 @@ def _after_screening(reason: str, verified: Verified) -> Refusal:
     return Refusal(f"{SCREENED} ({left} of {left + others} workloads{unseen}): {reason}" if others else reason)
 
 
-def _does_not_build(failed: Attempt | None) -> Refusal:
+def _does_not_build(search: Synthesized) -> Refusal:
+    failed = search.failed
     if failed is None:
         return Refusal("does not build: nothing could be tried")
     why = f" ({failed.reason})" if failed.reason else ""
     said = last_line(failed.log)
     what = "does not build" if failed.image is None else "is built, but does not work"
-    return Refusal(f"{what}{why}: stage {failed.stage}, exit code {failed.rc}: {said}")
+    more = f"; an agent's scripts end in stage {search.by_agent.stage}" if search.by_agent else ""
+    return Refusal(f"{what}{why}: stage {failed.stage}, exit code {failed.rc}: {said}{more}")
 
 
 def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certificate) -> Task:
