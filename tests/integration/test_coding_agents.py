@@ -1,5 +1,6 @@
 """The four coding agents for real: each works in a sandbox, on a model of ours, and the host judges what it wrote."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from datasmith.agents.coding.base import equipped
+from datasmith.agents.coding.clis import NO_KEY
 from datasmith.agents.coding.options import AgentOptions
 from datasmith.agents.coding.registry import AGENTS, load_agent
 from datasmith.agents.coding.sandboxed import PLACE
@@ -18,6 +20,7 @@ from datasmith.docker.images import ImagePlan
 from datasmith.errors import EngineUnavailable, ModelUnavailable
 from datasmith.settings import Settings
 from tests.conformance.engines import ENGINES, source_tar
+from tests.integration.loopback_index import Release, serving
 from tests.loopback.model_server import Model, Read, Run, Step, Write, playing
 from tests.sandboxes import tree_task
 
@@ -33,7 +36,7 @@ SPENT = {"claude": True}
 """Agents that say what they cost."""
 
 
-def settings_for(name: str, model: Model, place: Path) -> Settings:
+def settings_for(name: str, model: Model, place: Path, index_url: str = "") -> Settings:
     """Settings that know one key, and a model on loopback behind it."""
     given: dict[str, dict[str, object]] = {
         "claude": {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": model.url, "agent_model": "claude-sonnet-4-5"},
@@ -43,6 +46,7 @@ def settings_for(name: str, model: Model, place: Path) -> Settings:
             "DSPY_API_KEY": KEY, "DSPY_API_BASE": f"{model.url}/v1", "DSPY_MODEL": "openai/gpt-test",
         },
     }  # fmt: skip
+    given[name] |= {"index_url": index_url}
     return Settings(agents_dir=AGENTS_DIR, agent_timeout_s=240, data_dir=place, memory_mb=4096, **given[name])  # type: ignore[arg-type]
 
 
@@ -86,10 +90,12 @@ def brief(image: ImageRef, place: Path) -> Brief:
     return Brief("acme/calc", plan, image, "Sums are slow.", ["fatal error: foo.h: No such file"], place)
 
 
-def turn(name: str, engine: ContainerEngine, image: ImageRef, place: Path, *steps: Step) -> tuple[Written, Model]:
+def turn(
+    name: str, engine: ContainerEngine, image: ImageRef, place: Path, *steps: Step, index_url: str = ""
+) -> tuple[Written, Model]:
     """One turn of an agent whose model has these steps done."""
     with playing(*steps) as model:
-        writer = open_writer(name, settings_for(name, model, place), engine)
+        writer = open_writer(name, settings_for(name, model, place, index_url), engine)
         assert writer is not None
         return writer.write(brief(image, place)), model
 
@@ -143,6 +149,18 @@ ls -a ~ >>/tmp/seen; cat /tmp/seen
 """
 
 
+VARIABLES = {
+    "HOME", "LANG", "PATH", "TMPDIR", "TZ", "VIRTUAL_ENV", "PYTHONHASHSEED", "OMP_NUM_THREADS", "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "FC_ENV", "FC_WORKDIR", "FC_INSTALL_DIR", "FC_IMPORT_NAMES",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE",
+    "OPENAI_API_KEY", "LITELLM_LOCAL_MODEL_COST_MAP", "MSWEA_CONFIGURED", "MSWEA_COST_TRACKING",
+    "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT", "MSWEA_SILENT_STARTUP", "PAGER", "MANPAGER", "LESS", "PIP_PROGRESS_BAR",
+    "TQDM_DISABLE", "PWD", "OLDPWD", "SHLVL", "_",
+}  # fmt: skip
+"""All that may be in the environment of a command of mini-swe-agent: the sandbox's, ours, and the program's own."""
+
+
 def test_the_sandbox_has_one_way_out_and_no_secret(
     engine: ContainerEngine, image: ImageRef, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,10 +171,39 @@ def test_the_sandbox_has_one_way_out_and_no_secret(
         port = int(stranger.url.rpartition(":")[2])
         _, model = turn("mini_swe", engine, image, place, Run(LOOK_AROUND % (port, port)))
         assert not stranger.asked
-    seen = str([message for message in model.asked[-1].body["messages"] if message["role"] == "tool"])
+    seen = shown(model)
+    there = dict(line.split("=", 1) for line in seen.partition("direct ")[0].splitlines())
+    assert there.keys() <= VARIABLES and there["HOME"] == "/home/agent"
+    assert there["OPENAI_API_KEY"] == NO_KEY
     assert "direct no:" in seen and "outside no:" in seen and "REACHED" not in seen
     assert "proxied no:" in seen and "elsewhere no: HTTP Error 403" in seen and KEY not in seen
     assert "hunter2" not in seen and "ghp_" not in seen
+
+
+FETCH = """exec 2>&1; cat failures/01.log; unset NO_PROXY no_proxy
+for url in %s %s; do
+  python3 -c 'import sys, urllib.request as r; print(r.urlopen(sys.argv[1], timeout=5).read())' "$url" | tail -n 1
+done
+"""
+
+
+def test_an_agent_reads_what_failed_and_reaches_the_index_alone(
+    engine: ContainerEngine, image: ImageRef, place: Path
+) -> None:
+    """The text of an earlier failure is a file of its sandbox; the proxy leads to the index, and to nobody else."""
+    with playing() as stranger, serving([Release("thing", "1.0", "2024-01-01")]) as index:
+        fetch = Run(FETCH % (f"{index.url}/thing/", f"{stranger.url}/thing/"))
+        _, model = turn("mini_swe", engine, image, place, fetch, index_url=index.url)
+        assert index.requests == ["/simple/thing/"] and not stranger.asked
+    asked = [str(each.body) for each in model.asked if each.path.endswith("completions")]
+    assert "fatal error: foo.h: No such file" in shown(model) and "foo.h" not in asked[0]
+    assert "thing-1.0-py3-none-any.whl" in shown(model) and "HTTP Error 403" in shown(model)
+
+
+def shown(model: Model) -> str:
+    """What the commands of mini-swe-agent have printed, as its model was told last."""
+    told = [message["content"] for message in model.asked[-1].body["messages"] if message["role"] == "tool"]
+    return "".join(json.loads(text)["output"] for text in told)
 
 
 def test_a_model_that_is_gone_is_an_outage(engine: ContainerEngine, image: ImageRef, place: Path) -> None:
