@@ -12,7 +12,7 @@ from socket import gethostname
 from types import TracebackType
 from typing import Protocol, Self
 
-from datasmith.agents.coding.writers import find_cli
+from datasmith.agents.coding.writers import check_writer
 from datasmith.agents.synthesis_tools import SynthesisTools
 from datasmith.agents.synthesize import Synthesizer
 from datasmith.counted import counted
@@ -95,11 +95,11 @@ def check_asked(settings: Settings, request: Request) -> None:
     """Look for the wished suite's commit where clones were given, and for the agent of a stage that runs here.
 
     Raises:
-        ConfigError: none of the clones holds it, or the agent cannot be used.
+        ConfigError: none of the clones holds it, or the agent cannot be used, or held to its budget.
     """
     request.suite.check(request.sources.clones if request.sources.forge == "git" else ())
     if 5 in request.stages and request.executor in HERE:
-        find_cli(request.agent or settings.agent, settings)
+        check_writer(request.agent or settings.agent, settings)
 
 
 def _step(store: Store, settings: Settings, request: Request, stage: int, names: Sequence[str] | None) -> Step:

@@ -206,6 +206,23 @@ def shown(model: Model) -> str:
     return "".join(json.loads(text)["output"] for text in told)
 
 
+def test_a_turn_ends_when_its_dollars_are_spent(
+    engine: ContainerEngine, image: ImageRef, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """FC_AGENT_BUDGET_USD and a table of prices: the question that spends them is the last one."""
+    (place / "prices.json").write_text('{"gpt-test": {"input": 1000, "output": 1000}}')
+    monkeypatch.setenv("FC_PRICES", str(place / "prices.json"))
+    script = f"{PLACE}/{PKG}"
+    steps = (Write(script, FIXED), Write(script, "echo later\n"))
+    monkeypatch.setenv("FC_AGENT_BUDGET_USD", "0.001")
+    written, model = turn("mini_swe", engine, image, place, *steps)
+    assert len(model.asked) == 1 and not written.broke
+    assert written.cost_usd is not None and written.cost_usd > 0.001
+    monkeypatch.setenv("FC_AGENT_BUDGET_USD", "100")
+    written, model = turn("mini_swe", engine, image, place, *steps)
+    assert written.scripts[PKG] == "echo later\n" and len(model.asked) > 2
+
+
 def test_a_model_that_is_gone_is_an_outage(engine: ContainerEngine, image: ImageRef, place: Path) -> None:
     """It says nothing about the tree; the agent itself only knows that it got no answer."""
     with playing() as model:

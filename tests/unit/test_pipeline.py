@@ -16,6 +16,7 @@ from datasmith.pipeline import Pipeline, Shift, plan
 from datasmith.publish.funnel import Funnel
 from datasmith.runners.agenda import SAMPLED_OUT
 from datasmith.runners.base import Outcome
+from datasmith.runners.loop import RunOptions
 from datasmith.runners.request import Request
 from datasmith.runners.scrape_commits import ScrapeCommitsRunner
 from datasmith.runners.scrape_repos import ScrapeReposRunner
@@ -70,6 +71,15 @@ def run(settings: Settings, asked: Request) -> Funnel:
         found = pipeline.funnel()
     assert found.breaches == ()
     return found
+
+
+def test_settings_bound_the_coding_agent(clone: Clone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its turns are as many as FC_AGENT_ATTEMPTS says."""
+    monkeypatch.setenv("FC_AGENT_ATTEMPTS", "2")
+    settings = Settings(data_dir=tmp_path / "data", cache_dir=tmp_path / "cache", engine="bubblewrap")
+    with Pipeline.open(settings, request((clone.path,), agent="none")) as pipeline:
+        runner = pipeline._synthesis_runner(RunOptions("me"), lambda *_: None)
+        assert runner._synthesis._synthesizer.max_attempts == 2
 
 
 def rows(settings: Settings, stage: int) -> dict[str, str]:

@@ -1,11 +1,15 @@
 """Which coding agent is taken, on what terms, and what its output says of its price."""
 
+import re
+from functools import partial
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from datasmith.agents.coding.clis import CLIS, NO_KEY, _told_by_claude, _told_by_mini
-from datasmith.agents.coding.writers import find_cli, terms_of
+from datasmith.agents.coding.writers import budget_of, check_writer, find_cli, open_writer, terms_of
+from datasmith.docker.engine import ContainerEngine
 from datasmith.errors import ConfigError
 from datasmith.settings import Settings, known_variables
 
@@ -100,6 +104,37 @@ def test_an_agent_that_was_named_must_be_there(tmp_path: Path, name: str) -> Non
     (tmp_path / "path/node").chmod(0o755)
     with pytest.raises(ConfigError, match=rf"--agent {name}: its model's key (\w+) is not set \(example: \1="):
         find_cli(name, given(tmp_path / "agents"))
+
+
+@pytest.mark.parametrize("name", ["codex", "gemini", "mini_swe"])
+def test_a_budget_that_cannot_be_kept_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where nobody knows the model's price: with its settings and an example. The default is missed with a warning.
+
+    A table of prices, and an agent that counts its own dollars, can be held to it.
+    """
+    engine, agents = cast("ContainerEngine", None), tmp_path / "agents"
+    install(agents)
+    (tmp_path / "path/node").write_bytes(ELF)
+    (tmp_path / "path/node").chmod(0o755)
+    keys = {**KEYS, "DSPY_API_KEY": "key-m", "DSPY_MODEL": "openai/some", "agent_model": "some"}
+    said = rf"FC_AGENT_BUDGET_USD=2 cannot bind {name}: nobody says .*'(openai/)?some' costs \(example: FC_PRICES=.*\)"
+    assert open_writer(name, given(agents, **keys), engine) is not None
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert re.fullmatch(said, caplog.messages[0]), caplog.messages
+    monkeypatch.setenv("FC_AGENT_BUDGET_USD", "2")
+    for refused in (check_writer, partial(open_writer, engine=engine)):
+        with pytest.raises(ConfigError, match=said):
+            refused(name, given(agents, **keys))
+    (tmp_path / "prices.json").write_text('{"some": {"input": 1, "output": 1}}')
+    priced = given(agents, **keys, prices=str(tmp_path / "prices.json"))
+    check_writer("claude", given(agents, **keys))
+    check_writer(name, priced)
+    for chosen, settings in (("claude", given(agents, **keys)), (name, priced)):
+        cli = find_cli(chosen, settings)
+        assert cli is not None and budget_of(cli, settings).max_cost_usd == 2
+    assert len(caplog.records) == 1
 
 
 def test_an_address_that_leads_nowhere_is_named(tmp_path: Path) -> None:
