@@ -35,6 +35,8 @@ _OWN = (
     ' { grep -xF -f /dev/fd/3 3<<<"$asked" || [ $? = 1 ]; }'
 )
 """Of the ids that come in, those of the commit and of all that it needs."""
+_OF_HEAD = 'head=$("$@" rev-parse --symbolic-full-name HEAD); exec bash -c "$0" seal_git "$head"'
+_IN_TREE = ("env", "-C", WORKDIR)
 _SETTINGS = {
     "core.repositoryformatversion": {"0", "1"}, "core.filemode": {"true"}, "core.bare": {"false"},
     "core.logallrefupdates": {"true"}, "extensions.objectformat": {"sha1", "sha256"},
@@ -50,6 +52,7 @@ _SHARED = re.compile(r"\b(extend_path|declare_namespace)\s*\(")
 _MODULE = re.compile(r"([A-Za-z_]\w*)(?:/|\.pyx?$)", re.ASCII)
 _MESSAGE = "base\n"
 """Of the one commit: see datasmith.github.git_source."""
+_BATCH = (*_GIT, "cat-file", "--batch-check=%(objectname)")
 _PROGRAMS = (
     *(
         "seal_texts.py",
@@ -138,16 +141,16 @@ def _report(container: Container, known: Fix, base_tree: str | None, import_name
     asked = ["sh", "-c", 'test -d "$1" && ! test -L "$1"', "sh", f"{WORKDIR}/.git"]
     if not container.exec(asked, timeout=TIMEOUT_S, cwd="/", env=_ASKING).ok:
         raise ContainerError(f"cannot check the seal: {WORKDIR} holds no repository, or the image has no shell")
-    tree = _Tree(container)
+    tree = _Tree(container, sorted(known.objects), import_names)
     lines = telling(known.lines)
-    names = sorted(set(tree.own_modules(import_names)))
+    names = sorted(set(tree.own_modules()))
     brought = seal_names.brought(known.lines)
     search, compiled = _searched(container, lines, known.patches, names, brought)
     problems = [
         *tree.about_settings(),
         *tree.about_objects(),
         *tree.about_commit(base_tree),
-        *tree.about_fix(sorted(known.objects), at_base=bool(known.patches) and not search.other),
+        *tree.about_fix(at_base=bool(known.patches) and not search.other),
         *tree.about_refs(),
         *tree.about_git(),
         *tree.about_files(),
@@ -197,25 +200,44 @@ def _searched(
 
 
 class _Tree:
-    """The repository in WORKDIR, each thing asked once."""
+    """The repository in WORKDIR, each thing asked once: all that needs no other answer at the same time."""
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container: Container, forbidden: Sequence[str], names: Sequence[str]) -> None:
+        """`forbidden` are the ids of the fix, `names` the package's modules."""
         self._container = container
+        self._forbidden = forbidden
+        self._names = names
 
     def _git(self, *words: str) -> str:
         return _asked(self._container, [*_GIT, *words]).text
 
     @cached_property
-    def _head(self) -> str:
-        return self._git("rev-parse", "--symbolic-full-name", "HEAD").strip()
+    def _told(self) -> Mapping[str, str]:
+        """What the repository says of itself, by what was asked."""
+        config = ("git", "config", "--file", f"{WORKDIR}/.git/config", "--no-includes", "--null", "--list")
+        questions: dict[str, Sequence[str]] = {
+            "settings": config,
+            "objects": (*_IN_TREE, "bash", "-c", template("seal_objects.sh")),
+            "commit": (*_GIT, "cat-file", "commit", "HEAD"),
+            "fix": _BATCH,
+            "head": (*_GIT, "rev-parse", "--symbolic-full-name", "HEAD"),
+            "refs": (*_GIT, "for-each-ref", "--format=%(refname)"),
+            "remotes": (*_GIT, "remote"),
+            "beside": (*_IN_TREE, "bash", "-euc", _OF_HEAD, template("seal_git.sh"), *_GIT),
+            "changed": ("sh", "-c", _STATUS, "status", *_GIT),
+        }
+        if self._names:
+            questions["paths"] = (*_GIT, "ls-tree", "-rz", "--name-only", "HEAD")
+        given = _lines(self._forbidden[:ASKED_AT_ONCE])
+        return dict(zip(questions, _answers(self._container, [*questions.values()], given), strict=True))
 
-    def own_modules(self, names: Sequence[str]) -> Iterator[str]:
+    def own_modules(self) -> Iterator[str]:
         """The names; in the place of a namespace that other distributions bring as well, what base has in it.
 
         That it is one, all that base has of its __init__.py say.
         """
-        paths = self._git("ls-tree", "-rz", "--name-only", "HEAD").split("\0") if names else []
-        for name in names:
+        paths = self._told.get("paths", "").split("\0")
+        for name in self._names:
             ending = f"/{name.replace('.', '/')}/__init__.py"
             places = [path.removesuffix("__init__.py") for path in paths if f"/{path}".endswith(ending)]
             inits = (self._git("cat-file", "blob", f"HEAD:{place}__init__.py") for place in places)
@@ -226,16 +248,14 @@ class _Tree:
 
     def about_settings(self) -> Iterator[str]:
         """A repository of its own, with no setting that could lead git to another tree or hide a part of this one."""
-        words = ["git", "config", "--file", f"{WORKDIR}/.git/config", "--no-includes", "--null", "--list"]
-        for setting in _asked(self._container, words).text.split("\0")[:-1]:
+        for setting in self._told["settings"].split("\0")[:-1]:
             name, _, value = setting.partition("\n")
             if value not in _SETTINGS.get(name, ()):
                 yield f".git/config sets {name}"
 
     def about_objects(self) -> Iterator[str]:
         """One commit, and nothing that it does not need: what nothing refers to counts as well."""
-        words = ["bash", "-c", template("seal_objects.sh")]
-        commits, extra, *ids = _asked(self._container, words, cwd=WORKDIR).text.splitlines()
+        commits, extra, *ids = self._told["objects"].splitlines()
         if commits != "commits 1":
             yield f"the object database holds {commits}, not 1"
         if extra != "extra 0":
@@ -243,7 +263,7 @@ class _Tree:
 
     def about_commit(self, base_tree: str | None) -> Iterator[str]:
         """The commit has no parent, the right tree, and nothing in it that tells more."""
-        headers, _, message = self._git("cat-file", "commit", "HEAD").partition("\n\n")
+        headers, _, message = self._told["commit"].partition("\n\n")
         for header in headers.split("\n"):
             name, _, value = header.partition(" ")
             if name == "parent":
@@ -255,22 +275,21 @@ class _Tree:
         if message != _MESSAGE:
             yield f"the commit's message is {message[:80]!r}, not {_MESSAGE!r}"
 
-    def about_fix(self, forbidden: Sequence[str], *, at_base: bool) -> Iterator[str]:
+    def about_fix(self, *, at_base: bool) -> Iterator[str]:
         """Nothing of the fix can be read from the object database, by whatever way git finds its objects.
 
         `at_base`: the commit is the one that the fix was made of, so that what it holds is base's own.
         """
-        present: list[str] = []
-        for at in range(0, len(forbidden), ASKED_AT_ONCE):
-            asked = "".join(f"{name}\n" for name in forbidden[at : at + ASKED_AT_ONCE])
-            words = [*_GIT, "cat-file", "--batch-check=%(objectname)"]
-            answer = _asked(self._container, words, stdin=asked.encode()).text.splitlines()
-            if len(answer) != len(asked.splitlines()):
-                raise ContainerError("cannot check the seal: git did not answer for every object of the fix")
-            present += [line for line in answer if not line.endswith(" missing")]
+        told = self._told["fix"].splitlines()
+        for at in range(ASKED_AT_ONCE, len(self._forbidden), ASKED_AT_ONCE):
+            given = _lines(self._forbidden[at : at + ASKED_AT_ONCE])
+            told += _asked(self._container, _BATCH, stdin=given).text.splitlines()
+        if len(told) != len(self._forbidden):
+            raise ContainerError("cannot check the seal: git did not answer for every object of the fix")
+        present = [line for line in told if not line.endswith(" missing")]
         if present and at_base:
-            given = "".join(f"{name}\n" for name in present).encode()
-            own = set(_asked(self._container, ["bash", "-c", _OWN, "own", *_GIT], stdin=given).text.split())
+            words = ["bash", "-c", _OWN, "own", *_GIT]
+            own = set(_asked(self._container, words, stdin=_lines(present)).text.split())
             # A short id that is not of one object only is base's, too: nothing else is there.
             present = [name for name in present if name not in own and not name.endswith(" ambiguous")]
         if present:
@@ -278,24 +297,27 @@ class _Tree:
 
     def about_refs(self) -> Iterator[str]:
         """One branch, which HEAD is on, and no remote."""
-        for name in self._git("for-each-ref", "--format=%(refname)").split():
-            if name != self._head:
+        for name in self._told["refs"].split():
+            if name != self._told["head"].strip():
                 yield f"ref {name}"
-        for name in self._git("remote").split():
+        for name in self._told["remotes"].split():
             yield f"remote {name}"
 
     def about_git(self) -> Iterator[str]:
         """What a repository of one sealed commit has, and nothing else: whatever git may leave there."""
-        words = ["bash", "-c", template("seal_git.sh"), "seal_git", self._head]
-        for line in _asked(self._container, words, cwd=WORKDIR).text.splitlines():
+        for line in self._told["beside"].splitlines():
             word, _, path = line.partition(" ")
             yield f".git/{path} is there" if word == "there" else f".git/{path} holds other objects than its list says"
 
     def about_files(self) -> Iterator[str]:
         """What an agent's diff would show before the agent has done anything."""
-        changed = _asked(self._container, ["sh", "-c", _STATUS, "status", *_GIT]).text.splitlines()
+        changed = self._told["changed"].splitlines()
         if changed:
             yield f"{len(changed)} paths differ from the commit: {_some(changed)}"
+
+
+def _lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
 
 
 def _modules(paths: Sequence[str], places: tuple[str, ...]) -> set[str]:
@@ -304,9 +326,22 @@ def _modules(paths: Sequence[str], places: tuple[str, ...]) -> set[str]:
     return {found[1] for path in inside if (found := _MODULE.match(path))} - {"__init__"}
 
 
-def _asked(container: Container, argv: Sequence[str], *, stdin: bytes = b"", cwd: str = "/") -> ExecResult:
+def _answers(container: Container, questions: Sequence[Sequence[str]], stdin: bytes) -> Iterator[str]:
+    """What several commands say, each of which gets `stdin`: a sandbox takes longer to begin one than most of them."""
+    words = [word for question in questions for word in (str(len(question)), *question)]
+    script = ["bash", "-c", template("seal_answers.sh"), "answers"]
+    said, at = _asked(container, [*script, *words], stdin=stdin, timeout=len(questions) * TIMEOUT_S).stdout, 0
+    for _ in questions:
+        begin = said.index(b"\n", at) + 1
+        at = begin + int(said[at:begin])
+        yield said[begin:at].decode("utf-8", "replace")
+
+
+def _asked(
+    container: Container, argv: Sequence[str], *, stdin: bytes = b"", cwd: str = "/", timeout: float = TIMEOUT_S
+) -> ExecResult:
     words = ["bash", "-o", "pipefail", "-c", '"$@" | gzip -1 -c', "ask", *argv]
-    done = container.exec(words, timeout=TIMEOUT_S, cwd=cwd, env=_ASKING, stdin=stdin)
+    done = container.exec(words, timeout=timeout, cwd=cwd, env=_ASKING, stdin=stdin)
     if not done.ok:
         raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: {done.error_text.strip()[-300:]}")
     answer = zlib.decompressobj(16 + zlib.MAX_WBITS)
