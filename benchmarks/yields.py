@@ -1,7 +1,8 @@
 """How many performance pull requests of some clones become tasks, and where the others are lost.
 
 Run: `python benchmarks/yields.py WORK CLONE ... [--most 15] [--months 24] [--until built|verified|measured]
-[--suite own|newest|both] [--select all|impacted] [--most-workloads N] [--screening SECONDS]`.
+[--suite own|newest|both] [--select all|impacted] [--most-workloads N] [--screening SECONDS] [--end DAY]
+[--suite-repo CLONE] [--bare]`.
 For each clone: the pull requests of its last months that rules call performance go through the real stages 1 to 5,
 no model used, and stage 5 as far as is asked. All is kept below WORK, and the same
 command goes on with it. Needs the package index and a sandbox engine. Printed: a row per clone and suite, reasons of
@@ -19,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import get_args
@@ -127,8 +128,7 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
     try:
         if not options.show:
             take_back(settings, request, options.again)
-            with Pipeline.open(settings, request) as pipeline:
-                anyio.run(pipeline.run, journal.show)
+            run(settings, request, journal, bare=options.bare)
     except DatasmithError as error:
         print(f"{place.name}: {error}")
     with open_store(settings) as store:
@@ -138,16 +138,27 @@ def mine(clone: Path, suite: str, options: argparse.Namespace) -> tuple[str, lis
     return summed(place.name, suite, rows, journal.reached)
 
 
+def run(settings: Settings, request: Request, journal: Journal, *, bare: bool) -> None:
+    """The stages; `bare`: what stage 4 foresaw of Debian's packages is forgotten before stage 5."""
+    for part in (request.stages[:-1], request.stages[-1:]) if bare else (request.stages,):
+        if bare and part == request.stages[-1:]:
+            withhold(settings)
+        with Pipeline.open(settings, replace(request, stages=part)) as pipeline:
+            anyio.run(pipeline.run, journal.show)
+
+
 def place_of(clone: Path, suite: str, options: argparse.Namespace) -> Path:
     """Where all of one clone and suite is kept."""
-    where: Path = options.work / f"{clone.resolve().name.removesuffix('.git')}-{suite}"
+    name = clone.resolve().name.removesuffix(".git")
+    where: Path = options.work / f"{name}-{suite}{'-bare' if options.bare else ''}"
     return where
 
 
 def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
-    """The pull requests of the clone's last months; the clone itself says when it ends."""
+    """The pull requests of the clone's last months; unless told, the clone itself says when it ends."""
     git = Git(clone)
-    end = git.commit(git.head()).committed_at.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+    last: datetime = options.end or git.commit(git.head()).committed_at
+    end = last.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     start = end - timedelta(days=options.months * DAYS_A_MONTH)
     return Request(
         Window(start.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0), end),
@@ -157,7 +168,7 @@ def asked(clone: Path, suite: str, options: argparse.Namespace) -> Request:
         n_concurrent=1,
         tasks_per_repo=options.most,
         plan=MeasurePlan(seed=options.seed).at_most(options.max_rounds),
-        suite=SuiteWish(NEWEST) if suite == NEWEST else SuiteWish(),
+        suite=SuiteWish.checked(NEWEST if suite == NEWEST else "", options.suite_repo),
         until=options.until,
         select=options.select,
         most_workloads=options.most_workloads,
@@ -175,6 +186,15 @@ def take_back(settings: Settings, request: Request, said: str) -> None:
             rows = [row for row in store.stage_items(request.window.key, stage) if said in row.reason]
             waiting = [(row.item, row.kind, PENDING, "") for row in rows if row.state == "refused"]
             store.record(request.window.key, stage, waiting, datetime.now(UTC))
+
+
+def withhold(settings: Settings) -> None:
+    """Forget them, so that builds have to ask for what they lack."""
+    with open_store(settings) as store:
+        for row in store.select("packages"):
+            chosen = row["resolution"]
+            if isinstance(chosen, dict):
+                store.upsert("packages", [{**row, "resolution": {**chosen, "apt_packages": []}}])
 
 
 def images_mb(settings: Settings) -> float:
@@ -268,6 +288,11 @@ def sizes(reached: Iterable[Reached]) -> tuple[str, str]:
     return f"{first:.0f}", f"{statistics.median(others):.0f} ({max(others):.0f})" if others else "-"
 
 
+def day(text: str) -> datetime:
+    """A day of UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
 def mean(values: list[float]) -> str:
     """The mean with one decimal, or a dash."""
     return f"{sum(values) / len(values):.1f}" if values else "-"
@@ -287,7 +312,10 @@ def main() -> None:
     parser.add_argument("clones", type=Path, nargs="+", help="git clones, bare or not")
     parser.add_argument("--most", type=int, default=15, help="pull requests of each clone that stage 5 tries")
     parser.add_argument("--months", type=float, default=24, help="before the clone's newest commit")
+    parser.add_argument("--end", type=day, help="last day of the window; unless told, the newest commit's")
     parser.add_argument("--suite", choices=("own", NEWEST, "both"), default="both", help="whose benchmarks")
+    parser.add_argument("--bare", action="store_true", help="builds are not told which Debian packages were foreseen")
+    parser.add_argument("--suite-repo", default="", help="clone of the suite; with own: as of each merge")
     parser.add_argument("--until", choices=get_args(Until), default="verified", help="how far stage 5 goes")
     parser.add_argument("--select", choices=get_args(Select), default="all", help="workloads that a task has")
     parser.add_argument("--most-workloads", type=int, help="at most so many workloads a task, by a screening")

@@ -10,7 +10,7 @@ from datasmith.docker.context import LOCK, DockerContext
 from datasmith.docker.debian import is_package_name, package_names
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, read_build_args
 from datasmith.errors import ConfigError, Unsatisfiable
-from datasmith.resolution.diagnosis import Diagnosis, diagnose
+from datasmith.resolution.diagnosis import Diagnosis, Kind, diagnose
 
 Relock = Callable[[str, tuple[str, ...], str], str]
 """(lock, requirements, Python version) -> the lock that meets them; Unsatisfiable where there is none."""
@@ -18,6 +18,11 @@ Relock = Callable[[str, tuple[str, ...], str], str]
 VERSION_ARGS = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION")
 UNKNOWN_VERSION = "0.0.1"
 """What a project is told to be where only its tags, which a sealed tree does not have, would say."""
+_TOLD: Mapping[Kind, tuple[Mapping[str, str], str]] = {
+    "version from git": (dict.fromkeys(VERSION_ARGS, UNKNOWN_VERSION), f"version {UNKNOWN_VERSION}"),
+    "no editable builds": ({"FC_INSTALL": "develop"}, "setup.py develop"),
+}
+"""Failures that an argument of the build mends, and the recipe's name."""
 OWN_GROUND = "a base or environment that is not ours: our own"
 MOST_PACKAGES = 40
 _APT_LINE = re.compile(r"^#\s*fc-apt:\s*(.*)$", re.MULTILINE)
@@ -38,7 +43,7 @@ def remedy(failed: Attempt, relock: Relock) -> Remedy | None:
     if more:
         wider = replace(plan, apt_packages=(*plan.apt_packages, *more))
         return Remedy(wider, f"{found.kind}: apt {' '.join(more)}")
-    return _with_version(plan, found) or _with_lock(plan, found, relock)
+    return _with_arguments(plan, found) or _with_lock(plan, found, relock)
 
 
 def on_our_own(plan: ImagePlan) -> ImagePlan:
@@ -49,11 +54,11 @@ def on_our_own(plan: ImagePlan) -> ImagePlan:
     return replace(plan, context=DockerContext({**texts, **exchanged}))
 
 
-def _with_version(plan: ImagePlan, found: Diagnosis) -> Remedy | None:
-    if found.kind != "version from git" or VERSION_ARGS[0] in plan.build_args:
+def _with_arguments(plan: ImagePlan, found: Diagnosis) -> Remedy | None:
+    told, says = _TOLD.get(found.kind, ({}, ""))
+    if plan.build_args.keys() & told.keys() or not told:
         return None
-    told = dict.fromkeys(VERSION_ARGS, UNKNOWN_VERSION)
-    return Remedy(replace(plan, build_args={**plan.build_args, **told}), f"{found.kind}: version {UNKNOWN_VERSION}")
+    return Remedy(replace(plan, build_args={**plan.build_args, **told}), f"{found.kind}: {says}")
 
 
 def _with_lock(plan: ImagePlan, found: Diagnosis, relock: Relock) -> Remedy | None:

@@ -19,6 +19,7 @@ Kind = Literal[
     "old setuptools",
     "use_2to3",
     "missing backend",
+    "no editable builds",
     "missing module",
     "numpy ABI",
     "numpy older than its build",
@@ -186,6 +187,7 @@ _SAID_BY_TESTS: frozenset[Kind] = frozenset({"network in build", "out of memory"
 _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("disk full", f"(?i:{NO_ROOM.pattern})", _nothing),
     ("out of memory", r"\bKilled\b.*cc1|virtual memory exhausted|cc1plus: out of memory|MemoryError", _nothing),
+    ("no editable builds", r"has no attribute ['\"]build_editable['\"]", _nothing),
     (
         "missing header",
         r"fatal error: ['\"]?([\w./+-]+\.h(?:h|pp|xx)?|[\w+-]+(?:/[\w+-]+)*)['\"]?(?:: No such file| file not found)",

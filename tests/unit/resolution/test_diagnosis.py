@@ -42,6 +42,9 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "ModuleNotFoundError: No module named 'pkg_resources'": ("pkg_resources gone", "", ()),
     "ValueError: numpy.ndarray size changed, may indicate binary incompatibility": ("numpy ABI", "", ()),
     "a.pyx:3:11: 'long' is not a type identifier": ("Cython 3", "", ()),
+    "AttributeError: '_BuildMetaLegacyBackend' object has no attribute 'build_editable'": (
+        "no editable builds", "", (),
+    ),
     "curl: (6) Could not resolve host: example.org": ("network in build", "", ()),
     "LookupError: setuptools-scm was unable to detect version for /workspace": ("version from git", "", ()),
     "gcc: fatal error: Killed signal terminated program cc1plus": ("out of memory", "", ()),
