@@ -53,7 +53,7 @@ _ENGINES = {
         "trial_kills",
     ),
     "integration": (
-        "cli_agents", "coding_agents", "push_docker", "thin_wheel", "verify_legacy",
+        "cli_agents", "coding_agents", "former_setuptools", "push_docker", "thin_wheel", "verify_legacy",
     ),
     "snippets": ("seed_synthesis",),
 }  # fmt: skip
