@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
+from datasmith.counted import counted
 from datasmith.evaluation.redteam.attack import CONTROL
 from datasmith.evaluation.redteam.session import Ended, Siege
 from datasmith.evaluation.redteam.table import verdict
@@ -27,7 +28,7 @@ def print_siege(siege: Siege, console: Console | None = None) -> None:
     nothing = f"{siege.nop[0]:.3f} to {siege.nop[1]:.3f}" if siege.nop else "not measured"
     counts = f"{len(siege.got_through)} got through, {len(siege.undecided)} undecided"
     attacks = sum(ended.attack.kind != CONTROL for ended in siege.ended)
-    line = f"{attacks} attacks, {counts}; doing nothing (first session): {nothing}; "
+    line = f"{counted(attacks, 'attack')}, {counts}; doing nothing (first session): {nothing}; "
     out.print(Text(f"{line}{siege.wall_s:.0f} s"), soft_wrap=True)
 
 
