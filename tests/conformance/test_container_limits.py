@@ -12,6 +12,7 @@ import pytest
 from datasmith.docker.engine import Container, Limits
 from tests.conformance.engines import LONG, Built, said
 
+in_the_figure = pytest.mark.figure("attempts against the sandbox")
 BUSY = "import time; end = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 SELF_START_S = 0.2
 """What starting Python and the engine's own work inside may use on top."""
@@ -158,6 +159,7 @@ def test_a_program_cannot_leave_its_cores(built: Built, kept: dict[str, str | No
         assert container.exec(["python", "-c", widen], timeout=LONG).text == f"{{{core}}}\n"
 
 
+@in_the_figure
 def test_a_fork_bomb_is_contained(built: Built, kept: dict[str, str | None]) -> None:
     """No more processes than the limit; afterwards they are gone and the container works."""
     if kept["pids"] is None:
@@ -169,6 +171,7 @@ def test_a_fork_bomb_is_contained(built: Built, kept: dict[str, str | None]) -> 
         assert said(container, "echo still here") == "still here"
 
 
+@in_the_figure
 def test_an_unending_fork_bomb_ends_with_its_time(built: Built, kept: dict[str, str | None]) -> None:
     """A bomb that forks for as long as it can is gone after its time-out, and the container works."""
     if kept["pids"] is None:
@@ -180,6 +183,7 @@ def test_an_unending_fork_bomb_ends_with_its_time(built: Built, kept: dict[str, 
         assert said(container, "echo still here") == "still here"
 
 
+@in_the_figure
 def test_memory_is_limited(built: Built, kept: dict[str, str | None]) -> None:
     """Under 128 MiB a command that takes 1 GiB is ended; the container works on."""
     if kept["memory"] is None:
@@ -190,6 +194,7 @@ def test_memory_is_limited(built: Built, kept: dict[str, str | None]) -> None:
         assert said(container, "echo still here") == "still here"
 
 
+@in_the_figure
 def test_scratch_space_is_limited(built: Built) -> None:
     """/tmp and HOME take no more than the limit's size."""
     with built.engine.start(built.pr, limits=Limits(disk_mb=16)) as container:

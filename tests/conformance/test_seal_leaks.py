@@ -203,6 +203,7 @@ def test_every_spoiled_tree_is_found(built: Built, tmp_path: Path, name: str) ->
     assert any(SPOILED[name][1] in problem for problem in report.problems), report.problems
 
 
+@pytest.mark.figure("leaking images found", len(LEFT))
 def test_everything_that_a_build_leaves_is_found(built: Built, tmp_path: Path) -> None:
     """Each file by its own path, though our own last script ran after the build."""
     tree = committed(tmp_path / "tree", FILES)

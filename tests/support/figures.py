@@ -11,9 +11,13 @@ PRINTING = ("tests/faults/", "tests/redteam/")
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Let the reports of marked tests say what they count for, in the processes of xdist, too."""
+    """Let the reports of marked tests say what they count for, in the processes of xdist, too.
+
+    A test of several things at once says so as often: `figure("leaks", 9)`.
+    """
     for item in items:
-        item.user_properties += [(MARK, mark.args[0]) for mark in item.iter_markers(MARK)]
+        for kind, *times in (mark.args for mark in item.iter_markers(MARK)):
+            item.user_properties += [(MARK, kind)] * (times[0] if times else 1)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -39,14 +43,18 @@ def printed(reports: Sequence[pytest.TestReport]) -> Iterator[str]:
 
 
 def counted(reports: Sequence[pytest.TestReport]) -> Iterator[str]:
-    """How many tests of each kind held, of those that ran; one that fails before or after itself has not."""
-    held: dict[tuple[str, str], bool] = {}
+    """How many tests of each kind held, of those that ran; one that fails before or after itself has not.
+
+    A test counts as often as it says its kind.
+    """
+    held: dict[tuple[str, str, int], bool] = {}
     for report in reports:
         if report.failed or (report.when == "call" and report.passed):
-            for kind in (str(value) for name, value in report.user_properties if name == MARK):
-                held[kind, report.nodeid] = report.passed and held.get((kind, report.nodeid), True)
+            kinds = Counter(str(value) for name, value in report.user_properties if name == MARK)
+            for which in ((kind, report.nodeid, number) for kind in kinds for number in range(kinds[kind])):
+                held[which] = report.passed and held.get(which, True)
     # Where a process of xdist's dies, nobody says of what kind its test was.
     if crashed := sum(str(report.when) == "???" for report in reports):
         yield f"crashed, and counted nowhere: {crashed}"
-    for kind, ran in sorted(Counter(kind for kind, _ in held).items()):
-        yield f"{kind}: {sum(kept for (each, _), kept in held.items() if each == kind)} of {ran} held"
+    for kind, ran in sorted(Counter(kind for kind, _, _ in held).items()):
+        yield f"{kind}: {sum(kept for (each, _, _), kept in held.items() if each == kind)} of {ran} held"
