@@ -232,6 +232,12 @@ class BuildFailed(ContainerError):
         self.timed_out = timed_out
 
 
+class PackagesMissing(BuildFailed):
+    """This machine lacks Debian packages, and what would fetch them: other machines may have them."""
+
+    exit_code = 42
+
+
 class DiskFull(ContainerError):
     """What a build says ends with a disk that is full: no verdict on the commit, which is tried again."""
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, cast, get_args
 
 from datasmith.docker.cli_build import template
-from datasmith.docker.context import LOCK, DockerContext
+from datasmith.docker.context import LOCK, SCRIPTS, DockerContext
 from datasmith.docker.engine import ImageRef
 from datasmith.docker.images import APT_ARG, BUILD_ARGS, PYTHON_ARG, ImagePlan, build_args_text, short
 from datasmith.redact import redact
@@ -19,6 +19,8 @@ BROKE = "agent"
 """The stage of an attempt that an agent ended by breaking down: nothing was built."""
 LOCKING = "lock"
 """The stage of an attempt that ended before a build: its packages have no lock."""
+LACKING = "packages"
+"""The stage of an attempt for which this machine lacks Debian packages: it says nothing about the commit."""
 TAIL = 4000
 MOST_SIMILAR = 5
 """Contexts of other commits that are tried."""
@@ -72,6 +74,32 @@ class Attempt:
     def log(self) -> str:
         """Both tails."""
         return f"{self.stdout}\n{self.stderr}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesized:
+    """How a search ended: the attempt that worked or None, all attempts, and the states that were gone through."""
+
+    found: Attempt | None
+    attempts: tuple[Attempt, ...]
+    states: tuple[str, ...]
+
+    @property
+    def failed(self) -> Attempt | None:
+        """The failure that tells most: how our own recipes ended, whatever was tried with scripts of others after them.
+
+        A failed download of packages tells less than what asked for them; an agent that broke down tells nothing.
+        """
+        failures = [attempt for attempt in self.attempts if not attempt.ok]
+        chosen = [attempt for attempt in failures if attempt.tier == "recipe"] or failures
+        telling = [attempt for attempt in chosen if attempt.stage not in {SCRIPTS[0], LACKING, BROKE}] or chosen
+        return telling[-1] if telling else None
+
+    @property
+    def by_agent(self) -> Attempt | None:
+        """How the last scripts of an agent failed; None where it has written none."""
+        written = [each for each in self.attempts if each.tier == "agent" and each.stage != BROKE and not each.ok]
+        return written[-1] if written else None
 
 
 def whole_context(plan: ImagePlan) -> DockerContext:
@@ -212,7 +240,8 @@ def _key(commit: Commit) -> Row:
 class RecipeRow:
     """How often a recipe was put on a failing build: commits it was tried on, and those that were built with it.
 
-    A commit that took several recipes counts for each of them; one that another tier built counts for none.
+    A commit that took several recipes counts for each of them; one that another tier built counts for none. A recipe
+    whose packages the machine lacked was not tried.
     """
 
     recipe: str
@@ -232,7 +261,7 @@ def fixed_by_recipe(rows: Sequence[Mapping[str, Value]]) -> list[RecipeRow]:
         commit, recipe = _commit(row), str(row["recipe"] or "")
         if row["tier"] != "recipe" or not recipe:
             chains[commit] = set()
-        if row["tier"] != "recipe":
+        if row["tier"] != "recipe" or row["stage"] == LACKING:
             continue
         if recipe:
             chains.setdefault(commit, set()).add(recipe)

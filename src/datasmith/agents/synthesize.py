@@ -11,9 +11,11 @@ from pathlib import Path
 from datasmith.agents.attempts import (
     BROKE,
     EDITABLE,
+    LACKING,
     LOCKING,
     Attempt,
     Commit,
+    Synthesized,
     TierName,
     cached_context,
     day_of,
@@ -33,12 +35,12 @@ from datasmith.docker.engine import Container, ImageRef, Tier
 from datasmith.docker.images import APT_ARG, ImagePlan
 from datasmith.docker.outages import NO_ROOM
 from datasmith.docker.verifiers import Verifier
-from datasmith.errors import BuildFailed, DiskFull, Unsatisfiable
+from datasmith.errors import BuildFailed, DiskFull, PackagesMissing, Unsatisfiable
 from datasmith.resolution.diagnosis import diagnose
 from datasmith.storage.base import utc_now
 
-_GROUND = SCRIPTS[:2]
-"""What is built before a script of EDITABLE is run."""
+_GROUND = (*SCRIPTS[:2], LACKING)
+"""Where an attempt ends before a script of EDITABLE is run."""
 MOST_RECIPES = 8
 """Recipes that are put on top of each other before the table counts as exhausted."""
 MOST_FAILURES = 6
@@ -62,32 +64,6 @@ class Wanted:
     pr_context: str = ""
     cutoff: datetime | None = None
     reuse: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Synthesized:
-    """How a search ended: the attempt that worked or None, all attempts, and the states that were gone through."""
-
-    found: Attempt | None
-    attempts: tuple[Attempt, ...]
-    states: tuple[str, ...]
-
-    @property
-    def failed(self) -> Attempt | None:
-        """The failure that tells most: how our own recipes ended, whatever was tried with scripts of others after them.
-
-        A failed download of packages tells less than what asked for them; an agent that broke down tells nothing.
-        """
-        failures = [attempt for attempt in self.attempts if not attempt.ok]
-        chosen = [attempt for attempt in failures if attempt.tier == "recipe"] or failures
-        telling = [attempt for attempt in chosen if attempt.stage not in {SCRIPTS[0], BROKE}] or chosen
-        return telling[-1] if telling else None
-
-    @property
-    def by_agent(self) -> Attempt | None:
-        """How the last scripts of an agent failed; None where it has written none."""
-        written = [each for each in self.attempts if each.tier == "agent" and each.stage != BROKE and not each.ok]
-        return written[-1] if written else None
 
 
 def printed(line: str) -> None:
@@ -160,7 +136,7 @@ class Synthesizer:
                 lock is of another Python.
             NotFound: there is a clone, and it does not hold the commit.
             EngineUnavailable, ModelUnavailable, StoreUnavailable: an outage, which says nothing about the commit.
-            DiskFull: as little.
+            DiskFull, PackagesMissing: as little.
         """
         cutoff = cutoff.replace(tzinfo=cutoff.tzinfo or UTC) if cutoff else None
         whole, made = self.tools.known(owner, repo, sha) or (sha, None)
@@ -213,10 +189,14 @@ class _Search:
     trace: Trace
     attempts: list[Attempt] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
+    lacking: PackagesMissing | None = None
 
     def run(self) -> Attempt | None:
         steps = (self._cached, self._recipes, self._similar, self._written)
-        return next((found for step in steps if (found := step())), None)
+        found = next((found for step in steps if (found := step())), None)
+        if found is None and self.lacking:
+            raise self.lacking
+        return found
 
     def _cached(self) -> Attempt | None:
         self.states.append("check_cache")
@@ -372,6 +352,9 @@ class _Search:
         log.parent.mkdir(parents=True, exist_ok=True)
         try:
             image = tools.images.build(plan, log=log)
+        except PackagesMissing as error:
+            self.lacking = error
+            return Attempt(plan, tier, False, LACKING, error.rc, "", error.log_tail, 0.0, reason=error.log_tail)
         except BuildFailed as error:
             why = diagnose(error.log_tail).text
             return Attempt(plan, tier, False, error.stage, error.rc, "", error.log_tail, 0.0, reason=why)

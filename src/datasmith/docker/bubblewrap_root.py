@@ -10,7 +10,7 @@ from datasmith import process
 from datasmith.docker.environment import CERTIFICATES
 from datasmith.docker.outages import not_built, unanswered
 from datasmith.docker.trees import copy_tree, remove_tree
-from datasmith.errors import BuildFailed, IndexUnavailable
+from datasmith.errors import IndexUnavailable, PackagesMissing
 from datasmith.printable import ending
 
 SUITE = "bookworm"
@@ -132,8 +132,8 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
     """Make a Debian root file system with build tools and `packages`, all owned by us.
 
     Raises:
-        BuildFailed: a package does not exist, or mmdebstrap is missing (the message says which packages to install on
-            the host instead): other tiers may need nothing of it.
+        BuildFailed: a package does not exist: other tiers may need nothing of it.
+        PackagesMissing: so is mmdebstrap; the message says which packages to install on the host instead.
         DiskFull: there is no room for it.
         IndexUnavailable: the mirror does not answer.
     """
@@ -147,7 +147,7 @@ def debian_root(target: Path, packages: Sequence[str], *, log: Path, timeout: fl
             f"needs Debian packages that are not installed: apt-get install {' '.join(packages)},"
             " or apt-get install mmdebstrap to have them in the sandbox only"
         )
-        raise BuildFailed(_SCRIPT, 127, said) from error
+        raise PackagesMissing(_SCRIPT, 127, said) from error
     if done.ok:
         target.mkdir()
         unpacked = ["tar", "-xf", str(archive), "-C", str(target), "--no-same-owner", "--exclude=./dev/*"]

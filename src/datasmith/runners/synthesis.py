@@ -7,8 +7,8 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from datasmith.agents.attempts import Commit, is_strangers, whole_context
-from datasmith.agents.synthesize import Synthesized, Synthesizer, Wanted
+from datasmith.agents.attempts import Commit, Synthesized, is_strangers, whole_context
+from datasmith.agents.synthesize import Synthesizer, Wanted
 from datasmith.counted import counted
 from datasmith.docker import seal
 from datasmith.docker.context import DockerContext

@@ -17,7 +17,7 @@ from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import Container, ContainerEngine, ExecResult, ImageRef, Limits
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.docker.verifiers import VerifyResult
-from datasmith.errors import BuildFailed, DiskFull, Unsatisfiable
+from datasmith.errors import BuildFailed, ContainerError, Unsatisfiable
 from datasmith.storage.sql import SqlStore
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -77,14 +77,14 @@ class StubEngine:
 class StubImages:
     """Images that end as `end(plan)` says: a log to fail with at the package's script, another error, or None."""
 
-    end: Callable[[ImagePlan], str | DiskFull | None]
+    end: Callable[[ImagePlan], str | ContainerError | None]
     plans: list[ImagePlan] = field(default_factory=list)
     stage: Callable[[ImagePlan], str] = lambda _: PKG
 
     def build(self, plan: ImagePlan, *, log: Path) -> ImageRef:
         self.plans.append(plan)
         said = self.end(plan)
-        if isinstance(said, DiskFull):
+        if isinstance(said, ContainerError):
             raise said
         if said is not None:
             raise BuildFailed(self.stage(plan), 1, said)
@@ -132,7 +132,7 @@ class Bench:
     """Everything of one search, before and after it."""
 
     place: Path
-    end: Callable[[ImagePlan], str | DiskFull | None]
+    end: Callable[[ImagePlan], str | ContainerError | None]
     writer: Writer | None = None
     relocked: str | None = None
     engine: StubEngine = field(default_factory=StubEngine)

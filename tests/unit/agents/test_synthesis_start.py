@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from datasmith.agents.attempts import similar_contexts
+from datasmith.agents.attempts import LACKING, fixed_by_recipe, similar_contexts
 from datasmith.agents.synthesize import MOST_FAILURES
+from datasmith.docker.images import ImagePlan
+from datasmith.errors import PackagesMissing
 from datasmith.storage.base import Row
 from tests.unit.agents.synthesizing import COMMIT, NO_HEADER, NOW, PKG, STRANGE, Bench, Writer
 from tests.unit.agents.test_synthesize import keep, opened
@@ -77,3 +79,28 @@ def test_without_a_day_of_its_own_the_newest_neighbours_come_first(
         row: Row = {"owner": "acme", "repo": "calc", "sha": COMMIT.sha, "cutoff": NOW + timedelta(days=day)}
         bench.store.upsert("packages", [row])
     assert [context.texts[PKG] for context in similar_contexts(bench.store, COMMIT)] == order
+
+
+def lacking(plan: ImagePlan) -> str | PackagesMissing | None:
+    """On this machine the packages that a log asks for cannot be had; one neighbour's script needs none."""
+    if plan.context.texts[PKG] == "needs none":
+        return None
+    return PackagesMissing("docker_build_base.sh", 127, "needs libgeos-dev") if plan.apt_packages else NO_HEADER
+
+
+def test_what_this_machine_lacks_is_no_verdict(tmp_path: Path) -> None:
+    """The pull request is not refused, and the recipe does not count as tried; an agent had its turn all the same."""
+    bench = Bench(tmp_path, lacking, Writer([{PKG: "x"}] * 3))
+    with pytest.raises(PackagesMissing, match="libgeos-dev"):
+        bench.synthesizer.synthesize(bench.wanted())
+    assert [row["stage"] for row in bench.rows()][:2] == [PKG, LACKING]
+    assert [row["tier"] for row in bench.rows()][2:] == ["agent"] * 3
+    assert fixed_by_recipe(bench.store.select("build_attempts", order=("id",))) == []
+
+
+def test_what_does_without_the_packages_is_found(tmp_path: Path) -> None:
+    """The search goes on where a recipe's packages are not there."""
+    bench = Bench(tmp_path, lacking)
+    keep(bench, "b", "needs none", number=1, days=1)
+    found = bench.synthesizer.synthesize(bench.wanted()).found
+    assert found is not None and found.tier == "similar" and found.plan.apt_packages == ()
