@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import sqlalchemy
 from sqlalchemy import JSON, Column, ColumnElement, Connection, Table, Text
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql import operators
 
 from datasmith.errors import StoreError
 from datasmith.storage.base import Condition, Operator, Order, Query, Row, Value
 from datasmith.storage.schema import fit, metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 MOST_NAMED = 30_000
 """Values that one condition may list: below every database's limit of parameters."""
@@ -20,12 +23,17 @@ LONGEST_PATTERN = 1000
 """Characters of a LIKE pattern: SQLite refuses long ones, and hostile ones take time."""
 
 Rows = tuple[list[Row], int | None]
-Insert = sqlite.Insert | postgresql.Insert
+Insert: TypeAlias = "sqlite.Insert | postgresql.Insert"
 
 
 def insert_into(connection: Connection, table: Table) -> Insert:
     """An INSERT that knows ON CONFLICT, in this connection's dialect."""
-    return postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
+    if connection.dialect.name != "postgresql":
+        return sqlite.insert(table)
+    # What has no such database to do with does without the tenth of a second that this takes.
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert(table)
 
 
 def table_named(name: str) -> Table:
