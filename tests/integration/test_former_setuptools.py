@@ -23,15 +23,15 @@ pytestmark = pytest.mark.engine
 PKG = "docker_build_pkg.sh"
 TREE = {
     "setup.py": b"""from distutils.core import Extension, setup
-__builtins__.__ONE_SETUP__ = True  # As builds on numpy of that time did: it needs to be the main program.
-setup(name="one", version="1.0", ext_modules=[Extension("one", ["one.c"])])
+__builtins__.__SIX_SETUP__ = True  # As builds on numpy of that time did: it needs to be the main program.
+setup(name="six", version="1.0", ext_modules=[Extension("six", ["six.c"])])
 """,
     "value.h": b"#define VALUE 1\n",
-    "one.c": b"""#include <Python.h>
+    "six.c": b"""#include <Python.h>
 #include "value.h"
-static struct PyModuleDef one = {PyModuleDef_HEAD_INIT, "one"};
-PyMODINIT_FUNC PyInit_one(void) {
-    PyObject *module = PyModule_Create(&one);
+static struct PyModuleDef six = {PyModuleDef_HEAD_INIT, "six"};
+PyMODINIT_FUNC PyInit_six(void) {
+    PyObject *module = PyModule_Create(&six);
     PyModule_AddIntConstant(module, "VALUE", VALUE);
     return module;
 }
@@ -49,8 +49,8 @@ PATCH = """diff --git a/value.h b/value.h
 
 @pytest.fixture
 def plan(tmp_path: Path) -> ImagePlan:
-    """A package that has one module, in C, and packages of summer 2022."""
-    (tmp_path / "in.txt").write_text("setuptools==63.4.3\nwheel==0.37.1\n")
+    """A package that has one module, in C, and packages of summer 2022, a release of its own among them."""
+    (tmp_path / "in.txt").write_text("setuptools==63.4.3\nsix==1.16.0\n")
     words = [str(process.find_uv()), "pip", "compile", "--quiet", "--generate-hashes", "--only-binary=:all:"]
     locked = [*words, "--no-header", "--python-version", "3.11", "in.txt", "-o", "lock.txt"]
     done = process.run(locked, cwd=tmp_path, timeout=120)
@@ -59,18 +59,21 @@ def plan(tmp_path: Path) -> ImagePlan:
     with tarfile.open(tmp_path / "repo.tar", "w") as archive:
         archive.add(place, arcname=".")
     context = DockerContext.default(lock=(tmp_path / "lock.txt").read_text())
-    told = {"FC_IMPORT_NAMES": "one"}
-    return ImagePlan("own", "one", "1", "3.11", (), context, tmp_path / "repo.tar", told)
+    told = {"FC_IMPORT_NAMES": "six"}
+    return ImagePlan("own", "six", "1", "3.11", (), context, tmp_path / "repo.tar", told)
 
 
 def value(container: Container) -> str:
     """What the module says, asked outside of the tree."""
-    found = container.exec(["/opt/env/bin/python", "-c", "import one; print(one.VALUE)"], cwd="/", timeout=60)
+    found = container.exec(["/opt/env/bin/python", "-c", "import six; print(six.VALUE)"], cwd="/", timeout=60)
     return found.text.strip() or found.error_text
 
 
 def test_it_is_installed_by_develop_and_built_again_whole(plan: ImagePlan, tmp_path: Path) -> None:
-    """The recipe follows from what the failed build said; a header that the build does not name counts, too."""
+    """The recipe follows from what the failed build said; a header that the build does not name counts, too.
+
+    A release of the package that something else asked for is not in its place.
+    """
     engine = embedded_engine(tmp_path / "cache")
     images = ImageManager(engine, namespace="fc-develop")
     with pytest.raises(BuildFailed) as failed:
@@ -82,6 +85,9 @@ def test_it_is_installed_by_develop_and_built_again_whole(plan: ImagePlan, tmp_p
     image = images.build(found.plan, log=tmp_path / "log")
     with engine.start(image, mounts=inside_mounts(), writable_env=True) as container:
         assert value(container) == "1"
+        # As the other engines leave it, which keep times: what was built is younger than its sources.
+        younger = ["/usr/bin/find", ".", "-name", "*.so", "-exec", "touch", "{}", "+"]
+        assert container.exec(younger, timeout=60).ok
         assert apply_patch(container, PATCH, timeout=60) is None
         script = found.plan.context.texts[PKG]
         assert rebuild(container, script, found.plan.build_args, timeout=120) is None
