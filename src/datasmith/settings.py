@@ -156,8 +156,7 @@ class Settings(BaseSettings):
     agent_timeout_s: float = Field(default=1800.0, gt=0)
     """Seconds that one turn of the coding agent may take."""
     agent_budget_usd: float = Field(default=2.0, gt=0)
-    """Dollars that one turn may cost. All but claude can be held to it only where `FC_PRICES` knows their model:
-    elsewhere a bound that is set is refused, and without one a warning says that there is none."""
+    """Dollars that one turn may cost; for all but claude only where `FC_PRICES` knows their model, and else refused."""
     prices: Path | None = None
     """JSON file of what models cost, as in `{"gpt-5": {"input": 1.25, "output": 10}}`: dollars for a million tokens. It
     turns tokens into dollars; without it only claude says what it cost."""
