@@ -7,9 +7,15 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
 
+import pytest
+
+from datasmith.cli.common import run_app
+from datasmith.cli.data import app
 from datasmith.settings import Settings
 
 WINDOW = ("--start-date", "2026-02-01", "--end-date", "2026-03-01")
@@ -51,8 +57,7 @@ class FcData:
 
     def start(self, *words: str | Path, module: str = "datasmith.cli.data") -> "subprocess.Popen[str]":
         """The running command."""
-        ours = {"DATABASE_URL", *(f"FC_{name.upper()}" for name in Settings.model_fields)} - {"FC_INDEX_URL"}
-        env = {name: value for name, value in os.environ.items() if name not in ours}
+        env = {name: value for name, value in os.environ.items() if name not in _ours()}
         env |= {"FC_DATA_DIR": str(self.data), "FC_CACHE_DIR": str(self.cache), "FC_ENGINE": "bubblewrap"}
         env |= {"TMPDIR": str(self.temporary), **self.extra}
         if self.first_path:
@@ -101,10 +106,15 @@ class FcData:
         return {item.rpartition(":")[2]: f"{state} {reason}".strip() for item, state, reason in rows}
 
     def funnel(self) -> dict[str, object]:
-        """What `fc-data funnel --json` prints; its counts add up."""
-        ended = self.run("funnel", *WINDOW, "--json")
-        assert ended.rc == 0, ended.err
-        found = json.loads(ended.out)
+        """What `fc-data funnel --json` prints, here in this process; its counts add up."""
+        out, err = StringIO(), StringIO()
+        with pytest.MonkeyPatch.context() as place, redirect_stdout(out), redirect_stderr(err):
+            place.chdir(self.home)
+            for name in _ours():
+                place.delenv(name, raising=False)
+            rc = run_app(app, ["funnel", *WINDOW, "--json", "--data-dir", str(self.data)])
+        assert rc == 0, err.getvalue()
+        found = json.loads(out.getvalue())
         assert isinstance(found, dict) and found["breaches"] == []
         return found
 
@@ -140,6 +150,11 @@ class FcData:
             if place.name != str(os.getpid()) and any(mark in words for mark in marks):
                 found.append(words.replace(b"\0", b" ").decode("utf-8", "replace")[:200])
         return found
+
+
+def _ours() -> set[str]:
+    """The variables that a command would read its settings from, but for where packages come from."""
+    return {"DATABASE_URL", *(f"FC_{name.upper()}" for name in Settings.model_fields)} - {"FC_INDEX_URL"}
 
 
 def control_groups() -> set[Path]:

@@ -1,7 +1,7 @@
 """Bad input ends in one clear line with its exit code, and a later --resume goes on; Ctrl-C loses nothing."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,8 +29,9 @@ UNBUILDABLE = {
     **START,
     "pyproject.toml": '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
     + START["pyproject.toml"],
-    "setup.py": "import time\n\ntime.sleep(4)\nraise SystemExit('this project cannot be built')\n",
+    "setup.py": "raise SystemExit('this project cannot be built')\n",
 }
+SLOW = {**UNBUILDABLE, "setup.py": f"import time\n\ntime.sleep(4)\n{UNBUILDABLE['setup.py']}"}
 NOON = 1_771_588_800
 """Of the 20th of February."""
 INTERRUPTED = 130
@@ -50,14 +51,25 @@ def fc(tmp_path: Path, cache: Path) -> FcData:
     return FcData(tmp_path / "home", cache)
 
 
-@pytest.fixture
-def clone(tmp_path: Path) -> Clone:
-    """A project that takes four seconds to find out that it does not build, with two pull requests of speed."""
-    found = Clone(tmp_path / "calc", UNBUILDABLE)
+def merged(place: Path, files: Mapping[str, str]) -> Clone:
+    """A project with two pull requests of speed."""
+    found = Clone(place, files)
     found.merge(2, "Speed up all")
     found.merge(3, "Fix typo")
     found.merge(4, "perf: even faster")
     return found
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    """A project that does not build."""
+    return merged(tmp_path / "calc", UNBUILDABLE)
+
+
+@pytest.fixture
+def slow(tmp_path: Path) -> Clone:
+    """The same, but it takes four seconds to find that out, for Ctrl-C to come in."""
+    return merged(tmp_path / "calc", SLOW)
 
 
 def slow_git(place: Path) -> Path:
@@ -150,20 +162,20 @@ def test_a_disk_that_is_full_in_stage_5(fc: FcData, clone: Clone) -> None:
 
 
 @pytest.mark.parametrize("stage", [1, 2, 3, 4, 5])
-def test_ctrl_c_loses_nothing(tmp_path: Path, cache: Path, clone: Clone, stage: int) -> None:
+def test_ctrl_c_loses_nothing(tmp_path: Path, cache: Path, slow: Clone, stage: int) -> None:
     """Stopped in the middle of a stage and gone on with, a run ends as one that was never stopped."""
     stages: list[str] = [word for number in range(1, stage + 1) for word in ("--stage", str(number))]
-    words: tuple[str | Path, ...] = (*WINDOW, "--repo", clone.path, *stages)
-    clone.stream(
+    words: tuple[str | Path, ...] = (*WINDOW, "--repo", slow.path, *stages)
+    slow.stream(
         (f"perf: faster by {number} (#{number})", f"{START['calc.py']}more = {number}  # more\n", NOON)
         for number in range(6, 200 if stage == 3 else 6)
     )
     whole = FcData(tmp_path / "whole", cache)
     assert whole.run(*words).rc == 0
     groups = control_groups()
-    slow = slow_git(tmp_path / "bin")
+    waiting = slow_git(tmp_path / "bin")
     for attempt in range(5):  # a stage may be over before the signal arrives
-        fc = FcData(tmp_path / f"stopped-{attempt}", cache, first_path=slow)
+        fc = FcData(tmp_path / f"stopped-{attempt}", cache, first_path=waiting)
         ended = fc.interrupted(stage, *words)
         if ended.rc != 0:
             break
