@@ -46,7 +46,8 @@ def start_keeper(cli: Cli, words: Sequence[str], image: str, *, timeout: float) 
     """
     cli.delete_left()
     name = f"fc-{secrets.token_hex(16)}"
-    kept = ["--entrypoint", "/bin/sh", image, "-c", program_text("container_keep.sh")]
+    # Process 1 heeds no SIGTERM: podman's rm, and a daemon that ends, would wait ten seconds before they kill it.
+    kept = ["--stop-timeout", "0", "--entrypoint", "/bin/sh", image, "-c", program_text("container_keep.sh")]
     try:
         return cli.ask(["run", "--detach", "--name", name, *words, *kept], timeout=timeout).splitlines()[-1]
     except BaseException:
