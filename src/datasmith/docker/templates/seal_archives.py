@@ -15,6 +15,7 @@ of tests is so on purpose. Paths are written as seal_common.sh does.
 from __future__ import annotations
 
 import io
+import os
 import re
 import subprocess
 import sys
@@ -103,11 +104,11 @@ class Wanted:
 
     def plain(self, path: str) -> Found:
         """Which file this one is, by itself."""
-        file = Path(path)
-        with file.open("rb") as opened:
-            found = Found(repo=is_repository(opened.read(HEAD)) and not path.endswith(PACKS))
-        if file.stat().st_size in self.sizes:
-            found.same = self.number(path, sha256(file.read_bytes()).hexdigest())
+        with io.FileIO(path) as file:
+            head = file.read(HEAD)
+            found = Found(repo=is_repository(head) and not path.endswith(PACKS))
+            if os.fstat(file.fileno()).st_size in self.sizes:
+                found.same = self.number(path, sha256(head + file.readall()).hexdigest())
         return found
 
     def held(self, path: str, found: Found) -> None:
@@ -132,7 +133,7 @@ def looked_into(path: str, *, foreign: bool) -> bool:
     Raises:
         Unread: nobody could look at all that may be one.
     """
-    with Path(path).open("rb") as file:
+    with io.BufferedReader(io.FileIO(path)) as file:
         head = file.read(HEAD)
         if foreign and (head.startswith(CLOSED) or QUOTED.search(path)):
             return False
