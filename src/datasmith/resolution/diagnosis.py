@@ -1,8 +1,9 @@
 """Read the log of a build that failed: what it lacked, and what would have given it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from datasmith.docker.outages import NO_ROOM
@@ -34,6 +35,14 @@ Kind = Literal[
 ]
 
 
+MOST_OF_A_KIND = 20
+"""So many things that a log says are missing are looked up."""
+_BY_NAME: frozenset[Kind] = frozenset(
+    {"missing header", "missing library", "missing program", "missing shared library"}
+)
+"""What such a log names may be known to no package."""
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Why a build failed, what it could not find ("geos_c.h"), and what to try it with.
@@ -55,14 +64,25 @@ class Diagnosis:
 def diagnose(log: str, stage: str = "") -> Diagnosis:
     """The first sign that the table knows, most certain ones first; "unknown" where there is none.
 
+    Something missing that no package is known for gives way to a sign that helps: a build that goes on without a
+    library ends with whatever else that library's flags would have brought.
     Of the stage "tests", which never has a network, what tests say of that and of memory is about themselves.
     """
+    helpless: Diagnosis | None = None
+    for told in _told(log, stage):
+        if told.apt_packages or told.requirements or (helpless is None and told.kind not in _BY_NAME):
+            return told
+        helpless = helpless or told
+    return helpless or Diagnosis("unknown")
+
+
+def _told(log: str, stage: str) -> Iterator[Diagnosis]:
     for kind, sign, packages in _SIGNS:
-        found = None if stage == "tests" and kind in _SAID_BY_TESTS else re.search(sign, log, re.MULTILINE)
-        if found:
+        if stage == "tests" and kind in _SAID_BY_TESTS:
+            continue
+        for found in islice(re.finditer(sign, log, re.MULTILINE), MOST_OF_A_KIND):
             what = " ".join(group for group in found.groups() if group)
-            return Diagnosis(kind, what, packages(what), _requirements(kind, what))
-    return Diagnosis("unknown")
+            yield Diagnosis(kind, what, packages(what), _requirements(kind, what))
 
 
 def _nothing(_what: str) -> tuple[str, ...]:
@@ -230,7 +250,7 @@ _SIGNS: tuple[tuple[Kind, str, Callable[[str], tuple[str, ...]]], ...] = (
     ("missing program", r"(?:FileNotFoundError|No such file or directory): '([\w+-]+)'\s*$", _program),
     (
         "missing shared library",
-        r"(?:ImportError|OSError): ([\w.+-]+?\.so[\w.]*): cannot open shared object file",
+        r"(?:ImportError|OSError|^error): ([\w.+-]+?\.so[\w.]*): cannot open shared object file",
         _shared,
     ),
     ("missing shared library", r"version [`']((?:GLIBC|GLIBCXX|CXXABI)_[\d.]+)' not found", _nothing),

@@ -42,9 +42,7 @@ LOGS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "ModuleNotFoundError: No module named 'pkg_resources'": ("pkg_resources gone", "", ()),
     "ValueError: numpy.ndarray size changed, may indicate binary incompatibility": ("numpy ABI", "", ()),
     "a.pyx:3:11: 'long' is not a type identifier": ("Cython 3", "", ()),
-    "AttributeError: '_BuildMetaLegacyBackend' object has no attribute 'build_editable'": (
-        "no editable builds", "", (),
-    ),
+    "AttributeError: '_Backend' object has no attribute 'build_editable'": ("no editable builds", "", ()),
     "curl: (6) Could not resolve host: example.org": ("network in build", "", ()),
     "LookupError: setuptools-scm was unable to detect version for /workspace": ("version from git", "", ()),
     "gcc: fatal error: Killed signal terminated program cc1plus": ("out of memory", "", ()),
@@ -80,6 +78,16 @@ def test_the_cause_goes_before_its_consequences() -> None:
     assert diagnose(log).kind == "missing header"
 
 
+def test_what_no_package_is_known_for_gives_way_to_what_helps() -> None:
+    """Shapely's build goes on without GEOS' flags, and then lacks numpy's as well; alone, the header is the reason."""
+    numpy = "src/geos.h:5:10: fatal error: numpy/ndarraytypes.h: No such file or directory\ncompilation terminated.\n"
+    geos = "Could not find geos-config executable. Either append the path to geos-config to PATH or manually provide\n"
+    assert diagnose(geos + numpy).text == "missing program geos-config"
+    assert diagnose(f"{numpy}Network is unreachable").text == "missing header numpy/ndarraytypes.h"
+    assert diagnose(numpy + "a.c:1:2: fatal error: png.h: No such file\n").apt_packages == ("libpng-dev",)
+    assert diagnose("MemoryError\n" + geos).kind == "out of memory"
+
+
 def test_what_a_failed_test_says_is_no_sign_of_the_build() -> None:
     """Tests have no network, and may run out of memory on purpose; what they cannot import is lacking all the same."""
     said = "20 passed\nOSError: [Errno 101] Network is unreachable\nMemoryError\n1 failed, 20 passed in 3.1s\n"
@@ -89,9 +97,7 @@ def test_what_a_failed_test_says_is_no_sign_of_the_build() -> None:
     assert diagnose(missing, "tests").apt_packages == ("libgl1",)
 
 
-@pytest.mark.parametrize(
-    "line", ["3 errors in 2 files (checked 10 source files)", "2 errors in foo.f90", "no tests ran"]
-)
+@pytest.mark.parametrize("line", ["3 errors in 2 files (checked 10 sources)", "2 errors in foo.f90", "no tests ran"])
 def test_a_count_of_errors_is_not_always_of_tests(line: str) -> None:
     """Compilers and linters count theirs, too; pytest says how long it took."""
     assert diagnose(f"{line}\n").kind == "unknown"
@@ -320,6 +326,7 @@ def test_a_library_that_a_wheel_loads_comes_from_debian() -> None:
     said = "OSError: {}: cannot open shared object file: No such file or directory"
     assert diagnose(said.format("libgomp-a34b3233.so.1")).apt_packages == ()
     assert diagnose(said.format("libgomp.so.1")).apt_packages == ("libgomp1",)
+    assert diagnose("error: libhdf5.so: cannot open shared object file\n").apt_packages == ("libhdf5-dev",)
     assert diagnose(said.format("libgeos_c.so.1")).apt_packages == ("libgeos-dev",)
     assert diagnose(said.format("libstrange.so")).text == "missing shared library libstrange.so"
 
