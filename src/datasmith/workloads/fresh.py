@@ -231,7 +231,7 @@ def _is_stored(
 def may_be_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
     """True where it is open whether what an arm claims is saved between marks, too."""
     saving = _saving(measurements, arm)
-    return saving is not None and saving.is_open
+    return saving is not None and saving.is_open and not _is_gone(measurements, arm)
 
 
 def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
@@ -241,7 +241,19 @@ def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
     compiled part, can do its work then. Between marks nothing is described: what is saved there is saved.
     """
     saving = _saving(measurements, arm)
-    return saving is not None and (saving.is_too_little or (saving.is_open and saving.is_nearer_to_nothing))
+    if saving is None or _is_gone(measurements, arm):
+        return False
+    return saving.is_too_little or (saving.is_open and saving.is_nearer_to_nothing)
+
+
+def _is_gone(measurements: Sequence[Measurement], arm: str) -> bool:
+    """True where single calls have clearly refuted a claim, and nothing of it is certainly left: it counts as base."""
+    ratios = fresh_ratios(measurements, arm)
+    claimed, expert_claimed = (max(0.0, _claimed(measurements, name)) for name in (arm, EXPERT))
+    if len(ratios) < MOST_FRESH or not _is_stored(measurements, arm, claimed, expert_claimed, short=False):
+        return False
+    low, _ = interval(np.array(ratios), confidence=CONFIDENCE)
+    return low <= 1.0 and median(ratios) < (1.0 - KEPT_LONG) * claimed
 
 
 @dataclass(frozen=True, slots=True)
