@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from datasmith.docker import parts
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import ContainerEngine
+from datasmith.docker.environment import SYSTEM_PATH
 from datasmith.docker.images import ImageManager, ImagePlan
 from datasmith.errors import BuildFailed
 from datasmith.resolution.base import AsvHints, SourceTree
 from datasmith.resolution.resolver import Resolver
-from tests.conformance.engines import every_engine, said
+from tests.conformance.engines import LONG, every_engine, said
 from tests.conformance.indexed import opened
 from tests.integration.loopback_index import Index, Release, Sdist, serving
 
@@ -66,12 +68,13 @@ def port_of(index: Index) -> int:
     return int(index.url.split(":")[2].split("/")[0])
 
 
-def plan(engine: ContainerEngine, index: Index, place: Path) -> ImagePlan:
-    """An image of a project that needs the sources."""
-    tree = SourceTree({"pyproject.toml": '[project]\nname = "p"\ndependencies = ["homegrown"]\n'}, ("pyproject.toml",))
+def plan(engine: ContainerEngine, index: Index, place: Path, *needs: str) -> ImagePlan:
+    """An image of a project that needs the sources, or what is named."""
+    wanted = list(needs) or ["homegrown"]
+    tree = SourceTree({"pyproject.toml": f'[project]\nname = "p"\ndependencies = {wanted}\n'}, ("pyproject.toml",))
     resolver = Resolver(engine.pythons(), index_url=index.url, cache_dir=place / "uv")
     found = resolver.resolve(tree, repository="o/p", commit_date=DAY, asv=AsvHints())
-    assert found.sources == ("homegrown==1.0",)
+    assert found.sources == (() if needs else ("homegrown==1.0",))
     return ImagePlan(
         "o", "sources", "1", found.python_version, (), DockerContext.default(lock=found.lock), place / "repo.tar"
     )
@@ -106,6 +109,31 @@ def test_a_build_that_fails_is_named(engine_of: str, tmp_path: Path) -> None:
             images.build_env(base, planned, log=tmp_path / "log")
     assert caught.value.stage == "docker_build_sources.sh"
     assert "no compiler for homegrown" in caught.value.log_tail
+
+
+PROGRAMS = "bash sh env find sort comm cut grep mktemp rm id chown chmod cp mkdir uv"
+"""What scripts of builds call, or might."""
+
+
+def test_no_program_of_a_wheel_is_run_while_it_is_installed(
+    engine_of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code of packages is not run where there is a network, whatever their programs are called; on docker they lie in a
+    layer of their own, below the one that goes on."""
+    monkeypatch.setattr(parts, "LARGE", ("lying",))
+    lies = tuple((name, f"#!/bin/sh\necho {name} >>/opt/env/was-run\n") for name in PROGRAMS.split())
+    index_of = [each for each in releases(1) if each.name != "homegrown"]
+    with serving([*index_of, Release("lying", "1.0", "2023-01-01", programs=lies)]) as index:
+        engine = opened(engine_of, tmp_path, index)
+        planned = plan(engine, index, tmp_path, "lying", "helper")
+        images = ImageManager(engine, namespace="fc-conformance")
+        env = images.build_env(
+            images.build_base((), planned.context, log=tmp_path / "log"), planned, log=tmp_path / "log"
+        )
+        with engine.start(env) as container:
+            given = {"PATH": SYSTEM_PATH}
+            found = container.exec(["ls", "/opt/env", "/opt/env/bin"], timeout=LONG, env=given).text.split()
+    assert set(PROGRAMS.split()) <= set(found) and "was-run" not in found
 
 
 @pytest.mark.engine

@@ -18,8 +18,8 @@ ANY_PYTHON = "py3-none-any"
 
 @dataclass(frozen=True)
 class Release:
-    """One wheel of one release, with empty `modules`; `tag` is the wheel's, `uploaded` an ISO date or None where the
-    index does not say."""
+    """One wheel of one release, with empty `modules`, and `programs` as (name, text); `tag` is the wheel's, `uploaded`
+    an ISO date or None where the index does not say."""
 
     name: str
     version: str
@@ -29,6 +29,7 @@ class Release:
     requires_python: str = ""
     modules: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
+    programs: tuple[tuple[str, str], ...] = ()
 
     @property
     def file_name(self) -> str:
@@ -44,6 +45,7 @@ class Release:
         wheel = f"Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: {self.tag}\n"
         members = {f"{info}/METADATA": "\n".join(lines) + "\n", f"{info}/WHEEL": wheel}
         members |= {f"{module}.py": "" for module in self.modules}
+        members |= {f"{info.removesuffix('dist-info')}data/scripts/{name}": text for name, text in self.programs}
         record = f"{info}/RECORD"
         members[record] = "".join(f"{name},,\n" for name in (*members, record))
         target = BytesIO()

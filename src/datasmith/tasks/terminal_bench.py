@@ -17,7 +17,8 @@ from datasmith.tasks.task import Task
 _TOOLS = """
 # terminal-bench works in a tmux session, and records it.
 USER 0:0
-RUN apt-get update && apt-get install --yes --no-install-recommends tmux asciinema && rm -rf /var/lib/apt/lists/*
+RUN export PATH=/usr/sbin:/usr/bin:/sbin:/bin && apt-get update \\
+ && apt-get install --yes --no-install-recommends tmux asciinema && rm -rf /var/lib/apt/lists/*
 """
 
 

@@ -3,6 +3,8 @@
 # FC_ENV: where the environment goes. FC_PYTHON: its interpreter's version. FC_LOCK: a part of the lock, where a layer
 # holds no more. FC_BEGUN: not empty where a layer below holds a part already.
 set -euo pipefail
+# A package's program may be called `find`: none of the environment's is run here.
+PATH=${PATH#"$FC_ENV/bin:"}
 python=${UV_PYTHON:-$FC_PYTHON}
 sources() { find "$FC_ENV/lib" -name '*.py' -xtype f -printf '%p\t%C@\0' | sort -z; }
 there=$(mktemp) now=$(mktemp)

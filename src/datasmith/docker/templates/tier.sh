@@ -4,8 +4,9 @@
 set -eu
 user=1000
 group=2000
-# What a build left in the environment is no program for root.
-[ "$1" = run ] || PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# What a build left in the environment is no program for root; scripts look for theirs where tier_env.sh says.
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+bash=$(command -v bash)
 case $1 in
 prepare)
     # The directories of every sandbox, and its user.
@@ -23,7 +24,7 @@ run)
     . /build/tier_env.sh
     for script in $FC_SCRIPTS; do
         printf 'fc-script=%s\n' "$script"
-        (cd /build && bash "/build/$script")
+        (cd /build && "$bash" "/build/$script")
     done
     ;;
 close)
