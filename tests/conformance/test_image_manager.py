@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from datasmith import process
-from datasmith.docker import parts, seal
+from datasmith.docker import cli_build, parts, seal
 from datasmith.docker.archive import unpack
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import ENV_PREFIX, WORKDIR, ContainerEngine, ImageRef
-from datasmith.docker.images import ImageManager, ImagePlan, root_suffix
+from datasmith.docker.images import ImageManager, ImagePlan, root_suffix, short
 from datasmith.docker.trees import tree_digest
 from datasmith.docker.verifiers import PytestVerifier, SmokeVerifier, run_tests
 from datasmith.errors import BuildFailed, ConfigError
@@ -39,6 +39,16 @@ def test_wrong(): assert add(1, 2) == 4
 def test_later(): pass
 """,
 }
+COMPILED: Mapping[str, bytes] = {
+    "setup.py": b"""from setuptools import Extension, setup
+setup(ext_modules=[Extension("adder._fast", ["src/adder/_fast.c"])])
+""",
+    "src/adder/_fast.c": b"""#include <Python.h>
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fast"};
+PyMODINIT_FUNC PyInit__fast(void) { return PyModule_Create(&module); }
+""",
+}
+"""A module in C beside it."""
 PYTEST = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml={junit}", "tests")
 
 
@@ -58,10 +68,15 @@ def lock(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """The package as a tar of a git tree."""
-    place = committed(tmp_path / "tree", PACKAGE)
-    with tarfile.open(tmp_path / "repo.tar", "w") as archive:
-        archive.add(place, arcname=".")
-    return tmp_path / "repo.tar"
+    return packed(tmp_path / "tree", PACKAGE)
+
+
+def packed(place: Path, files: Mapping[str, bytes]) -> Path:
+    """Files as a tar of a git tree, which is made at `place`."""
+    target = place.with_name(f"{place.name}.tar")
+    with tarfile.open(target, "w") as archive:
+        archive.add(committed(place, files), arcname=".")
+    return target
 
 
 def plan_of(context: DockerContext, source: Path, tag: str = "1", **args: str) -> ImagePlan:
@@ -86,13 +101,19 @@ def content(engine: ContainerEngine, image: ImageRef, place: Path) -> dict[str, 
 
 
 @pytest.mark.parametrize("name", every_builder)
-def test_cold_and_warm_builds_are_the_same(name: str, lock: str, tree: Path, tmp_path: Path) -> None:
+def test_cold_and_warm_builds_are_the_same(
+    name: str, lock: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An environment that is made again, with a warm cache, has the same packages and the same bytes; so has the tree.
 
-    No cache of downloads is in any image.
+    So has machine code, on bubblewrap: the images of docker that tests build have no compiler. The first build finds
+    no download of an earlier one, BuildKit's own among them. No cache of downloads is in any image.
     """
     engine = ENGINES[name](tmp_path)
+    tree = packed(tmp_path / "tree", PACKAGE if engine.runs_dockerfiles else {**PACKAGE, **COMPILED})
     images = ImageManager(engine, namespace="fc-conformance")
+    # A mount of this test's own is empty; the one that all builds share cannot be emptied while others work with it.
+    monkeypatch.setattr(cli_build, "CACHE_MOUNT", cli_build.CACHE_MOUNT.replace("id=", f"id={short(str(tmp_path))}-"))
     own = DockerContext.default(lock=lock)
     lock_text = own.texts["lock.txt"]
     seen = []
@@ -104,6 +125,8 @@ def test_cold_and_warm_builds_are_the_same(name: str, lock: str, tree: Path, tmp
         seen.append(content(engine, image, tmp_path / f"built-{number}"))
     assert "pytest==8.4.2" in seen[0]["freeze"]
     assert seen[0] == seen[1]
+    modules = {path.name.partition(".")[0] for path in (tmp_path / "built-1").rglob("*.so")}
+    assert ("_fast" in modules) == (not engine.runs_dockerfiles)
 
 
 def equal_from_the_start(one: list[str], other: list[str]) -> int:
