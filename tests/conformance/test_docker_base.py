@@ -15,7 +15,7 @@ from datasmith import process
 from datasmith.docker.cli_engine import CliEngine
 from datasmith.docker.context import DockerContext
 from datasmith.docker.engine import ImageRef, Tier
-from datasmith.docker.images import BUILD_ARGS, build_args_text
+from datasmith.docker.images import BUILD_ARGS, ImageManager, build_args_text
 from datasmith.docker.pinned import pinned_base
 from datasmith.errors import EngineUnavailable
 from tests.conformance.engines import CA_BUNDLE, said
@@ -175,6 +175,19 @@ def test_all_tiers_in_one_file(tmp_path: Path) -> None:
             assert said(container, "git status --porcelain") == ""
     finally:
         docker("rmi", "--force", name)
+
+
+def test_what_the_system_has_already_is_not_fetched(tmp_path: Path) -> None:
+    """A base image with all packages is asked for none: cut off, apt would say that it could not fetch its lists."""
+    own = DockerContext.default(lock="")
+    script = f"{own.texts['docker_build_base.sh']}# {tmp_path}: no image that another test made\n"
+    context = DockerContext({**own.texts, "docker_build_base.sh": script})
+    engine = CliEngine("docker", base_image=ensure_base_image(tmp_path), build_network="none")
+    log = tmp_path / "log"
+    image = ImageManager(engine, namespace="fc-tiers").build_base(("git",), context, log=log)
+    docker("rmi", "--force", image.digest)
+    assert "fc-script=docker_build_base.sh" in log.read_text()
+    assert "etch" not in log.read_text()
 
 
 def _of_root(member: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -7,9 +7,13 @@ if [ -s /build/ca.pem ]; then
   cp /build/ca.pem /usr/local/share/ca-certificates/fc-build.crt
 fi
 read -r -a more <<<"${FC_APT_PACKAGES:-}"
-apt-get update -qq
-apt-get install -y -qq --no-install-recommends \
-  python3 python3-dev python3-venv build-essential pkg-config git ca-certificates "${more[@]}"
+wanted=(python3 python3-dev python3-venv build-essential pkg-config git ca-certificates "${more[@]}")
+# Where the image that this is built on has all of it, nothing is fetched, not even what there is.
+states=$(dpkg-query --show --showformat '${db:Status-Status}\n' "${wanted[@]}" 2>/dev/null || echo missing)
+if grep -qvx installed <<<"$states"; then
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "${wanted[@]}"
+fi
 update-ca-certificates
 rm -rf /var/lib/apt/lists/*
 getent passwd 1000 >/dev/null || useradd --uid 1000 --create-home --home-dir /home/agent agent
