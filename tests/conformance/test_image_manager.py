@@ -138,7 +138,10 @@ def equal_from_the_start(one: list[str], other: list[str]) -> int:
 def test_what_is_large_lies_in_layers_that_images_share(
     name: str, lock: str, tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With another small pin, the layers below the last are the first image's, and the content as if whole."""
+    """With another small pin, the env tier's layers below the last are the first one's, and its content as if whole.
+
+    What is built on it adds layers above.
+    """
     engine = ENGINES[name](tmp_path)
     images = ImageManager(engine, namespace="fc-conformance")
     found: list[tuple[list[str], dict[str, str]]] = []
@@ -147,7 +150,8 @@ def test_what_is_large_lies_in_layers_that_images_share(
         monkeypatch.setattr(parts, "LARGE", large)
         monkeypatch.setattr(parts, "MIDDLING", middling)
         context = DockerContext.default(lock=f"{lock}# {tmp_path} {number}\n")
-        image = images.build(plan_of(context, tree), log=tmp_path / "log")
+        base = images.build_base((), context, log=tmp_path / "log")
+        image = images.build_env(base, plan_of(context, tree), log=tmp_path / "log")
         words = [engine.name, "image", "inspect", "--format", "{{json .RootFS.Layers}}", image.digest]
         done = process.run(words, timeout=60, env=process.clean_environment(podman_environment()))
         said_layers = json.loads(done.text)

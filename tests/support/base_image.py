@@ -104,17 +104,13 @@ def _remove_store(place: Path) -> None:
 
 
 def podman_base(place: Path) -> str:
-    """The same image in podman's own store, which is where podman looks; skips, outside CI, without podman."""
+    """An image of the same files in podman's own store, where podman looks; skips, outside CI, without podman."""
     name = f"localhost/{BASE_IMAGE}"
     if shutil.which("podman") is None:
         lacks("podman is not installed", "apt-get install podman")
     given = process.clean_environment(podman_environment())
     if process.run(["podman", "image", "exists", name], env=given, timeout=60).ok:
         return name
-    archive = place / "podman.tar"
-    saved = process.run(["docker", "save", "--output", archive, ensure_base_image(place)], timeout=600)
-    assert saved.ok, saved.error_text
-    loaded = process.run(["podman", "load", "--input", archive], env=given, timeout=600)
-    assert loaded.ok, loaded.error_text
-    archive.unlink()
+    imported = process.run(["podman", "import", base_archive(place), name], env=given, timeout=600)
+    assert imported.ok, imported.error_text
     return name
