@@ -3,12 +3,14 @@
 import gzip
 import io
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
-from datasmith.docker.templates.seal_archives import main
-from tests.unit.docker.packed import FIX, FRONT, zipped
+from datasmith.docker.templates import seal_archives
+from datasmith.docker.templates.seal_archives import Wanted, look, main
+from tests.unit.docker.packed import FIX, FRONT, NOISE, zipped
 
 
 def test_what_was_looked_into_is_all_that_a_second_search_needs(
@@ -36,3 +38,26 @@ def test_what_was_looked_into_is_all_that_a_second_search_needs(
     assert inside.split(b"\0")[:-1] == [str(tmp_path / name).encode() for name in ("a b\n.zip", "code")]
     found = search(other, inside)
     assert found.count(b"has\t") == 2 and search(other, every) == found
+
+
+@pytest.mark.parametrize(("tracked", "whole"), [("tests/data.lz4", True), ("other.lz4", False)])
+def test_what_base_itself_holds_and_nobody_opens_is_no_hiding_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tracked: str, whole: bool
+) -> None:
+    """The tree's pack has its files once more; of another one's content nobody knows what it is."""
+    closed = b"\x04\x22\x4d\x18" + NOISE
+    tree = tmp_path / "repo"
+    pack = tree / ".git/objects/pack/pack-1.pack"
+    pack.parent.mkdir(parents=True)
+    pack.write_bytes(b"PACK\0\0\0\2\0\0\0\1" + zlib.compress(closed) + b"\x36" + zlib.compress(b"a text\n" + FIX))
+    (tree / "tests").mkdir()
+    (tree / "tests/data.lz4").write_bytes(closed)
+    (tree / "other.lz4").write_bytes(closed[:-1])
+    monkeypatch.setattr(seal_archives, "TREE", f"{tree}/")
+    monkeypatch.setattr(seal_archives, "OBJECTS", f"{tree}/.git/objects/")
+    texts, files = tmp_path / "texts", tmp_path / "files"
+    texts.write_bytes(FIX.strip() + b"\n")
+    files.write_bytes(b"")
+    found = look(Wanted(str(texts), str(files), "", [tracked, "gone"]), str(pack), foreign=False)
+    assert found.whole is whole
+    assert not whole or found.lines == {FIX.strip()}

@@ -23,9 +23,10 @@ import tempfile
 import zipfile
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from .seal_code import ENOUGH, is_code
 from .seal_embedded import beginnings, contents
@@ -34,7 +35,11 @@ from .seal_readers import CLOSED, beginning, is_archive
 from .seal_streams import DAMAGE, HEAD, Bounded, TooMuch, Unread, copy
 from .seal_texts import QUOTED, written_as
 
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 TREE = "/workspace/repo/"
+OBJECTS = f"{TREE}.git/objects/"
 GENERATED = re.compile(r"\.(egg|dist)-info/")
 """What tools write from a project's own settings can be what a fix makes of one of its files."""
 REPOSITORY = re.compile(rb"# v[23] git bundle\n|PACK\0\0\0[\2\3]")
@@ -74,10 +79,14 @@ class Lines:
 
 
 class Wanted:
-    """What is looked for: texts, in a file one a line; whole files, by size and digest; names of files that count."""
+    """What is looked for: texts, in a file one a line; whole files, by size and digest; names of files that count.
 
-    def __init__(self, texts: str, files: str, names: str = "") -> None:
+    `tracked` are paths of the tree's commit. That no program opens what they hold is base's doing, in its objects, too.
+    """
+
+    def __init__(self, texts: str, files: str, names: str = "", tracked: Collection[str] = ()) -> None:
         self.texts = texts
+        self.tracked = tracked
         # Where nothing is looked for, grep ends at once, and takes nothing.
         self.any = Path(texts).stat().st_size > 0
         self.names = re.compile(names)
@@ -87,7 +96,7 @@ class Wanted:
 
     def feed(self, file: IO[bytes], path: str, sink: Bounded, found: Found) -> None:
         """Write what an archive holds to the sink, and note the whole files and the repositories that are in it."""
-        for name, content in contents(file, path):
+        for name, content in contents(file, path, own=self.own if path.startswith(OBJECTS) else ()):
             head = b"" if self.names.search(name) else beginning(content)
             if not head or is_code(head[:ENOUGH]):
                 sink.begin()
@@ -97,6 +106,17 @@ class Wanted:
                 found.same.update(self.number(name, sink.digest.hexdigest()))
                 found.repo |= is_repository(sink.head)
                 sink.write(b"\n")
+
+    @cached_property
+    def own(self) -> set[str]:
+        """Digests of the tree's files that begin like archives."""
+        found = set()
+        for path in map(Path, (TREE + path for path in self.tracked)):
+            if path.is_file() and not path.is_symlink():
+                with path.open("rb") as file:
+                    head = file.read(HEAD)
+                    found |= {sha256(head + file.read()).hexdigest()} if is_archive(head) else set()
+        return found
 
     def number(self, name: str, digest: str) -> set[str]:
         """Of the file with this digest, if it is one of the fix's."""
@@ -166,8 +186,8 @@ def look(wanted: Wanted, path: str, *, foreign: bool) -> Found:
 
 def main(texts: str, known: str, names: str, listed_by_others: str, files: str, looked: str) -> None:
     """See the module."""
-    wanted = Wanted(texts, files, names)
     tracked, others = (set(split(Path(file).read_bytes())) for file in (known, listed_by_others))
+    wanted = Wanted(texts, files, names, tracked)
     inside = []
     for path in split(sys.stdin.buffer.read()):
         if path.startswith(TREE) and path[len(TREE) :] in tracked:

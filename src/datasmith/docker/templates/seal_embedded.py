@@ -6,17 +6,18 @@ import heapq
 import io
 import zipfile
 from contextlib import suppress
+from hashlib import sha256
 from typing import IO, TYPE_CHECKING, cast
 
 from .seal_code import ENOUGH, is_code
 from .seal_encoded import encoded
 from .seal_readers import is_archive, members
-from .seal_streams import CHUNK, DAMAGE, HEAD, PACKED, ZLIB, Joined, Unpacked, Unread
+from .seal_streams import CHUNK, DAMAGE, HEAD, PACKED, ZLIB, Joined, Unpacked, Unread, spooled
 from .seal_texts import written_as
 from .seal_zips import LITTLE, LOCAL, Part, at_place, is_zip, listed, places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from .seal_streams import Readable
 
@@ -60,10 +61,11 @@ def goes_on(head: bytes) -> bool:
     return False
 
 
-def contents(file: IO[bytes], path: str, depth: int = 0) -> Iterator[tuple[str, Readable]]:
+def contents(file: IO[bytes], path: str, depth: int = 0, own: Collection[str] = ()) -> Iterator[tuple[str, Readable]]:
     """(name, content) of everything in an archive, and of all that is packed or written in letters somewhere in a file.
 
-    Of an archive only what its own reader does not come by: before it, behind its end, between its parts.
+    Of an archive only what its own reader does not come by: before it, behind its end, between its parts. What has
+    one of these digests (`own`) and is packed somewhere in a file is not looked into.
     """
     head = file.read(HEAD)
     file.seek(0)
@@ -77,14 +79,14 @@ def contents(file: IO[bytes], path: str, depth: int = 0) -> Iterator[tuple[str, 
                 yield from members(content, inside, 1, outer=False)
             marks = [mark for mark in MARKS if mark != LOCAL]
     first = 1 if head.startswith(tuple(PACKED)) else 0
-    yield from embedded(file, path, (place for place in beginnings(file, marks) if place >= first))
+    yield from embedded(file, path, (place for place in beginnings(file, marks) if place >= first), own)
     if depth < DEEPEST and not is_code(head[:ENOUGH]):
         for data in encoded(file):
             yield from contents(io.BytesIO(data), path, depth + 1)
 
 
-def embedded(file: IO[bytes], path: str, begin: Iterator[int]) -> Iterator[tuple[str, Readable]]:
-    """What stands in a file behind other bytes, each by itself."""
+def embedded(file: IO[bytes], path: str, begin: Iterator[int], own: Collection[str]) -> Iterator[tuple[str, Readable]]:
+    """What stands in a file behind other bytes, each by itself; but for what has one of these digests."""
     end = 0
     for place in begin:
         file.seek(place)
@@ -95,6 +97,17 @@ def embedded(file: IO[bytes], path: str, begin: Iterator[int]) -> Iterator[tuple
             part = Part(file, place)
             stream = Unpacked(io.BufferedReader(Joined(b"", part)))
             with suppress(*DAMAGE):
-                yield from members(stream, path, 2, outer=False)
+                yield from strangers(stream, path, own) if own else members(stream, path, 2, outer=False)
             # What was read before it was needed is looked through once more.
             end = part.place - len(stream.ahead) - LITTLE if stream.over else place
+
+
+def strangers(stream: Readable, path: str, own: Collection[str]) -> Iterator[tuple[str, Readable]]:
+    """What a packed stream holds, if it is none of these."""
+    with spooled(stream) as file:
+        digest = sha256()
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+        if digest.hexdigest() not in own:
+            file.seek(0)
+            yield from members(cast("Readable", file), path, 2, outer=False)
