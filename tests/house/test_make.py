@@ -8,6 +8,7 @@ from typing import IO
 
 import pytest
 from scripts.run_tests import (
+    ALL_CORES,
     ENGINES,
     INTERRUPTED,
     MEASURED,
@@ -41,18 +42,18 @@ def given(words: list[str], prefix: str = "") -> list[str]:
 def test_each_test_is_in_exactly_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last run takes all tests but those that the others are given, with nothing beside it; options go to each."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _process: {3, 5})
-    ((first, second), (docker,), (others,)), ((demo,), (measured,)), ((last,),) = steps(["-x"])
-    lists = (TOGETHER, PAIRED, ENGINES, WITH_DEMO, MEASURED)
-    assert tuple(tuple(given(run.words)) for run in (first, second, docker, demo, measured)) == lists
+    ((first, second), (docker,), (others,)), ((demo,), (measured,)), ((spread, last),) = steps(["-x"])
+    lists = (TOGETHER, PAIRED, ENGINES, WITH_DEMO, MEASURED, ALL_CORES)
+    assert tuple(tuple(given(run.words)) for run in (first, second, docker, demo, measured, spread)) == lists
     assert [word.replace("not docker", "docker") for word in others.words] == docker.words != others.words
     named = [path for paths in lists for path in paths]
     assert given(last.words, "--ignore=") == named and given(last.words) == ["tests"]
     assert all((ROOT / path).exists() for path in named) and len(set(named)) == len(named)
     assert not [path for paths in lists[1:] for path in paths if path.startswith(TOGETHER)]
-    every = (first, second, docker, others, demo, measured, last)
+    every = (first, second, docker, others, demo, measured, spread, last)
     assert {run.words[-1] for run in every} == {"-x"}
     assert {tuple(run.words[:2]) for run in every[2:]} == {("-n", "0")}
-    assert [run.core for run in every] == [None, None, None, None, 5, 3, None]
+    assert [run.core for run in every] == [None, None, None, None, 5, 3, None, None]
 
 
 def test_who_has_one_core_measures_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
