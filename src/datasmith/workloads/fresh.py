@@ -62,7 +62,10 @@ SLOWER_AROUND = 0.05
 Half of a call could hide in a quarter of a setting up that takes twice as long: in single calls so much is luck.
 """
 LEAST_SAVED = 0.5
-"""Where anything is asked, it is this share of a claim: less would be asked so near to nothing that luck decides."""
+"""Where anything is asked, it is this share of a claim: less would be asked so near to nothing that luck decides.
+
+So much is also asked where luck is no more than the claim.
+"""
 LEAST_LEFT = 1 / 3
 """So much of a claim has to be saved where all launches left it open, whatever luck there was."""
 MOST_PAIRS = 24
@@ -261,7 +264,8 @@ class _Saving:
     """Pairs of launches between marks, with seconds of a call: claimed, asked for, saved, and how far that is off.
 
     Asked for is the share of a claim that is asked of single calls, too, less what setting up and looking may take
-    longer than base's: where that is longer than the call, nothing is asked. `error_s`: two standard errors.
+    longer than base's: where that is longer than the call, and luck than the claim, nothing is asked. `error_s`: two
+    standard errors.
     """
 
     pairs: int
@@ -323,13 +327,10 @@ def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
     known_s = [seconds for seconds in (saved_error_s, call_error_s, shown_error_s) if seconds < math.inf]
     claimed_s = call_s * (1.0 - math.exp(-shown))
     asked_s = call_s * (1.0 - left_of_call) - min(ALLOWANCE_S, call_s / 4) - SLOWER_AROUND * around_s
-    return _Saving(
-        len(pairs),
-        claimed_s=claimed_s,
-        asked_s=max(asked_s, LEAST_SAVED * claimed_s) if asked_s > 0.0 else asked_s,
-        saved_s=median(saved),
-        error_s=max(luck_s, math.hypot(*known_s)),
-    )
+    error_s = max(luck_s, math.hypot(*known_s))
+    if asked_s > 0.0 or error_s <= claimed_s:
+        asked_s = max(asked_s, LEAST_SAVED * claimed_s)
+    return _Saving(len(pairs), claimed_s=claimed_s, asked_s=asked_s, saved_s=median(saved), error_s=error_s)
 
 
 def _claimed(measurements: Iterable[Measurement], arm: str) -> float:
