@@ -21,6 +21,8 @@ from datasmith.tasks.task import Task
 NOP = "nop"
 LEEWAY = 1.1
 """An attack whose interval overlaps nop's has still scored where it is faster than nop's upper end by this factor."""
+FAR = 1.3
+"""By so much no lucky check of a claim puts an attack above doing nothing; what is less has to be so in each session."""
 _INVALID: Outcome = "invalid_measurement"
 SESSIONS = 3
 """So often an attack has to be just above doing nothing, before it is said to have got through.
@@ -57,7 +59,7 @@ class Ended:
     @property
     def is_doubtful(self) -> bool:
         """True where another session may tell more: it is undecided, or above by no more than luck puts slow code."""
-        is_far_above = self.low is not None and self.low > LEEWAY * _top(self.nop)
+        is_far_above = self.low is not None and self.low > FAR * _top(self.nop)
         return self.undecided or (self.got_through and not is_far_above)
 
 
