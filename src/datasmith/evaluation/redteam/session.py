@@ -22,7 +22,7 @@ NOP = "nop"
 LEEWAY = 1.1
 """An attack whose interval overlaps nop's has still scored where it is faster than nop's upper end by this factor."""
 FAR = 1.3
-"""By so much no lucky check of a claim puts an attack above doing nothing; what is less has to be so in each session."""
+"""By so much no lucky check of a claim puts an attack above doing nothing; less has to be there in each session."""
 _INVALID: Outcome = "invalid_measurement"
 SESSIONS = 3
 """So often an attack has to be just above doing nothing, before it is said to have got through.
