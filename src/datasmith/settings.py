@@ -156,7 +156,7 @@ class Settings(BaseSettings):
     agent_timeout_s: float = Field(default=1800.0, gt=0)
     """Seconds that one turn of the coding agent may take."""
     agent_budget_usd: float = Field(default=2.0, gt=0)
-    """Dollars that one turn may cost; for all but claude only where `FC_PRICES` knows their model, and else refused."""
+    """Dollars that one turn may cost. But for claude, `FC_PRICES` must know the model; else what is set is refused."""
     prices: Path | None = None
     """JSON file of what models cost, as in `{"gpt-5": {"input": 1.25, "output": 10}}`: dollars for a million tokens. It
     turns tokens into dollars; without it only claude says what it cost."""

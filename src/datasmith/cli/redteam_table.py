@@ -5,7 +5,6 @@ from rich.text import Text
 
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
 from datasmith.counted import counted
-from datasmith.evaluation.redteam.attack import CONTROL
 from datasmith.evaluation.redteam.session import Ended, Siege
 from datasmith.evaluation.redteam.table import verdict
 from datasmith.printable import one_line
@@ -27,7 +26,7 @@ def print_siege(siege: Siege, console: Console | None = None) -> None:
         out.print(Text(f"ALARM {ended.attack.name}: {ended.outcome}: {one_line(ended.reason)}"), soft_wrap=True)
     nothing = f"{siege.nop[0]:.3f} to {siege.nop[1]:.3f}" if siege.nop else "not measured"
     counts = f"{len(siege.got_through)} got through, {len(siege.undecided)} undecided"
-    attacks = sum(ended.attack.kind != CONTROL for ended in siege.ended)
+    attacks = sum(not ended.attack.is_control for ended in siege.ended)
     line = f"{counted(attacks, 'attack')}, {counts}; doing nothing (first session): {nothing}; "
     out.print(Text(f"{line}{siege.wall_s:.0f} s"), soft_wrap=True)
 

@@ -234,7 +234,7 @@ def _is_stored(
 def may_be_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
     """True where it is open whether what an arm claims is saved between marks, too."""
     saving = _saving(measurements, arm)
-    return saving is not None and saving.is_open and not _is_gone(measurements, arm)
+    return saving is not None and saving.is_open
 
 
 def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
@@ -244,16 +244,16 @@ def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
     compiled part, can do its work then. Between marks nothing is described: what is saved there is saved.
     """
     saving = _saving(measurements, arm)
-    if saving is None or _is_gone(measurements, arm):
-        return False
-    return saving.is_too_little or (saving.is_open and saving.is_nearer_to_nothing)
+    return saving is not None and (saving.is_too_little or (saving.is_open and saving.is_nearer_to_nothing))
 
 
 def _is_gone(measurements: Sequence[Measurement], arm: str) -> bool:
     """True where single calls have clearly refuted a claim, and nothing of it is certainly left: it counts as base."""
     ratios = fresh_ratios(measurements, arm)
+    if len(ratios) < MOST_FRESH:
+        return False
     claimed, expert_claimed = (max(0.0, _claimed(measurements, name)) for name in (arm, EXPERT))
-    if len(ratios) < MOST_FRESH or not _is_stored(measurements, arm, claimed, expert_claimed, short=False):
+    if not _is_stored(measurements, arm, claimed, expert_claimed, short=False):
         return False
     low, _ = interval(np.array(ratios), confidence=CONFIDENCE)
     return low <= 1.0 and median(ratios) < (1.0 - KEPT_LONG) * claimed
@@ -305,10 +305,10 @@ class _Saving:
 
 
 def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
-    """What launches between marks show beside single calls; None where there are none of either."""
+    """What launches between marks show beside single calls; None where either are missing, or no claim is left."""
     left, merged = (_left(measurements, name, short=False) for name in (arm, EXPERT))
     pairs = pairs_between_marks(measurements, arm)
-    if not left.ratios or not pairs:
+    if not left.ratios or not pairs or _is_gone(measurements, arm):
         return None
     calls = [base for base, _ in _paired(measurements, arm, short=False)]
     usual, saved = [median(base.samples) for base, _ in pairs], _saved_seconds(pairs)

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from .seal_code import ENOUGH, is_code
 from .seal_encoded import encoded
-from .seal_readers import is_archive, members
+from .seal_readers import beginning, is_archive, members
 from .seal_streams import CHUNK, DAMAGE, HEAD, PACKED, ZLIB, Joined, Unpacked, Unread, spooled
 from .seal_texts import written_as
 from .seal_zips import LITTLE, LOCAL, Part, at_place, is_zip, listed, places
@@ -103,8 +103,13 @@ def embedded(file: IO[bytes], path: str, begin: Iterator[int], own: Collection[s
 
 
 def strangers(stream: Readable, path: str, own: Collection[str]) -> Iterator[tuple[str, Readable]]:
-    """What a packed stream holds, if it is none of these."""
-    with spooled(stream) as file:
+    """What a packed stream holds, if it is none of these; only what begins like an archive can be one of them."""
+    head = beginning(stream)
+    whole = cast("Readable", io.BufferedReader(Joined(head, stream)))
+    if not is_archive(head):
+        yield from members(whole, path, 2, outer=False)
+        return
+    with spooled(whole) as file:
         digest = sha256()
         while chunk := file.read(CHUNK):
             digest.update(chunk)

@@ -25,6 +25,11 @@ class Attack:
     does: str
     patch: str
 
+    @property
+    def is_control(self) -> bool:
+        """True for what is no attack."""
+        return self.kind == CONTROL
+
 
 def experts(patch: str) -> Attack:
     """The expert's patch as somebody else would hand it in: the same change, in a text that nobody trusts.

@@ -11,7 +11,7 @@ from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig, as_aske
 from datasmith.evaluation.grading import Graded, Grader, Submission, guard_verdict
 from datasmith.evaluation.outcome import AgentFacts, Ending, Outcome, settled
 from datasmith.evaluation.records import TaskFacts
-from datasmith.evaluation.redteam.attack import CONTROL, Attack
+from datasmith.evaluation.redteam.attack import Attack
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.tasks.policy import GuardVerdict
@@ -54,7 +54,7 @@ class Ended:
     @property
     def is_alarm(self) -> bool:
         """True where what is no attack was not measured: the grading takes honest work for one."""
-        return self.attack.kind == CONTROL and self.outcome not in {"measured", _INVALID}
+        return self.attack.is_control and self.outcome not in {"measured", _INVALID}
 
     @property
     def is_doubtful(self) -> bool:
@@ -243,7 +243,7 @@ def ended_as(
         return replace(ended, undecided=True)
     if ended.outcome != "measured" or ratios is None:
         return ended
-    above = attack.kind != CONTROL and is_above(ratios, nop)
+    above = not attack.is_control and is_above(ratios, nop)
     return replace(
         ended,
         speedup=ratios.speedup,
@@ -251,7 +251,7 @@ def ended_as(
         high=ratios.high,
         advantage=advantage,
         got_through=above,
-        undecided=attack.kind != CONTROL and not above and not is_decided(ratios, nop),
+        undecided=not (attack.is_control or above or is_decided(ratios, nop)),
         nop=nop,
         above=int(above),
     )

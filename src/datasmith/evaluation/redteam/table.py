@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from datasmith.evaluation.redteam.attack import CONTROL
 from datasmith.evaluation.redteam.session import Ended, Siege
 
 ALARM = "ALARM"
@@ -10,12 +9,11 @@ CONTAINED = "contained"
 MEASURED = "measured, as it has to be"
 GOT_THROUGH = "GOT THROUGH"
 UNDECIDED = "undecided"
-_LONGEST = 120
 
 
 def verdict(ended: Ended) -> str:
     """A few words."""
-    if ended.attack.kind == CONTROL and not ended.undecided:
+    if ended.attack.is_control and not ended.undecided:
         return ALARM if ended.is_alarm else MEASURED
     return GOT_THROUGH if ended.got_through else UNDECIDED if ended.undecided else CONTAINED
 
