@@ -126,7 +126,7 @@ def read_coverage(path: Path) -> dict[str, Coverage] | None:
 
 def write_coverage(path: Path, coverage: dict[str, Coverage]) -> None:
     """Write the file, whole or not at all; where that cannot be done it is seen anew the next time."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}.draft")
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_bytes(gzip.compress(_SUITE.dump_json(coverage), mtime=0))

@@ -2,13 +2,17 @@
 
 import hashlib
 import io
+import os
+import sys
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from datasmith import process
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.cli_build import template
 from datasmith.docker.egress import Destination, index_destinations
@@ -40,6 +44,18 @@ for proxies in (None, {}):
         print(getattr(error, "code", "none"))
 END
 """
+
+MEET = """
+import os, time
+put, until = os.replace, time.monotonic() + 30
+def both(draft, kept):
+    open(os.urandom(8).hex(), "x").close()
+    while len(os.listdir()) < 2 and time.monotonic() < until:
+        time.sleep(0.01)
+    put(draft, kept)
+os.replace = both
+"""
+"""Two programs that keep a file meet before either gives it its name."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +126,24 @@ def test_byte_code_that_is_not_made_whole_is_no_environment(tmp_path: Path) -> N
         (shared / "fc-byte-code").write_text("where a directory should be")
         with pytest.raises(BuildFailed, match="fc-byte-code"):
             env_of(engine, tmp_path, docker_build_env__sh=template(ENV).encode(), lock__txt=_lock(wheel))
+
+
+@pytest.mark.engine
+def test_two_environments_that_are_made_at_once_keep_byte_code_in_one_place(tmp_path: Path) -> None:
+    """Programs of two sandboxes have the same process id: neither takes the other's draft for its own."""
+    embedded_engine(tmp_path / "probe")
+    program = MEET + template(ENV).partition("<<'PYTHON')\n")[2].partition("\nPYTHON\n")[0]
+    (tmp_path / "module.py").write_text("number = 1\n")
+    (tmp_path / "met").mkdir()
+    listed, cache = tmp_path / "listed", tmp_path / "cache"
+    listed.write_bytes(os.fsencode(tmp_path / "module.py") + b"\0")
+    apart = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--unshare-pid", "--proc", "/proc"]
+    words = [*apart, sys.executable, "-s", "-S", "-c", program, str(listed), str(cache)]
+    with ThreadPoolExecutor() as pool:
+        ended = list(pool.map(lambda _: process.run(words, cwd=tmp_path / "met", timeout=60), range(2)))
+    assert all(done.ok for done in ended), ended
+    kept = list((cache / "fc-byte-code").iterdir())
+    assert {len(path.name) for path in kept} == {64} and len(kept) == 1
 
 
 def _lock(wheel: Release) -> bytes:

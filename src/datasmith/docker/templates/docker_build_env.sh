@@ -61,7 +61,7 @@ with ProcessPoolExecutor() as pool:
 if downloads:
     os.makedirs(place, exist_ok=True)
     for source in (source for source, compiled in zip(missing, done) if compiled):
-        draft = "%s.%d" % (kept[source], os.getpid())
+        draft = "%s.%s" % (kept[source], os.urandom(8).hex())  # Process ids are those of a sandbox.
         shutil.copyfile(cache_from_source(source), draft)
         os.replace(draft, kept[source])
 PYTHON
