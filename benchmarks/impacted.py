@@ -27,7 +27,8 @@ from datasmith.tasks.task import Task
 from datasmith.workloads.arms import prepare, start_arm, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS
 from datasmith.workloads.discover import discover
-from datasmith.workloads.measure import MeasurePlan, measure
+from datasmith.workloads.measure import measure
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.touched import Suite
 
 TIMEOUT_S = 3600.0

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.subjects import Run, Subject, of_clone, of_tests, repeated, seeded
 
 from datasmith.workloads.base import Measurement
-from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.plan import MeasurePlan
 
 LAUNCHES = "*.jsonl"
 

@@ -20,7 +20,7 @@ from benchmarks.aa_rate import told
 from benchmarks.subjects import Run, repeated, seeded
 
 from datasmith.workloads.base import CONTROL, EXPERT
-from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.summary import INVALID, aa_false_positives, summarise
 
 BUSY = "x = 1\nwhile True:\n    x = (x * 48271) % 2147483647\n"

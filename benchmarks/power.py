@@ -32,7 +32,8 @@ from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.fastest import MOST_SECONDS, SECONDS, Fastest, fastest
 from datasmith.workloads.instructions import FLOOR, counter_in, per_call
 from datasmith.workloads.launch import Order, launch
-from datasmith.workloads.measure import MeasurePlan, measure
+from datasmith.workloads.measure import measure
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.summary import by_workload, summarise
 
 MOST_ROUNDS = 400

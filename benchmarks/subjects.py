@@ -18,8 +18,9 @@ from datasmith.workloads.arms import prepare, start_arm
 from datasmith.workloads.base import BASE, CONTROL, SCORED_KINDS, Measurement, Workload
 from datasmith.workloads.config import AsvConfig, find_config
 from datasmith.workloads.discover import discover
-from datasmith.workloads.measure import MeasurePlan, measure
+from datasmith.workloads.measure import measure
 from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.plan import MeasurePlan
 
 Run = list[Measurement]
 ENV_SCRIPT = b'uv venv --quiet --clear --no-config --python "$UV_PYTHON" "$FC_ENV"\n'

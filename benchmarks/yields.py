@@ -43,7 +43,7 @@ from datasmith.storage.base import FINAL_STATES, STAGES, ItemState, StageItem
 from datasmith.tasks.certificate import Certificate
 from datasmith.tasks.folder import CERTIFICATE
 from datasmith.workloads.impact import Select
-from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.plan import MeasurePlan
 
 DAYS_A_MONTH = 30.44
 STEPS = ("build", "verify", "benchmarks", "tests", "tests with the expert's patch", "measure")

@@ -15,8 +15,9 @@ from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workloa
 from datasmith.workloads.calibrate import CALIBRATING, LaunchSize
 from datasmith.workloads.discover import Discovery, discover
 from datasmith.workloads.launch import Launched, Order, launch
-from datasmith.workloads.measure import Measured, MeasurePlan, measure
+from datasmith.workloads.measure import Measured, measure
 from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.plan import MeasurePlan
 from tests.integration.planted import patch, planted_image
 
 pytestmark = pytest.mark.engine

@@ -17,7 +17,7 @@ from datasmith.storage.sql import SqlStore
 from datasmith.tasks.dataset import load_dataset
 from datasmith.tasks.folder import read_task
 from datasmith.tasks.folder_check import check_task
-from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.plan import MeasurePlan
 from tests.clones import Clone
 from tests.sandboxes import embedded_engine
 

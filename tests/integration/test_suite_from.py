@@ -27,7 +27,7 @@ from datasmith.tasks.folder_check import check_task
 from datasmith.tasks.suite import SuiteRecord, patch_digest
 from datasmith.tasks.task import Task
 from datasmith.workloads import launch
-from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.plan import MeasurePlan
 from tests.clones import Clone
 from tests.integration.eval_task import BENCH, HALF, calc_image, calc_task
 from tests.integration.test_pipeline import FAST, TREE, request, run

@@ -10,7 +10,8 @@ from datasmith.tasks.certificate import WorkloadRatio
 from datasmith.workloads.arms import prepare, start_arm
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, agent_arm
 from datasmith.workloads.discover import discover
-from datasmith.workloads.measure import Measured, MeasurePlan, measure
+from datasmith.workloads.measure import Measured, measure
+from datasmith.workloads.plan import MeasurePlan
 from tests.integration.eval_task import BENCH, FILES, HALF, calc_image, expert_patch
 from tests.sandboxes import embedded_engine
 

@@ -43,7 +43,7 @@ def certify(
     from datasmith.settings import load_settings
     from datasmith.tasks.certificates import add_certificate
     from datasmith.tasks.folder import read_task
-    from datasmith.workloads.measure import MeasurePlan
+    from datasmith.workloads.plan import MeasurePlan
 
     settings = load_settings(engine=engine)
     folders = _folders(task, dataset, registry)

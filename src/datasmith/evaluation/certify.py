@@ -24,8 +24,9 @@ from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload
 from datasmith.workloads.certify import certify
 from datasmith.workloads.earlier import earlier_floors
 from datasmith.workloads.machine import this_machine
-from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
+from datasmith.workloads.measure import Measured, Progress, measure
 from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.task_arm import scored_workloads, task_arm
 from datasmith.workloads.undecided import undecided
 

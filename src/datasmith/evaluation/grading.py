@@ -36,7 +36,8 @@ from datasmith.workloads.arms import prepare, suite_print
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload, agent_arm
 from datasmith.workloads.earlier import earlier_floors
 from datasmith.workloads.machine import this_machine
-from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
+from datasmith.workloads.measure import Measured, Progress, measure
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.task_arm import scored_workloads, task_arm
 from datasmith.workloads.touched import Suite
 

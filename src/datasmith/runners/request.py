@@ -16,7 +16,7 @@ from datasmith.settings import AgentName, agent_name
 from datasmith.stats.multiple import rounds_needed
 from datasmith.storage.base import STAGES
 from datasmith.workloads.impact import Select, select_of
-from datasmith.workloads.measure import MeasurePlan
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.summary import FALSE_DISCOVERY_RATE
 
 FEWEST_ROUNDS = rounds_needed(1, FALSE_DISCOVERY_RATE)

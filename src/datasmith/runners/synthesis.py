@@ -38,8 +38,9 @@ from datasmith.workloads.base import BASE, CONTROL, EXPERT, SCORED_KINDS
 from datasmith.workloads.certify import certify
 from datasmith.workloads.impact import Select
 from datasmith.workloads.machine import this_machine
-from datasmith.workloads.measure import Measured, MeasurePlan
+from datasmith.workloads.measure import Measured
 from datasmith.workloads.mounts import inside_mounts
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.touched import Suite
 
 CALL_TIMEOUT_S = 900.0
@@ -351,10 +352,9 @@ def _does_not_build(search: Synthesized) -> Refusal:
     if failed is None:
         return Refusal("does not build: nothing could be tried")
     why = f" ({failed.reason})" if failed.reason else ""
-    said = last_line(failed.log)
     what = "does not build" if failed.image is None else "is built, but does not work"
     more = f"; an agent's scripts end in stage {search.by_agent.stage}" if search.by_agent else ""
-    return Refusal(f"{what}{why}: stage {failed.stage}, exit code {failed.rc}: {said}{more}")
+    return Refusal(f"{what}{why}: stage {failed.stage}, exit code {failed.rc}: {last_line(failed.log)}{more}")
 
 
 def _task(order: Order, sealed: Sealed, verified: Verified, certificate: Certificate) -> Task:

@@ -12,7 +12,8 @@ from datasmith.runners.screening import SCREENING_S, screen
 from datasmith.workloads.arms import prepare, suite_print
 from datasmith.workloads.base import Measurement, Workload
 from datasmith.workloads.glance import Glance, glances
-from datasmith.workloads.measure import Measured, MeasurePlan, measure
+from datasmith.workloads.measure import Measured, measure
+from datasmith.workloads.plan import MeasurePlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from datasmith.stats.bootstrap import MeanEstimate
 from datasmith.tasks.certificate import ArmSummary, Certificate, Machine, WorkloadRatio
 from datasmith.tasks.suite import SuiteRecord
 from datasmith.workloads.base import CONTROL, EXPERT
-from datasmith.workloads.measure import Measured, MeasurePlan
+from datasmith.workloads.measure import Measured
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.summary import Launches, by_workload, generator, speedup_over
 
 LEAST_SPEEDUP = 1.05

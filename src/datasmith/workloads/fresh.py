@@ -247,16 +247,22 @@ def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
     return saving is not None and (saving.is_too_little or (saving.is_open and saving.is_nearer_to_nothing))
 
 
-def _is_gone(measurements: Sequence[Measurement], arm: str) -> bool:
+def is_gone(measurements: Sequence[Measurement], arm: str) -> bool:
     """True where single calls have clearly refuted a claim, and nothing of it is certainly left: it counts as base."""
-    ratios = fresh_ratios(measurements, arm)
-    if len(ratios) < MOST_FRESH:
-        return False
     claimed, expert_claimed = (max(0.0, _claimed(measurements, name)) for name in (arm, EXPERT))
-    if not _is_stored(measurements, arm, claimed, expert_claimed, short=False):
+    return any(_is_gone(measurements, arm, claimed, expert_claimed, short=short) for short in (False, True))
+
+
+def _is_gone(
+    measurements: Sequence[Measurement], arm: str, claimed: float, expert_claimed: float, *, short: bool
+) -> bool:
+    ratios = fresh_ratios(measurements, arm, short=short)
+    if len(ratios) < FRESH_LAUNCHES or not _is_stored(measurements, arm, claimed, expert_claimed, short=short):
         return False
+    left, merged = (_left(measurements, name, short=short) for name in (arm, EXPERT))
+    error = 0.0 if len(ratios) >= MOST_FRESH else _error(measurements, left, merged, short=short)
     low, _ = interval(np.array(ratios), confidence=CONFIDENCE)
-    return low <= 1.0 and median(ratios) < (1.0 - KEPT_LONG) * claimed
+    return low <= 1.0 and median(ratios) + error < (1.0 - KEPT_LONG) * claimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +314,7 @@ def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
     """What launches between marks show beside single calls; None where either are missing, or no claim is left."""
     left, merged = (_left(measurements, name, short=False) for name in (arm, EXPERT))
     pairs = pairs_between_marks(measurements, arm)
-    if not left.ratios or not pairs or _is_gone(measurements, arm):
+    if not left.ratios or not pairs or is_gone(measurements, arm):
         return None
     calls = [base for base, _ in _paired(measurements, arm, short=False)]
     usual, saved = [median(base.samples) for base, _ in pairs], _saved_seconds(pairs)

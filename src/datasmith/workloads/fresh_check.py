@@ -49,9 +49,17 @@ class FreshCheck:
     Where they run and never compute the same, times are compared, and what set-up made, and values are not.
     """
 
-    def __init__(self, launch: Launcher, seen: Callable[[], Sequence[Measurement]], lottery: random.Random) -> None:
+    def __init__(
+        self,
+        launch: Launcher,
+        seen: Callable[[], Sequence[Measurement]],
+        is_settled: Callable[[str], bool],
+        lottery: random.Random,
+    ) -> None:
         self._launch = launch
         self._seen = seen
+        self._is_settled = is_settled
+        """Whether an arm's claim counts as none, by what was seen."""
         self._lottery = lottery
         self._cold_s: list[float] = []
         """What base's first short calls took beyond later ones, in each launch."""
@@ -82,10 +90,15 @@ class FreshCheck:
         unlike |= self._until_told(brief, what, "short", least=least)
         unlike |= self._until_told(standing(), what, "looked", least=FRESH_LAUNCHES - 1 if disturbed else 0)
         unlike |= self._until_told(standing(), what, "short")
-        unlike |= self._clocked(standing(), what)
+        settled = [arm for arm in standing() if self._is_settled(arm)]
+        unlike |= self._clocked([arm for arm in standing() if arm not in settled], what)
         unlike |= self._until_told(standing(), what, "looked")
-        # What was told between marks is asked of single calls, of which there are more now.
-        unlike |= self._clocked([arm for arm in standing() if may_be_unsaved(self._seen(), arm)], what)
+
+        # What was told between marks is asked of single calls, of which there are more now; or the other way round.
+        def is_open_now(arm: str) -> bool:
+            return not self._is_settled(arm) if arm in settled else may_be_unsaved(self._seen(), arm)
+
+        unlike |= self._clocked([arm for arm in standing() if is_open_now(arm)], what)
         return unlike
 
     def _inputs(self) -> tuple[Fresh, "_Base"] | None:

@@ -3,12 +3,10 @@
 import random
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Self
+from dataclasses import dataclass, field
 
 from datasmith.docker.engine import Container
 from datasmith.errors import ConfigError
-from datasmith.stats.multiple import rounds_needed
 from datasmith.tasks.certificate import ArmSummary, Cost, HostFacts
 from datasmith.workloads import audit
 from datasmith.workloads.base import (
@@ -25,86 +23,16 @@ from datasmith.workloads.base import (
     Workload,
 )
 from datasmith.workloads.beside import Beside
-from datasmith.workloads.calibrate import (
-    CALIBRATING,
-    LONG_FACTOR,
-    LONG_S,
-    LONGEST_S,
-    OVERHEAD_FACTOR,
-    LaunchSize,
-    Pace,
-    launch_size,
-    slowed_down,
-)
+from datasmith.workloads.calibrate import CALIBRATING, LaunchSize, Pace, launch_size, slowed_down
 from datasmith.workloads.fresh_check import FIRST_ROUNDS, FreshCheck, kept
 from datasmith.workloads.guard import host_facts, read_host
 from datasmith.workloads.launch import Fresh, Kind, Launched, Order, launch
-from datasmith.workloads.summary import FALSE_DISCOVERY_RATE, generator, log_ratios, noise_floors, summarise
+from datasmith.workloads.plan import MeasurePlan
+from datasmith.workloads.summary import generator, know_expert, log_ratios, noise_floors, summarise
 from datasmith.workloads.track import Track
 from datasmith.workloads.watch import OutputRow, OutputWatch
 
 MOST_SEED = 2**63
-
-
-@dataclass(frozen=True, slots=True)
-class MeasurePlan:
-    """How precisely, how long and where to measure.
-
-    target_half_width: stop a workload when half of every ratio's interval is expected to be below this share of it.
-    cpu: the core every launch is pinned to (None: not pinned, and then not guarded either). retries: how often a launch
-    that the host guard calls disturbed is made again in its round. per_overhead, longest_s: how long a launch times
-    calls, see `launch_size`. earlier_floors: noise floors of workloads in earlier runs of the image here, see
-    `summarise`.
-    """
-
-    min_rounds: int = 8
-    max_rounds: int = 24
-    target_half_width: float = 0.02
-    confidence: float = 0.95
-    seed: int = 0
-    cpu: int | None = None
-    retries: int = 2
-    per_overhead: float = OVERHEAD_FACTOR
-    longest_s: float = LONGEST_S
-    earlier_floors: Mapping[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.min_rounds <= self.max_rounds:
-            raise ConfigError(f"min_rounds {self.min_rounds}, max_rounds {self.max_rounds}: needs 2 <= min <= max")
-
-    def precise(self) -> Self:
-        """The same within +-1 % and 96 rounds."""
-        return replace(self, max_rounds=96, target_half_width=0.01)
-
-    def long_launches(self) -> Self:
-        """The same with launches that time calls for longer than they take to start.
-
-        The round stays the unit: there are as many rounds, each a little less uncertain. In the same wall time many
-        short launches would do better; where few workloads are left of a suite, that time is there.
-        """
-        return replace(self, per_overhead=LONG_FACTOR, longest_s=LONG_S)
-
-    def at_most(self, rounds: int) -> Self:
-        """The same within `rounds` rounds."""
-        return replace(self, min_rounds=min(self.min_rounds, rounds), max_rounds=rounds)
-
-    @property
-    def most_rounds(self) -> int:
-        """With those that are played because the host disturbed others: half as many again."""
-        return self.max_rounds + (self.max_rounds + 1) // 2
-
-    def first_stop(self, workloads: int) -> int:
-        """The first round after which a workload may stop: one effect among all of them must be able to show."""
-        return min(self.max_rounds, max(self.min_rounds, rounds_needed(workloads, FALSE_DISCOVERY_RATE)))
-
-    def check(self, workloads: int) -> None:
-        """Raises ConfigError where the rounds are too few for one effect among so many workloads to show."""
-        needed = rounds_needed(workloads, FALSE_DISCOVERY_RATE)
-        if self.max_rounds < needed:
-            raise ConfigError(
-                f"--max-rounds {self.max_rounds}: no effect could be told from chance among {workloads} workloads"
-                f" in less than {needed} rounds (example: --max-rounds {needed})"
-            )
 
 
 _STEPS = {WARM_UP_ROUND: "warm-up", **dict.fromkeys(AUDIT_ROUNDS, "audit of the clocks")}
@@ -196,11 +124,11 @@ def measure(
         for track in active:
             bench.play(track, number)
     claimed = bench.claimed(tracks)
+    for track in tracks if outputs else ():
+        bench.check_fresh(track, claimed, lottery)
+    failing = bench.failing(tracks)
     for track in tracks:
-        bench.audit(track, claimed)
-    if outputs:
-        for track in tracks:
-            bench.check_fresh(track, claimed, lottery)
+        bench.audit(track, claimed, failing)
     return bench.result(time.monotonic() - started)
 
 
@@ -220,6 +148,7 @@ class _Bench:
     ) -> None:
         self._watch = OutputWatch() if lottery else None
         self._capture_seed = lottery.randrange(MOST_SEED) if lottery else None
+        self._submissions = [arm for arm in arms if arm not in MERGED_ARMS]
         self._doubted = doubted
         self._arms = arms
         self._plan = plan
@@ -270,13 +199,12 @@ class _Bench:
         if self._watch is None:
             return
         by_name = {track.workload.id: track for track in tracks if BASE in track.arms}
-        submissions = [arm for arm in self._arms if arm not in MERGED_ARMS]
-        while again := set(self._watch.failing(submissions, by_name).values()) - self._confirmed:
+        while again := set(self._watch.failing(self._submissions, by_name).values()) - self._confirmed:
             for name in sorted(again):
                 for arm in (BASE, EXPERT) if EXPERT in by_name[name].arms else (BASE,):
                     self._launch(by_name[name], arm, CALIBRATING, WARM_UP_ROUND, capture=True)
             self._confirmed |= again
-        for arm in self._watch.failing(submissions, by_name):
+        for arm in self._watch.failing(self._submissions, by_name):
             for track in tracks:
                 track.give_up(arm)
 
@@ -291,11 +219,13 @@ class _Bench:
                     break
 
     def claimed(self, tracks: Iterable[Track]) -> frozenset[tuple[str, str]]:
-        """(arm, workload) of each speed-up that a submission claims."""
+        """(arm, workload) of each speed-up that a submission claims; notes what the expert's patch changes."""
         if not self._doubted:
             return frozenset()
         standing = [track for track in tracks if BASE in track.arms]
-        floors = noise_floors({track.workload.id: track.launches for track in standing})
+        launches = {track.workload.id: track.launches for track in standing}
+        know_expert(launches, confidence=self._plan.confidence)
+        floors = noise_floors(launches)
         found: set[tuple[str, str]] = set()
         for arm in self._doubted:
             rounds = {track.workload.id: log_ratios(track.launches, arm) for track in standing if arm in track.arms}
@@ -303,14 +233,20 @@ class _Bench:
             found |= {(arm, workload) for workload in faster}
         return frozenset(found)
 
-    def audit(self, track: Track, claimed: Collection[tuple[str, str]]) -> None:
+    def failing(self, tracks: Iterable[Track]) -> Collection[str]:
+        """The submissions that compute something else than base somewhere."""
+        names = [track.workload.id for track in tracks]
+        return self._watch.failing(self._submissions, names) if self._watch else ()
+
+    def audit(self, track: Track, claimed: Collection[tuple[str, str]], failing: Collection[str]) -> None:
         """Launch the arms whose clock has to be checked, and base beside them, with and without their calls.
 
-        That is: what claims a speed-up, and what looks odd.
+        That is: what claims a speed-up that counts, and what looks odd; not those that have failed anyway.
         """
         standing = track.arms if BASE in track.arms else []
-        doubted = [arm for arm in standing if arm in self._doubted]
-        suspects = [arm for arm in doubted if (arm, track.workload.id) in claimed or track.looks_odd(arm)]
+        doubted = [arm for arm in standing if arm in self._doubted and arm not in failing]
+        claims = {arm for arm in doubted if (arm, track.workload.id) in claimed and not track.is_settled(arm)}
+        suspects = [arm for arm in doubted if arm in claims or track.looks_odd(arm)]
         for number in range(audit.MOST_AUDIT_LAUNCHES):
             enough = number >= audit.AUDIT_LAUNCHES
             suspects = [arm for arm in suspects if arm in track.arms and (not enough or track.undecided(arm))]
@@ -341,7 +277,7 @@ class _Bench:
                 self._keep(track, measurement)
             return launched
 
-        check = FreshCheck(made, track.launches.everything, lottery)
+        check = FreshCheck(made, track.launches.everything, track.is_settled, lottery)
         for arm, unlike in check.run(claims).items():
             self._watch.refute(track.workload.id, arm, unlike)
 

@@ -16,7 +16,7 @@ from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads import audit, clocked
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, FULL_ROUND, MERGED_ARMS, Measurement
 from datasmith.workloads.blame import disturbs_itself
-from datasmith.workloads.fresh import FRESH_ROUND, is_stored, is_unsaved, proven_ratios
+from datasmith.workloads.fresh import FRESH_ROUND, is_gone, is_stored, is_unsaved, proven_ratios
 from datasmith.workloads.launch import TAMPERED
 
 FALSE_DISCOVERY_RATE = 0.05
@@ -129,6 +129,15 @@ def repeated_ratio(launches: Launches, arm: str) -> float | None:
     return math.exp(median(_usual(launches, arm))) if _fresh_instead(launches, arm) else None
 
 
+def is_settled(launches: Launches, arm: str) -> bool:
+    """True where a claim was refuted on other inputs, and so clearly that it counts as none: its clock is not asked.
+
+    The launches' `expert_changed` has to be known, see `know_expert`.
+    """
+    counts = _fresh_instead(launches, arm)
+    return bool(counts) and median(counts) <= 0.0 and is_gone(launches.everything(), arm)
+
+
 def _usual(launches: Launches, arm: str) -> list[float]:
     base, other = launches.seconds(BASE), launches.seconds(arm)
     return [math.log(base[at] / other[at]) for at in sorted(base.keys() & other.keys())]
@@ -170,13 +179,9 @@ def summarise(
     workloads = by_workload(measurements)
     seen = (arm for launches in workloads.values() for arm in launches.by_arm)
     others = [arm for arm in dict.fromkeys((*arms, *seen)) if arm != BASE]
-    control = _estimates(workloads, CONTROL, confidence)
-    own = _floors(control)
-    floors = largest_floors(own, earlier or {})
-    expert = _estimates(workloads, EXPERT, confidence)
-    for name, (_, changed) in _decided(expert, own).items():
-        workloads[name].expert_changed = changed
-    shared = {CONTROL: control, EXPERT: expert}
+    shared = know_expert(workloads, confidence=confidence)
+    control, expert = shared[CONTROL], shared[EXPERT]
+    floors = largest_floors(_floors(control), earlier or {})
     summaries: dict[str, ArmSummary] = {}
     for arm in others:
         found = shared[arm] if arm in shared else _estimates(workloads, arm, confidence)
@@ -185,6 +190,16 @@ def summarise(
         over = [name for name in found if alone or name in expert]
         summaries[arm] = _summary(arm, workloads, found, known, generator(seed, arm), confidence, over=over)
     return summaries
+
+
+def know_expert(
+    workloads: Mapping[str, Launches], *, confidence: float = 0.95
+) -> Mapping[str, Mapping[str, PairedEstimate]]:
+    """Note of each workload whether the expert's patch changes it for certain; base2's estimates, and the expert's."""
+    control, expert = (_estimates(workloads, arm, confidence) for arm in (CONTROL, EXPERT))
+    for name, (_, changed) in _decided(expert, _floors(control)).items():
+        workloads[name].expert_changed = changed
+    return {CONTROL: control, EXPERT: expert}
 
 
 def noise_floors(workloads: Mapping[str, Launches], *, confidence: float = 0.95) -> dict[str, float]:

@@ -9,7 +9,7 @@ from datasmith.workloads import audit
 from datasmith.workloads.base import BASE, CONTROL, MERGED_ARMS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.launch import START_ALLOWANCE_S
-from datasmith.workloads.summary import Launches, log_ratios
+from datasmith.workloads.summary import Launches, is_settled, log_ratios
 
 HOPELESS_AFTER = 6
 HOPELESS_SHARE = 0.34
@@ -98,6 +98,10 @@ class Track:
     def claim(self, arm: str) -> float:
         """The ln ratio that an arm has in the rounds."""
         return float(np.median(log_ratios(self.launches, arm)))
+
+    def is_settled(self, arm: str) -> bool:
+        """True where an arm's claim was refuted, and counts as none: its clock need not be checked."""
+        return is_settled(self.launches, arm)
 
     def undecided(self, arm: str) -> bool:
         """True while an audited arm's launches scatter too much to tell."""

@@ -25,7 +25,8 @@ from datasmith.runners.synthesis import Synthesis
 from datasmith.runners.testing import TEST_COMMAND
 from datasmith.tasks.certificate import Cost
 from datasmith.tasks.task import BuildInputs
-from datasmith.workloads.measure import Measured, MeasurePlan
+from datasmith.workloads.measure import Measured
+from datasmith.workloads.plan import MeasurePlan
 from tests.clones import START, Clone
 from tests.unit.agents import synthesizing
 from tests.unit.agents.synthesizing import Bench, Verdict

@@ -9,7 +9,8 @@ from datasmith.docker.seal import SealReport
 from datasmith.tasks.certificate import Certificate, Cost, Machine
 from datasmith.workloads.base import BASE, EXPERT
 from datasmith.workloads.certify import certify
-from datasmith.workloads.measure import Measured, MeasurePlan
+from datasmith.workloads.measure import Measured
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.summary import summarise
 
 from .launches import history, launch

@@ -21,7 +21,8 @@ from datasmith.workloads.base import (
     agent_arm,
 )
 from datasmith.workloads.guard import CoreTimes
-from datasmith.workloads.measure import Measured, MeasurePlan, Progress, measure
+from datasmith.workloads.measure import Measured, Progress, measure
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.summary import summarise
 
 from .simulated import Request, SimulatedContainer

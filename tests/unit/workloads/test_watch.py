@@ -7,7 +7,8 @@ from pydantic import JsonValue
 
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Workload, agent_arm
 from datasmith.workloads.captured import Capture
-from datasmith.workloads.measure import Measured, MeasurePlan, measure
+from datasmith.workloads.measure import Measured, measure
+from datasmith.workloads.plan import MeasurePlan
 from datasmith.workloads.watch import OutputRow, OutputWatch
 
 from .simulated import SimulatedContainer
