@@ -139,10 +139,11 @@ def is_suspect(base: Mapping[int, Measurement], arm: Mapping[int, Measurement]) 
     shared = sorted(base.keys() & arm.keys())
     if len(shared) < 2:
         return False
-    excess = [unclaimed_seconds(arm[number]) - unclaimed_seconds(base[number]) for number in shared]
-    return median(excess) - median_error(excess) > SUSPECT_S + SUSPECT_SHARE * median(
-        timed_seconds(base[number]) for number in shared
-    )
+    usual = [unclaimed_seconds(base[number]) for number in shared]
+    excess = [unclaimed_seconds(arm[number]) - seconds for number, seconds in zip(shared, usual, strict=True)]
+    # Scatter of its own making excuses nobody.
+    error = min(median_error(excess), math.sqrt(2.0) * median_error(usual))
+    return median(excess) - error > SUSPECT_S + SUSPECT_SHARE * median(timed_seconds(base[number]) for number in shared)
 
 
 def audit_size(size: LaunchSize, usual: Sequence[Measurement], limit_s: float, *, number_is_fixed: bool) -> LaunchSize:

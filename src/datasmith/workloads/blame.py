@@ -5,12 +5,22 @@ all arms of a round alike, as they are launched back to back in an order drawn a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from datasmith.workloads.base import AUDIT_ROUNDS, MERGED_ARMS, Measurement
 
 CHANCE = 1e-3
 """A machine that treats all arms alike disturbs one so much more than merged code this seldom."""
+
+
+def rounds_that_count(ours: Iterable[Measurement], *, own_noise: bool) -> dict[int, Measurement]:
+    """By round, an arm's launches that were timed undisturbed; the first in each, where the arm disturbs itself.
+
+    Else it could choose the rounds that count.
+    """
+    timed = [launch for launch in ours if launch.round >= 0 and launch.samples]
+    chosen = reversed(timed) if own_noise else (launch for launch in timed if not launch.noisy)
+    return {launch.round: launch for launch in chosen}
 
 
 def disturbs_itself(launches: Sequence[Measurement], arm: str) -> bool:

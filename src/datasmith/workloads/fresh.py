@@ -16,6 +16,7 @@ import numpy as np
 from datasmith.stats.paired import interval
 from datasmith.workloads.audit import MEDIAN_ERROR, median_error
 from datasmith.workloads.base import BASE, EXPERT, Measurement
+from datasmith.workloads.blame import disturbs_itself, rounds_that_count
 from datasmith.workloads.clocked import CLOCKED_ROUND, pairs_between_marks
 
 FRESH_ROUND = -4
@@ -134,9 +135,9 @@ def _visible(usual_s: float) -> float:
     return math.log(usual_s / ALLOWANCE_S) if usual_s > 0.0 else -math.inf
 
 
-def _usual_s(measurements: Iterable[Measurement], arm: str = BASE) -> float:
-    """Seconds that a call takes an arm in the rounds; 0 where there were none."""
-    rounds = [sample for one in measurements if one.arm == arm and one.round >= 0 for sample in one.samples]
+def _usual_s(measurements: Iterable[Measurement]) -> float:
+    """Seconds that a call takes base in the rounds; 0 where there were none."""
+    rounds = [sample for one in measurements if one.arm == BASE and one.round >= 0 for sample in one.samples]
     return median(rounds) if rounds else 0.0
 
 
@@ -249,7 +250,7 @@ def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
 
 def is_gone(measurements: Sequence[Measurement], arm: str) -> bool:
     """True where single calls have clearly refuted a claim, and nothing of it is certainly left: it counts as base."""
-    claimed, expert_claimed = (max(0.0, _claimed(measurements, name)) for name in (arm, EXPERT))
+    claimed, expert_claimed = (_claimed(measurements, name) for name in (arm, EXPERT))
     return any(_is_gone(measurements, arm, claimed, expert_claimed, short=short) for short in (False, True))
 
 
@@ -318,7 +319,7 @@ def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
         return None
     calls = [base for base, _ in _paired(measurements, arm, short=False)]
     usual, saved = [median(base.samples) for base, _ in pairs], _saved_seconds(pairs)
-    call_s, claimed = median(calls), max(0.0, _claimed(measurements, arm))
+    call_s, claimed = median(calls), _claimed(measurements, arm)
     # Of a claim that single calls do not keep, what is left of it is asked for: that counts then.
     is_kept = median(left.ratios) >= left.kept * claimed
     shown = claimed if is_kept else max(0.0, median(left.ratios))
@@ -339,10 +340,16 @@ def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
     return _Saving(len(pairs), claimed_s=claimed_s, asked_s=asked_s, saved_s=median(saved), error_s=error_s)
 
 
-def _claimed(measurements: Iterable[Measurement], arm: str) -> float:
-    """The ln ratio that an arm claims in the rounds, by the medians of both; 0 where either was not launched there."""
-    base_s, arm_s = (_usual_s(measurements, name) for name in (BASE, arm))
-    return math.log(base_s / arm_s) if base_s > 0.0 and arm_s > 0.0 else 0.0
+def _claimed(measurements: Sequence[Measurement], arm: str) -> float:
+    """The ln ratio that an arm claims in the rounds that count; 0 where none do, or it claims to be slower."""
+    base, ours = (_rounds(measurements, name) for name in (BASE, arm))
+    claims = [math.log(median(base[at].samples) / median(ours[at].samples)) for at in base.keys() & ours.keys()]
+    return max(0.0, median(claims)) if claims else 0.0
+
+
+def _rounds(measurements: Sequence[Measurement], arm: str) -> dict[int, Measurement]:
+    launches = (launch for launch in measurements if launch.arm == arm)
+    return rounds_that_count(launches, own_noise=disturbs_itself(measurements, arm))
 
 
 def _saved_seconds(pairs: Sequence[tuple[Measurement, Measurement]]) -> list[float]:

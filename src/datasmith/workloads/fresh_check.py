@@ -90,16 +90,15 @@ class FreshCheck:
         unlike |= self._until_told(brief, what, "short", least=least)
         unlike |= self._until_told(standing(), what, "looked", least=FRESH_LAUNCHES - 1 if disturbed else 0)
         unlike |= self._until_told(standing(), what, "short")
-        settled = [arm for arm in standing() if self._is_settled(arm)]
-        unlike |= self._clocked([arm for arm in standing() if arm not in settled], what)
+        unlike |= self._clocked(standing(), what)
         unlike |= self._until_told(standing(), what, "looked")
-
-        # What was told between marks is asked of single calls, of which there are more now; or the other way round.
-        def is_open_now(arm: str) -> bool:
-            return not self._is_settled(arm) if arm in settled else may_be_unsaved(self._seen(), arm)
-
-        unlike |= self._clocked([arm for arm in standing() if is_open_now(arm)], what)
+        # What was told between marks is asked of single calls, of which there are more now.
+        unlike |= self._clocked([arm for arm in standing() if self._may_be_unsaved(arm)], what)
         return unlike
+
+    def _may_be_unsaved(self, arm: str) -> bool:
+        """True where it is open what is saved between marks, and something was claimed that may be left."""
+        return may_be_unsaved(self._seen(), arm) and not self._is_settled(arm)
 
     def _inputs(self) -> tuple[Fresh, "_Base"] | None:
         """Inputs that base and the expert can run on; such as they compute the same of are looked for first.
@@ -158,7 +157,7 @@ class FreshCheck:
                 if differs:
                     unlike[arm] = differs
             left = [arm for arm in left if arm not in unlike]
-            unsaved = [arm for arm in left if may_be_unsaved(self._seen(), arm)]
+            unsaved = [arm for arm in left if self._may_be_unsaved(arm)]
             unlike |= self._more(unsaved, what, "looked")
             if self._asked >= MOST_CLOCKED and not unsaved:
                 break

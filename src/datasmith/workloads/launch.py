@@ -154,8 +154,9 @@ def launch(container: Container, workload: Workload, size: LaunchSize, order: Or
     disturbed = disturbance(before, read_core(order.cpu), result.wall_s, result.cpu_s)
     marked = _marked(result.stdout) if order.fresh else 0
     reply, capture = _outcome(result, workload, order, limit_s, key, marked)
-    if isinstance(reply, Reply) and size.number and reply.number * len(reply.samples) != size.calls:
-        reply = f"{TAMPERED}: {size.calls} calls were asked for, {reply.number * len(reply.samples)} are reported"
+    if isinstance(reply, Reply) and size.number and (reply.number, len(reply.samples)) != (size.number, size.repeat):
+        told = f"{len(reply.samples)} samples of {reply.number} calls"
+        reply = f"{TAMPERED}: {size.repeat} samples of {size.number} calls were asked for, {told} are reported"
     measurement = Measurement(
         workload=workload.id,
         arm=order.arm,

@@ -123,6 +123,7 @@ def measure(
         bench.expect(active, (plan.max_rounds if number < plan.max_rounds else plan.most_rounds) - number)
         for track in active:
             bench.play(track, number)
+    bench.note_expert(tracks)
     claimed = bench.claimed(tracks)
     for track in tracks if outputs else ():
         bench.check_fresh(track, claimed, lottery)
@@ -218,14 +219,16 @@ class _Bench:
                 if not self._launch(track, arm, track.sizes[arm], number).measurement.noisy:
                     break
 
+    def note_expert(self, tracks: Iterable[Track]) -> None:
+        """Note of each workload whether the expert's patch changes it: what it loses is asked of nobody."""
+        know_expert({track.workload.id: track.launches for track in tracks}, confidence=self._plan.confidence)
+
     def claimed(self, tracks: Iterable[Track]) -> frozenset[tuple[str, str]]:
-        """(arm, workload) of each speed-up that a submission claims; notes what the expert's patch changes."""
+        """(arm, workload) of each speed-up that a submission claims."""
         if not self._doubted:
             return frozenset()
         standing = [track for track in tracks if BASE in track.arms]
-        launches = {track.workload.id: track.launches for track in standing}
-        know_expert(launches, confidence=self._plan.confidence)
-        floors = noise_floors(launches)
+        floors = noise_floors({track.workload.id: track.launches for track in standing})
         found: set[tuple[str, str]] = set()
         for arm in self._doubted:
             rounds = {track.workload.id: log_ratios(track.launches, arm) for track in standing if arm in track.arms}
@@ -245,7 +248,7 @@ class _Bench:
         """
         standing = track.arms if BASE in track.arms else []
         doubted = [arm for arm in standing if arm in self._doubted and arm not in failing]
-        claims = {arm for arm in doubted if (arm, track.workload.id) in claimed and not track.is_settled(arm)}
+        claims = {arm for arm in doubted if (arm, track.workload.id) in claimed and not track.is_spared(arm)}
         suspects = [arm for arm in doubted if arm in claims or track.looks_odd(arm)]
         for number in range(audit.MOST_AUDIT_LAUNCHES):
             enough = number >= audit.AUDIT_LAUNCHES

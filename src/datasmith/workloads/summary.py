@@ -14,8 +14,8 @@ from datasmith.stats.multiple import benjamini_hochberg, rounds_needed
 from datasmith.stats.paired import PairedEstimate, estimate
 from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.workloads import audit, clocked
-from datasmith.workloads.base import BASE, CONTROL, EXPERT, FULL_ROUND, MERGED_ARMS, Measurement
-from datasmith.workloads.blame import disturbs_itself
+from datasmith.workloads.base import AUDIT_ROUNDS, BASE, CONTROL, EXPERT, FULL_ROUND, MERGED_ARMS, Measurement
+from datasmith.workloads.blame import disturbs_itself, rounds_that_count
 from datasmith.workloads.fresh import FRESH_ROUND, is_gone, is_stored, is_unsaved, proven_ratios
 from datasmith.workloads.launch import TAMPERED
 
@@ -42,10 +42,7 @@ class Launches:
     """What was asked for, by arm."""
 
     def usable(self, arm: str) -> dict[int, Measurement]:
-        """By round, the launches that count: timed, undisturbed, and no warm-up or audit.
-
-        Of an arm that disturbs itself the first one in each round: else it could choose the rounds that count.
-        """
+        """By round, the launches that count: see `rounds_that_count`."""
         return self._asked(arm).usable
 
     def seconds(self, arm: str) -> dict[int, float]:
@@ -56,10 +53,8 @@ class Launches:
         seen = sum(map(len, self.by_arm.values()))
         known = self._known.get(arm)
         if known is None or known.seen != seen:
-            timed = [launch for launch in self.by_arm.get(arm, ()) if launch.round >= 0 and launch.samples]
             own_noise = disturbs_itself(self.everything(), arm)
-            chosen = reversed(timed) if own_noise else (launch for launch in timed if not launch.noisy)
-            usable = {launch.round: launch for launch in chosen}
+            usable = rounds_that_count(self.by_arm.get(arm, ()), own_noise=own_noise)
             seconds = {number: median(launch.samples) for number, launch in usable.items()}
             known = self._known[arm] = _Known(seen, own_noise, usable, seconds)
         return known
@@ -85,11 +80,18 @@ class Launches:
                 return f"{TAMPERED}: {checked.figures}"
             if checked.finding == "undecided":
                 return f"{OWN_NOISE if checked.own else UNCHECKED}: {checked.figures}"
+        if self._was_spared(arm) and not is_settled(self, arm):
+            return f"{UNCHECKED}: nothing of its claim seemed to be left when that was decided"
         rounds = len(self.usable(BASE).keys() & self.usable(arm).keys())
         if rounds >= FEWEST_ROUNDS:
             return None
         noisy = sum(launch.noisy for launch in self.by_arm.get(arm, []) + self.by_arm.get(BASE, []))
         return f"{INVALID}: {rounds} undisturbed rounds are too few, {noisy} launches were disturbed"
+
+    def _was_spared(self, arm: str) -> bool:
+        """True where other inputs were tried for what an arm claims, and its clock was not audited then."""
+        made = {launch.round for launch in self.by_arm.get(arm, ())} if arm not in MERGED_ARMS else set()
+        return min(made, default=0) <= FRESH_ROUND and made.isdisjoint(AUDIT_ROUNDS)
 
     def checks(self, arm: str) -> list[audit.Checked]:
         """What the launches that check an arm's clock say, where there are any; merged code is not doubted."""
@@ -130,7 +132,7 @@ def repeated_ratio(launches: Launches, arm: str) -> float | None:
 
 
 def is_settled(launches: Launches, arm: str) -> bool:
-    """True where a claim was refuted on other inputs, and so clearly that it counts as none: its clock is not asked.
+    """True where a claim was refuted on other inputs, and so clearly that it counts as none, or as slower.
 
     The launches' `expert_changed` has to be known, see `know_expert`.
     """

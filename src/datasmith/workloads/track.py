@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from datasmith.stats.paired import expected_half_width
-from datasmith.workloads import audit
+from datasmith.workloads import audit, clocked
 from datasmith.workloads.base import BASE, CONTROL, MERGED_ARMS, Measurement, Workload
 from datasmith.workloads.calibrate import LaunchSize
 from datasmith.workloads.launch import START_ALLOWANCE_S
@@ -100,8 +100,13 @@ class Track:
         return float(np.median(log_ratios(self.launches, arm)))
 
     def is_settled(self, arm: str) -> bool:
-        """True where an arm's claim was refuted, and counts as none: its clock need not be checked."""
+        """True where an arm's claim was refuted, and counts as none."""
         return is_settled(self.launches, arm)
+
+    def is_spared(self, arm: str) -> bool:
+        """True where that was told by a clock that ours agreed with on other inputs: no other claim of it counts."""
+        checked = clocked.finding(self.launches.everything(), arm)
+        return checked is not None and checked.finding == "honest" and self.is_settled(arm)
 
     def undecided(self, arm: str) -> bool:
         """True while an audited arm's launches scatter too much to tell."""

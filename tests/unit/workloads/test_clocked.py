@@ -8,14 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasmith.docker.engine import ExecResult
-from datasmith.workloads.base import AUDIT_ROUNDS, BASE, Measurement, agent_arm
+from datasmith.workloads.base import BASE, Measurement, agent_arm
 from datasmith.workloads.channel import when
 from datasmith.workloads.clocked import CLOCKED_ROUND, MOST_CLOCKED, finding
 from datasmith.workloads.measure import Measured
-from datasmith.workloads.track import Track
 
 from .simulated import Request, SimulatedContainer
-from .test_fresh import AGENT, about, run, stored
+from .test_fresh import AGENT, about, run
 
 
 def clocked_launches(measured: Measured, arm: str) -> int:
@@ -55,39 +54,6 @@ def test_tearing_down_is_nobodys_claim() -> None:
     assert slower.summaries[AGENT].workloads[0].ratio == pytest.approx(10, rel=0.05)
     elsewhere = run(SimulatedContainer(about(1e-4, 4), tears_down_s=2e-3), base=base)
     assert (elsewhere.summaries[AGENT].workloads[0].reason or "").startswith("tampered_or_unreliable")
-
-
-def checked_launches(measured: Measured, arm: str) -> int:
-    """How often an arm's clock was checked in the rounds' way."""
-    return sum(launch.arm == arm and launch.round in AUDIT_ROUNDS for launch in measured.measurements)
-
-
-def test_the_clock_of_what_was_stored_is_not_asked() -> None:
-    """Whatever it says, it counts as base: neither between marks nor with its calls left out is it launched."""
-    measured = run(stored())
-    assert measured.summaries[AGENT].workloads[0].ratio == pytest.approx(1, rel=0.05)
-    assert (clocked_launches(measured, AGENT), checked_launches(measured, AGENT)) == (0, 0)
-
-
-def test_half_of_a_claim_that_was_stored_is_asked() -> None:
-    """What is left of it counts: by a clock that has to be right."""
-    measured = run(SimulatedContainer(about(1e-4, 4), fresh=about(5e-4, 54)))
-    assert measured.summaries[AGENT].workloads[0].ratio == pytest.approx(2, rel=0.05)
-    assert clocked_launches(measured, AGENT) >= 2 and checked_launches(measured, AGENT) >= 8
-
-
-def test_what_is_no_longer_clear_is_asked_after_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A claim that seemed to be refuted counts when more was seen of the others: its clock is asked then."""
-    answers = iter([True])
-    monkeypatch.setattr(Track, "is_settled", lambda _track, _arm: next(answers, False))
-    measured = run(SimulatedContainer(about(1e-4, 4)))
-    assert clocked_launches(measured, AGENT) == 2 and checked_launches(measured, AGENT) >= 8
-
-
-def test_the_clock_of_what_computes_something_else_is_not_checked() -> None:
-    """It has failed, wherever else it is faster."""
-    wrong = SimulatedContainer(about(1e-4, 4), clocked=lambda: 2.0)
-    assert checked_launches(run(wrong), AGENT) == 0
 
 
 def test_a_clock_that_claims_a_part_of_what_it_hides_is_seen() -> None:

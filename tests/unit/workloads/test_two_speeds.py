@@ -80,12 +80,17 @@ def refuted(found: Sequence[WorkloadRatio]) -> int:
 
 
 @pytest.mark.parametrize(
-    ("base_s", "slow_share", "faster"),
-    [(1e-3, 0.5, 1.6), (1e-3, 0.5, 2.5), (1e-3, 0.1, 1.3), (1e-4, 0.5, 2.5), (1e-4, 0.1, 1.6)],
+    ("base_s", "slow_share", "faster", "most"),
+    [(1e-3, 0.5, 1.6, 1), (1e-3, 0.5, 2.5, 1), (1e-3, 0.1, 1.3, 1), (1e-4, 0.5, 2.5, 2), (1e-4, 0.1, 1.6, 0)],
 )
-def test_luck_does_not_make_a_cache_a_speed_up_of_the_code(base_s: float, slow_share: float, faster: float) -> None:
-    """One launch in which base was slow and the arm fast was enough for up to fifteen of these twenty."""
-    assert certainly_faster(rows(slow_share, Faster(faster, 1.0), base_s=base_s)) <= 2
+def test_luck_does_not_make_a_cache_a_speed_up_of_the_code(
+    base_s: float, slow_share: float, faster: float, most: int
+) -> None:
+    """One launch in which base was slow and the arm fast was enough for up to fifteen of these twenty.
+
+    Of 80 it is one, and four where calls are as short as what a first one costs and the core is slow half of the time.
+    """
+    assert certainly_faster(rows(slow_share, Faster(faster, 1.0), base_s=base_s)) <= most
 
 
 @pytest.mark.parametrize(("slow_share", "faster"), [(0.5, 1.6), (0.1, 1.3)])
@@ -107,11 +112,14 @@ def test_half_a_cache_is_not_believed_as_a_whole() -> None:
     assert refuted(rows(0.1, Faster(4.5, 2.46))) >= TRIALS - 2
 
 
-@pytest.mark.parametrize(("slow_share", "faster"), [(0.5, 1.6), (0.1, 1.3)])
-def test_a_cache_that_merged_code_has_too_stays_a_good_one(slow_share: float, faster: float) -> None:
-    """What the expert loses on other inputs is asked of nobody, however uncertain each of the two is."""
+@pytest.mark.parametrize(("slow_share", "faster", "most"), [(0.5, 1.6, 4), (0.1, 1.3, 2)])
+def test_a_cache_that_merged_code_has_too_stays_a_good_one(slow_share: float, faster: float, most: int) -> None:
+    """What the expert loses on other inputs is asked of nobody, however uncertain each of the two is.
+
+    Of 80 they are nine and four.
+    """
     same = Faster(faster, 1.0)
-    assert refuted(rows(slow_share, same, expert=same)) <= 4
+    assert refuted(rows(slow_share, same, expert=same)) <= most
 
 
 def test_how_often_is_asked_follows_from_how_much_base_scatters() -> None:
