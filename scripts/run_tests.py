@@ -1,12 +1,12 @@
-"""All tests, in eight runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
+"""All tests, in nine runs of pytest: python scripts/run_tests.py [OPTIONS OF PYTEST].
 
 Side by side, a process a core, run those that compute and wait and share nothing, and after them, in two processes,
 those that build and kill without Docker. At the same time, one by one, run those that have the Docker engine to
 themselves, and beside these, one by one, those that have a cluster or another engine to themselves: both mostly wait.
-After all of them runs what measures large effects, one by one on a core of its own: those that share the demo on one,
-others on another. Last, with nothing beside it, runs what needs all cores, and when its cluster is gone, too, what is
-left: it holds the scores of attacks against doing nothing, for which a neighbour on the other core is too much noise.
-What one run is given, the last one leaves out, so that each test is in exactly one of them.
+After all of them, with nothing beside it, runs what needs all cores. When its cluster is gone, too, runs what measures,
+one by one on a core of its own: on one what shares the demo, and then the siege, which holds the scores of attacks
+against doing nothing; on another what measures large effects, and what is left. What one run is given, the last one
+leaves out, so that each test is in exactly one of them.
 """
 
 import os
@@ -71,6 +71,8 @@ _MEASURED = {
 }  # fmt: skip
 MEASURED = tuple(f"tests/{room}/test_{name}.py" for room, names in _MEASURED.items() for name in names)
 """What else measures, or builds what is measured, on one core."""
+SIEGE = ("tests/redteam/test_siege.py",)
+"""What takes longest of all that measures."""
 ALL_CORES = ("tests/integration/test_eval_run.py", "tests/integration/test_ray_pipeline.py")
 """What works on several cores at once."""
 INTERRUPTED, NOTHING_COLLECTED = 2, 5
@@ -111,11 +113,14 @@ def steps(options: Sequence[str] = ()) -> list[list[Lane]]:
     in_pairs = Run(["-n", "2", "--dist", "loadfile", *PAIRED])
     with_docker, without = (Run(["-n", "0", "-m", marked, *ENGINES]) for marked in ("docker", "not docker"))
     cores = sorted(os.sched_getaffinity(0))
-    with_demo, measured = Run(["-n", "0", *WITH_DEMO], cores[-1]), Run(["-n", "0", *MEASURED], cores[0])
-    on_cores = [lane(with_demo), lane(measured)] if len(cores) > 1 else [lane(with_demo, measured)]
-    given = (*TOGETHER, *PAIRED, *ENGINES, *WITH_DEMO, *MEASURED, *ALL_CORES)
-    spread, alone = Run(["-n", "0", *ALL_CORES]), Run(["-n", "0", "tests", *(f"--ignore={path}" for path in given)])
-    return [[lane(side_by_side, in_pairs), lane(with_docker), lane(without)], on_cores, [lane(spread, alone)]]
+    spread = Run(["-n", "0", *ALL_CORES])
+    with_demo, siege = (Run(["-n", "0", *paths], cores[-1]) for paths in (WITH_DEMO, SIEGE))
+    given = (*TOGETHER, *PAIRED, *ENGINES, *ALL_CORES, *WITH_DEMO, *SIEGE, *MEASURED)
+    left = ["tests", *(f"--ignore={path}" for path in given)]
+    measured, last = (Run(["-n", "0", *words], cores[0]) for words in (MEASURED, left))
+    both = [[with_demo, siege], [measured, last]]
+    on_cores = [lane(*runs) for runs in both] if len(cores) > 1 else [lane(*both[0], *both[1])]
+    return [[lane(side_by_side, in_pairs), lane(with_docker), lane(without)], [lane(spread)], on_cores]
 
 
 def counted(report: ET.Element) -> Counter[str]:

@@ -13,6 +13,7 @@ from scripts.run_tests import (
     INTERRUPTED,
     MEASURED,
     PAIRED,
+    SIEGE,
     TOGETHER,
     WITH_DEMO,
     Run,
@@ -40,27 +41,29 @@ def given(words: list[str], prefix: str = "") -> list[str]:
 
 
 def test_each_test_is_in_exactly_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last run takes all tests but those that the others are given, with nothing beside it; options go to each."""
+    """The last run takes all tests but those that the others are given; options go to each."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _process: {3, 5})
-    ((first, second), (docker,), (others,)), ((demo,), (measured,)), ((spread, last),) = steps(["-x"])
-    lists = (TOGETHER, PAIRED, ENGINES, WITH_DEMO, MEASURED, ALL_CORES)
-    assert tuple(tuple(given(run.words)) for run in (first, second, docker, demo, measured, spread)) == lists
+    ((first, second), (docker,), (others,)), ((spread,),), ((demo, siege), (measured, last)) = steps(["-x"])
+    lists = (TOGETHER, PAIRED, ENGINES, ALL_CORES, WITH_DEMO, SIEGE, MEASURED)
+    assert tuple(tuple(given(run.words)) for run in (first, second, docker, spread, demo, siege, measured)) == lists
     assert [word.replace("not docker", "docker") for word in others.words] == docker.words != others.words
     named = [path for paths in lists for path in paths]
     assert given(last.words, "--ignore=") == named and given(last.words) == ["tests"]
     assert all((ROOT / path).exists() for path in named) and len(set(named)) == len(named)
     assert not [path for paths in lists[1:] for path in paths if path.startswith(TOGETHER)]
-    every = (first, second, docker, others, demo, measured, spread, last)
+    every = (first, second, docker, others, spread, demo, siege, measured, last)
     assert {run.words[-1] for run in every} == {"-x"}
     assert {tuple(run.words[:2]) for run in every[2:]} == {("-n", "0")}
-    assert [run.core for run in every] == [None, None, None, None, 5, 3, None, None]
+    assert [run.core for run in every] == [None, None, None, None, None, 5, 5, 3, 3]
 
 
 def test_who_has_one_core_measures_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two measurements would be on the same one."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _process: {1})
-    (lane,) = steps()[1]
-    assert [(run.core, tuple(given(run.words))) for run in lane] == [(1, WITH_DEMO), (1, MEASURED)]
+    (lane,) = steps()[-1]
+    assert [(run.core, tuple(given(run.words))) for run in lane] == [
+        (1, WITH_DEMO), (1, SIEGE), (1, MEASURED), (1, ("tests",)),
+    ]  # fmt: skip
 
 
 def test_the_demo_is_made_once() -> None:
@@ -90,7 +93,9 @@ def test_what_runs_side_by_side_disturbs_nobody() -> None:
     beside = [module for module in modules_of_tests() if module.name.startswith(TOGETHER)]
     assert len(beside) > 100
     found = [module.name for module in beside if ALONE.search(module.text) and "test_make" not in module.name]
-    simulated = [f"tests/unit/workloads/test_{name}.py" for name in ("fresh", "measure", "two_speeds", "watch")]
+    simulated = [
+        f"tests/unit/workloads/test_{name}.py" for name in ("fresh", "measure", "spared", "two_speeds", "watch")
+    ]
     assert sorted(found) == simulated, "no clock is read there"
 
 
