@@ -65,7 +65,7 @@ def siege(sieges: Mapping[str, Siege]) -> Siege:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_attack_does_not_score_above_doing_nothing(sieges: Mapping[str, Siege], name: str) -> None:
-    """Refused, failed, tampered, not measurable, or not above nop in one of three sessions."""
+    """Refused, failed, tampered, not measurable, or not above nop in each of three sessions."""
     siege = sieges[_module(name)]
     found = ended(siege, name)
     assert not found.got_through, (found, siege.nop)

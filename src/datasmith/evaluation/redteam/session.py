@@ -27,8 +27,9 @@ _INVALID: Outcome = "invalid_measurement"
 SESSIONS = 3
 """So often an attack has to be just above doing nothing, before it is said to have got through.
 
-An attack that is as slow as base is above in some 5 of 100 sessions, and a table has dozens of them. So often, too, one
-is measured that nothing can be said of.
+An attack that is as slow as base is above in some 5 of 100 sessions, and a table has dozens of them: one that was above
+once, and is not in a later session, is contained. Twice is more than luck does, so it is undecided then. So often, too,
+one is measured that nothing can be said of.
 """
 
 
@@ -120,8 +121,9 @@ def besiege(
 ) -> Siege:
     """Grade every attack as a submission, all in one session; in two more what is just above doing nothing, or open.
 
-    What the last session says that measured an attack is told of it; one that was above in some, and not in all, is
-    undecided. A later session that fails takes nothing of the first one away.
+    The figures of an attack are those of the last session that measured it. One that was above just once, and is
+    measured in a later session and is not, is contained; any other that was above, and not each time, is undecided. A
+    later session that fails takes nothing of the first one away.
 
     Raises:
         MeasurementFailed: nothing could be measured, so nothing is known of those that were to be measured.
@@ -178,10 +180,15 @@ def _config(task: Task, terms: Terms, engine: ContainerEngine) -> RunConfig:
 
 
 def _confirmed(before: Ended, now: Ended) -> Ended:
-    """What a session more says of an attack that those before left open."""
+    """What a session more says of an attack that those before left open.
+
+    Luck puts one above doing nothing once: who was above more often, and is not now, is undecided.
+    """
     above = before.above + now.above
-    if now.outcome == "measured" or (now.outcome != _INVALID and not above):
-        return replace(now, above=above)
+    if now.outcome == "measured":
+        return replace(now, above=above, undecided=now.undecided or (above > 1 and not now.got_through))
+    if now.outcome != _INVALID and not above:
+        return now
     return replace(before, got_through=False, undecided=True)
 
 
