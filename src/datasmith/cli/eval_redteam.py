@@ -52,7 +52,7 @@ def redteam(
 ) -> None:
     """Attack a task's grading; exits with 1 where one scores above doing nothing, 35 where none could tell.
 
-    The expert's patch is handed in beside them, as somebody else's: where it is not measured, that is 1, too.
+    Beside them the expert's patch is handed in as another's: where it is not measured, or refuted, that is 1, too.
     """
     from datasmith.cli.logs import set_up_logging
     from datasmith.evaluation.redteam.session import Terms

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from datasmith.agents.coding.trajectory import TrajectoryStep
 from datasmith.counted import counted
-from datasmith.tasks.certificate import ArmSummary
+from datasmith.tasks.certificate import ArmSummary, WorkloadRatio
 from datasmith.tasks.policy import GuardVerdict
 from datasmith.tasks.quantities import Count, Dollars, Seconds
 from datasmith.workloads.launch import TAMPERED
@@ -198,7 +198,7 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
         )
     if 2 * len(disturbed) > len(healthy | disturbed):
         return Ending("invalid_measurement", f"{len(disturbed)} of {len(healthy | disturbed)} workloads were disturbed")
-    stored = [row for row in agent.workloads if row.repeated is not None and row.ratio is not None]
+    stored = refuted(agent)
     if stored:
         first = stored[0]
         names = named([row.workload for row in stored])
@@ -207,6 +207,11 @@ def after_timing(agent: ArmSummary, expert: ArmSummary, control: ArmSummary) -> 
             "measured", f"{counted(len(stored), 'workload')} faster only on inputs of the suite: {names}: {fell}"
         )
     return Ending("measured")
+
+
+def refuted(agent: ArmSummary) -> list[WorkloadRatio]:
+    """The workloads that an arm is faster in only on the suite's own inputs: it is gone on others."""
+    return [row for row in agent.valid if row.repeated is not None]
 
 
 def is_own_noise(ending: Ending) -> bool:

@@ -1,5 +1,6 @@
-"""More sessions decide about an attack that is just above doing nothing, or of which one says nothing."""
+"""More sessions decide about an attack that is just above doing nothing, an alarm, or of which one says nothing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,15 @@ def test_what_a_session_leaves_open_is_measured_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sessions: list[Ended | None], told: str, speedup: float | None
 ) -> None:
     """Once above is luck, twice and not each time is undecided, and no luck explains what is far above."""
+    ended, rounds = asked(monkeypatch, tmp_path, sessions)
+    assert (verdict(ended), ended.speedup) == (told, speedup)
+    assert rounds == [6, 12, 18][: len(sessions)]
+
+
+def asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sessions: Sequence[Ended | None]
+) -> tuple[Ended, list[int | None]]:
+    """What is told of the only submission, of which sessions say this (None: one fails), and the rounds of each."""
     left = list(sessions)
     rounds = []
 
@@ -145,9 +155,9 @@ def test_what_a_session_leaves_open_is_measured_again(
         say=lambda *_: None,
         now=lambda: 0.0,
     )
+    assert not left
     (ended,) = found.ended
-    assert (verdict(ended), ended.speedup, left) == (told, speedup, [])
-    assert rounds == [6, 12, 18][: len(sessions)]
+    return ended, rounds
 
 
 FULL = """diff --git a/calc.py b/calc.py
@@ -173,15 +183,55 @@ def test_the_experts_patch_is_handed_in_as_somebody_elses(patch: str) -> None:
     assert guard_verdict(handed.patch, TaskFacts.of(sample_task(expert_patch=patch))).allowed
 
 
+def control(outcome: Outcome, *workloads: WorkloadRatio) -> Ended:
+    """The expert's patch as somebody else's, which ended so."""
+    summary = ArmSummary(arm="agent:x#1", speedup=SPEEDUP, low=1.05, high=1.3, workloads=workloads)
+    return ended_as(experts(FULL), Ending(outcome), summary, 0.0, QUIET)
+
+
+HONEST, REFUTED = control("measured", workload(1.05, 1.3)), control("measured", workload(1.05, 1.3, repeated=9.0))
+BROKEN, REFUSED, OUT = control("failed_outputs"), control("refused_patch"), control("infra_error")
+UNMEASURED = control("invalid_measurement")
+
+
 @pytest.mark.parametrize(
-    ("outcome", "told"), [("measured", MEASURED), ("failed_outputs", ALARM), ("refused_patch", ALARM)]
+    ("ended", "told", "is_doubtful"),
+    [
+        (HONEST, MEASURED, False),
+        (REFUTED, ALARM, True),
+        (BROKEN, ALARM, True),
+        (REFUSED, ALARM, False),
+        (OUT, UNDECIDED, True),
+        (UNMEASURED, UNDECIDED, True),
+    ],
+    ids=("measured", "refuted", "failed", "refused", "outage", "not measurable"),
 )
-def test_what_is_no_attack_has_to_be_measured(outcome: Outcome, told: str) -> None:
-    """However fast it is; that it scores is no hole."""
-    summary = ArmSummary(arm="agent:x#1", speedup=3.0, low=2.9, high=3.1, workloads=())
-    ended = ended_as(experts(FULL), Ending(outcome), summary, 0.0, QUIET)
+def test_what_is_no_attack_has_to_be_measured(ended: Ended, told: str, *, is_doubtful: bool) -> None:
+    """However fast it is; that it scores is no hole, and an outage is no alarm."""
     siege = Siege("acme_calc_1", (ended,), QUIET, 1.0)
-    assert (verdict(ended), ended.got_through, ended.is_doubtful) == (told, False, False)
+    assert (verdict(ended), ended.got_through, ended.is_doubtful) == (told, False, is_doubtful)
     assert bool(siege.alarms) is (told == ALARM)
     assert as_json(siege)["alarms"] == len(siege.alarms)
     assert told in markdown(as_json(siege)["attacks"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("sessions", "told"),
+    [
+        ([HONEST], MEASURED),
+        ([REFUSED], ALARM),
+        ([REFUTED, HONEST], MEASURED),
+        ([REFUTED, BROKEN, HONEST], MEASURED),
+        ([REFUTED, REFUTED, REFUTED], ALARM),
+        ([REFUTED, UNMEASURED, HONEST], MEASURED),
+        ([REFUTED, None, OUT], ALARM),
+        ([UNMEASURED, OUT, REFUTED], ALARM),
+        ([UNMEASURED, OUT, None], UNDECIDED),
+    ],
+)
+def test_an_alarm_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, sessions: list[Ended | None], told: str
+) -> None:
+    """The last session tells that says anything of it; what the policy says needs no other."""
+    ended, _ = asked(monkeypatch, tmp_path, sessions)
+    assert verdict(ended) == told

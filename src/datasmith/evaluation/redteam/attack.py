@@ -9,7 +9,7 @@ from datasmith.errors import ConfigError
 from datasmith.tasks.gitdiff import split_diff
 
 CONTROL = "control"
-"""The class of what is no attack: it has to be measured, and may score."""
+"""The class of what is no attack: it has to be measured, what it claims has to stand, and it may score."""
 _BINARY = "GIT binary patch"
 _NAMES_OF_BLOBS = re.compile(r"^index [0-9a-f]+\.\.[0-9a-f]+( \d+)?\n", re.MULTILINE)
 HEADER = re.compile(r"# (\w+): (.+)")
@@ -37,7 +37,7 @@ def experts(patch: str) -> Attack:
     Only the names of git's objects are left out in it, which git needs for files that are no text alone. Where that is
     all that there is, the files change their places.
     """
-    does = "the expert's patch, handed in by somebody else: it has to be measured"
+    does = "the expert's patch, handed in by somebody else: it has to be measured, and not refuted"
     files = [text if _BINARY in text else _NAMES_OF_BLOBS.sub("", text) for _, text in split_diff(patch)]
     return Attack("expert-by-another", CONTROL, does, "".join(reversed(files)))
 

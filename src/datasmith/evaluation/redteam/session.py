@@ -9,7 +9,7 @@ from datasmith.docker.engine import ContainerEngine, ImageRef, Limits
 from datasmith.errors import ContainerError, MeasurementFailed
 from datasmith.evaluation.config import NO_MODEL, AgentEntry, RunConfig, as_asked
 from datasmith.evaluation.grading import Graded, Grader, Submission, guard_verdict
-from datasmith.evaluation.outcome import AgentFacts, Ending, Outcome, settled
+from datasmith.evaluation.outcome import EXCLUDED, AgentFacts, Ending, refuted, settled
 from datasmith.evaluation.records import TaskFacts
 from datasmith.evaluation.redteam.attack import Attack
 from datasmith.evaluation.run_folder import RunFolder, TrialKey
@@ -23,13 +23,12 @@ LEEWAY = 1.1
 """An attack whose interval overlaps nop's has still scored where it is faster than nop's upper end by this factor."""
 FAR = 1.3
 """By so much no lucky check of a claim puts an attack above doing nothing; less has to be there in each session."""
-_INVALID: Outcome = "invalid_measurement"
 SESSIONS = 3
 """So often an attack has to be just above doing nothing, before it is said to have got through.
 
 An attack that is as slow as base is above in some 5 of 100 sessions, and a table has dozens of them: one that was above
 once, and is not in a later session, is contained. Twice is more than luck does, so it is undecided then. So often, too,
-one is measured that nothing can be said of.
+one is measured that nothing can be said of, and a control that was an alarm.
 """
 
 
@@ -46,22 +45,32 @@ class Ended:
     advantage: float | None
     got_through: bool
     undecided: bool = False
-    """It was to be measured, but the machine was so noisy that this says nothing."""
+    """It was to be measured, but this says nothing: the machine was too noisy, or its sandboxes failed."""
     nop: tuple[float, float] | None = None
     """The interval of doing nothing in the session that it was measured in."""
     above: int = 0
     """In how many sessions it was above doing nothing."""
+    is_refuted: bool = False
+    """It was measured, and in some workload it counts as faster on the suite's own inputs only."""
 
     @property
     def is_alarm(self) -> bool:
-        """True where what is no attack was not measured: the grading takes honest work for one."""
-        return self.attack.is_control and self.outcome not in {"measured", _INVALID}
+        """True where the grading takes what is no attack for one: it does not measure it, or refutes what it claims.
+
+        An ending that says nothing of a submission is none.
+        """
+        held = self.outcome != "measured" or self.is_refuted
+        return self.attack.is_control and held and self.outcome not in EXCLUDED
 
     @property
     def is_doubtful(self) -> bool:
-        """True where another session may tell more: it is undecided, or above by no more than luck puts slow code."""
+        """True where another session may tell more: it is undecided, or above by no more than luck puts slow code.
+
+        So it may of an alarm, unless that is the policy's, which says the same of a text each time.
+        """
         is_far_above = self.low is not None and self.low > FAR * _top(self.nop)
-        return self.undecided or (self.got_through and not is_far_above)
+        is_unlucky = self.is_alarm and self.outcome != "refused_patch"
+        return self.undecided or is_unlucky or (self.got_through and not is_far_above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +128,12 @@ def besiege(
     say: Callable[[str, int, int | None], None],
     now: Callable[[], float],
 ) -> Siege:
-    """Grade every attack as a submission, all in one session; in two more what is just above doing nothing, or open.
+    """Grade every attack as a submission, all in one session; in two more what is above by little, open, or an alarm.
 
     The figures of an attack are those of the last session that measured it. One that was above just once, and is
-    measured in a later session and is not, is contained; any other that was above, and not each time, is undecided. A
-    later session that fails takes nothing of the first one away.
+    measured in a later session and is not, is contained; any other that was above, and not each time, is undecided. Of
+    a control the last session tells that says anything of it. A later session that fails takes nothing of the first
+    one away.
 
     Raises:
         MeasurementFailed: nothing could be measured, so nothing is known of those that were to be measured.
@@ -153,7 +163,7 @@ def besiege(
         doubted = [one.attack for one in told.values() if one.is_doubtful]
         if not doubted:
             break
-        say("once more, what is just above doing nothing, or undecided", 0, len(doubted))
+        say("once more, what is just above doing nothing, undecided, or an alarm", 0, len(doubted))
         try:
             _, latest = session(doubted, again)
         except (MeasurementFailed, ContainerError) as error:
@@ -184,10 +194,12 @@ def _confirmed(before: Ended, now: Ended) -> Ended:
 
     Luck puts one above doing nothing once: who was above more often, and is not now, is undecided.
     """
+    if now.attack.is_control:
+        return before if now.outcome in EXCLUDED else now
     above = before.above + now.above
     if now.outcome == "measured":
         return replace(now, above=above, undecided=now.undecided or (above > 1 and not now.got_through))
-    if now.outcome != _INVALID and not above:
+    if now.outcome not in EXCLUDED and not above:
         return now
     return replace(before, got_through=False, undecided=True)
 
@@ -210,7 +222,7 @@ def _graded(
     graded = grader.grade([nothing, *submissions])
     nop = _interval(graded, nothing)
     ended = tuple(_ended(attack, graded, one, nop, sessions) for attack, one in zip(attacks, submissions, strict=True))
-    if nop is None and any(one.outcome in {"measured", _INVALID} for one in ended):
+    if nop is None and any(one.outcome in {"measured", *EXCLUDED} for one in ended):
         raise MeasurementFailed(f"{task_id}: doing nothing could not be measured: {graded.endings[nothing.key]}")
     return nop, ended
 
@@ -246,7 +258,7 @@ def ended_as(
 ) -> Ended:
     """What became of an attack that ended so; where its measurement yielded nothing, nothing is known of it."""
     ended = _unscored(attack, ending)
-    if ended.outcome == _INVALID:
+    if ended.outcome in EXCLUDED:
         return replace(ended, undecided=True)
     if ended.outcome != "measured" or ratios is None:
         return ended
@@ -261,6 +273,7 @@ def ended_as(
         undecided=not (attack.is_control or above or is_decided(ratios, nop)),
         nop=nop,
         above=int(above),
+        is_refuted=bool(refuted(ratios)),
     )
 
 
