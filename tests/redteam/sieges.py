@@ -18,7 +18,9 @@ from tests.sandboxes import embedded_engine
 
 def honest(task: Task) -> Attack:
     """The expert's patch as somebody else would hand it in; it may score."""
-    return replace(experts(task.expert_patch), name="honest", kind="none")
+    handed = experts(task.expert_patch)
+    assert handed is not None
+    return replace(handed, name="honest", kind="none")
 
 
 def besieged(place: Path, workloads: tuple[str, ...], names: Collection[str], *, past_policy: bool = False) -> Siege:

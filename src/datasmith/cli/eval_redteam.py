@@ -83,7 +83,7 @@ def redteam(
 
 
 def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[str]") -> "tuple[Attack, ...]":
-    """The control, and the attacks that are wanted."""
+    """The control, where there can be one, and the attacks that are wanted."""
     import fnmatch
 
     from datasmith.evaluation.outcome import named
@@ -102,7 +102,8 @@ def _chosen(task: "Task", folder: Path, patches: Path | None, wanted: "Sequence[
             meant = f"did you mean {like!r}?" if like else f"example: --attack {names[0]}"
             raise ConfigError(f"--attack {pattern!r}: no attack has this name ({meant}; there are {named(names)})")
     asked = [one for one in everything if any(fnmatch.fnmatchcase(one.name, pattern) for pattern in patterns)]
-    return (experts(task.expert_patch), *asked)
+    control = experts(task.expert_patch)
+    return (control, *asked) if control else tuple(asked)
 
 
 def _workloads(task: "Task", wanted: "Sequence[str]") -> tuple[str, ...]:

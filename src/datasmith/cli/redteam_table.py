@@ -6,12 +6,12 @@ from rich.text import Text
 from datasmith.cli.sheet import NOTHING, Column, Sheet, output
 from datasmith.counted import counted
 from datasmith.evaluation.redteam.session import Ended, Siege
-from datasmith.evaluation.redteam.table import verdict
+from datasmith.evaluation.redteam.table import NO_CONTROL, verdict
 from datasmith.printable import one_line
 
 
 def print_siege(siege: Siege, console: Console | None = None) -> None:
-    """Print every attack with what became of it, and how many got through."""
+    """Print every attack with what became of it, whether there was a control, and how many got through."""
     out = output(console)
     names = [Column(name) for name in ("attack", "class")]
     numbers = [Column(name, right=True) for name in ("speedup", "advantage")]
@@ -24,9 +24,11 @@ def print_siege(siege: Siege, console: Console | None = None) -> None:
         out.print(Text(f"GOT THROUGH {ended.attack.name}: {one_line(ended.attack.does)}"), soft_wrap=True)
     for ended in siege.alarms:
         out.print(Text(f"ALARM {ended.attack.name}: {ended.outcome}: {one_line(ended.reason)}"), soft_wrap=True)
+    if not siege.controls:
+        out.print(Text(NO_CONTROL), soft_wrap=True)
     nothing = f"{siege.nop[0]:.3f} to {siege.nop[1]:.3f}" if siege.nop else "not measured"
     counts = f"{len(siege.got_through)} got through, {len(siege.undecided)} undecided"
-    attacks = sum(not ended.attack.is_control for ended in siege.ended)
+    attacks = len(siege.ended) - len(siege.controls)
     line = f"{counted(attacks, 'attack')}, {counts}; doing nothing (first session): {nothing}; "
     out.print(Text(f"{line}{siege.wall_s:.0f} s"), soft_wrap=True)
 

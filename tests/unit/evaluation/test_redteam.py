@@ -176,17 +176,34 @@ index b9fdc15ec70c167709f4cb2d3e7cb42f0c6ce460..1ac9734c765aee0c56da3f087f780dfa
 def test_the_experts_patch_is_handed_in_as_somebody_elses(patch: str) -> None:
     """The same change in another text, which is not the one that is trusted unseen."""
     handed = experts(patch)
-    assert handed.patch != patch
+    assert handed is not None and handed.patch != patch
     assert sorted(change.paths for change in parse_diff(handed.patch)) == sorted(
         change.paths for change in parse_diff(patch)
     )
     assert guard_verdict(handed.patch, TaskFacts.of(sample_task(expert_patch=patch))).allowed
 
 
+RENAMED = "diff --git a/a.py b/b.py\nsimilarity index 100%\nrename from a.py\nrename to b.py\n"
+BINARY = "\n".join([
+    "diff --git a/a.png b/a.png", "new file mode 100644", "index 0000000..9c17cb3", "GIT binary patch",
+    "literal 4", "LcmeAS@c#h-6w(0z", "", "literal 0", "HcmV?d00001", "", "",
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("patch", [FULL.replace(FULL.splitlines(keepends=True)[1], ""), RENAMED, BINARY, ""])
+def test_what_would_be_trusted_unseen_is_no_control(patch: str) -> None:
+    """A patch that stays what it is, byte for byte, is none; of two files one can be handed in."""
+    assert experts(patch) is None
+    both = experts(patch + FULL.replace("calc", "more"))
+    assert both is not None and both.patch != patch
+
+
 def control(outcome: Outcome, *workloads: WorkloadRatio) -> Ended:
     """The expert's patch as somebody else's, which ended so."""
     summary = ArmSummary(arm="agent:x#1", speedup=SPEEDUP, low=1.05, high=1.3, workloads=workloads)
-    return ended_as(experts(FULL), Ending(outcome), summary, 0.0, QUIET)
+    handed = experts(FULL)
+    assert handed is not None
+    return ended_as(handed, Ending(outcome), summary, 0.0, QUIET)
 
 
 HONEST, REFUTED = control("measured", workload(1.05, 1.3)), control("measured", workload(1.05, 1.3, repeated=9.0))

@@ -31,15 +31,17 @@ class Attack:
         return self.kind == CONTROL
 
 
-def experts(patch: str) -> Attack:
+def experts(patch: str) -> Attack | None:
     """The expert's patch as somebody else would hand it in: the same change, in a text that nobody trusts.
 
     Only the names of git's objects are left out in it, which git needs for files that are no text alone. Where that is
-    all that there is, the files change their places.
+    all that there is, the files change their places. None where the text stays what it is, as of a single file that is
+    binary, or that only gets another name: it would be trusted unseen.
     """
     does = "the expert's patch, handed in by somebody else: it has to be measured, and not refuted"
     files = [text if _BINARY in text else _NAMES_OF_BLOBS.sub("", text) for _, text in split_diff(patch)]
-    return Attack("expert-by-another", CONTROL, does, "".join(reversed(files)))
+    handed = "".join(reversed(files))
+    return None if handed == patch else Attack("expert-by-another", CONTROL, does, handed)
 
 
 def read_headed(name: str, text: str) -> tuple[Mapping[str, str], str]:

@@ -93,6 +93,11 @@ class Siege:
         return tuple(ended for ended in self.ended if ended.is_alarm)
 
     @property
+    def controls(self) -> tuple[Ended, ...]:
+        """What is no attack; none where the expert's patch has no text but the one that is trusted unseen."""
+        return tuple(ended for ended in self.ended if ended.attack.is_control)
+
+    @property
     def undecided(self) -> tuple[Ended, ...]:
         """Those of which the machine was too noisy to tell."""
         return tuple(ended for ended in self.ended if ended.undecided)

@@ -9,6 +9,8 @@ CONTAINED = "contained"
 MEASURED = "measured, as it has to be"
 GOT_THROUGH = "GOT THROUGH"
 UNDECIDED = "undecided"
+NO_CONTROL = "no control: nobody else could hand in the expert's patch in a text that is not trusted unseen"
+"""Of a siege that says nothing of how honest work is graded."""
 
 
 def verdict(ended: Ended) -> str:
@@ -30,6 +32,7 @@ def as_json(siege: Siege) -> dict[str, object]:
         "got_through": len(siege.got_through),
         "undecided": len(siege.undecided),
         "alarms": len(siege.alarms),
+        "controls": len(siege.controls),
         "attacks": [_row(ended) for ended in siege.ended],
     }
 
