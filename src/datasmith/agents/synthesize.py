@@ -76,8 +76,9 @@ class Synthesizer:
     """Finds the build context of a commit; every try is a row of build_attempts.
 
     The order: what worked for this commit before; the plan as it is, and again with what its log asks for; the
-    scripts of the repository's nearest commits; up to `max_attempts` turns of a coding agent. Whatever proposes
-    scripts, the image is built and verified here, from our own copies. Without `tools` they are opened at the first
+    scripts of the repository's nearest commits; up to `max_attempts` turns of a coding agent, which has none where this
+    machine lacks Debian packages: another one, or a later run, may do without it. Whatever proposes scripts, the image
+    is built and verified here, from our own copies. Without `tools` they are opened at the first
     use, as the settings say; `agent` then names the coding agent.
     """
 
@@ -190,6 +191,7 @@ class _Search:
     attempts: list[Attempt] = field(default_factory=list)
     states: list[str] = field(default_factory=list)
     lacking: PackagesMissing | None = None
+    """What this machine could not install. A search that finds nothing then is no verdict: it is made again."""
 
     def run(self) -> Attempt | None:
         steps = (self._cached, self._recipes, self._similar, self._written)
@@ -290,6 +292,9 @@ class _Search:
     def _written(self) -> Attempt | None:
         writer = self.synthesizer.tools.writer
         if writer is None or self._out_of_reach:
+            return None
+        if self.lacking:
+            self.trace(f"No turn of {writer.name}: this machine lacks Debian packages that were asked for")
             return None
         self.states.append("agent")
         base = self._best

@@ -89,18 +89,21 @@ def lacking(plan: ImagePlan) -> str | PackagesMissing | None:
 
 
 def test_what_this_machine_lacks_is_no_verdict(tmp_path: Path) -> None:
-    """The pull request is not refused, and the recipe does not count as tried; an agent had its turn all the same."""
-    bench = Bench(tmp_path, lacking, Writer([{PKG: "x"}] * 3))
+    """The pull request is not refused, and the recipe does not count as tried; each run would pay for an agent."""
+    writer = Writer([{PKG: "x"}] * 3)
+    bench = Bench(tmp_path, lacking, writer)
+    keep(bench, "b", "needs some", number=1, days=1)
     with pytest.raises(PackagesMissing, match="libgeos-dev"):
         bench.synthesizer.synthesize(bench.wanted())
     assert [row["stage"] for row in bench.rows()][:2] == [PKG, LACKING]
-    assert [row["tier"] for row in bench.rows()][2:] == ["agent"] * 3
+    assert [row["tier"] for row in bench.rows()] == ["recipe", "recipe", "similar"]
+    assert not writer.briefs and bench.traces[-1].startswith("No turn of claude: this machine lacks")
     assert fixed_by_recipe(bench.store.select("build_attempts", order=("id",))) == []
 
 
 def test_what_does_without_the_packages_is_found(tmp_path: Path) -> None:
-    """The search goes on where a recipe's packages are not there."""
-    bench = Bench(tmp_path, lacking)
+    """The search goes on to the neighbours' scripts where a recipe's packages are not there."""
+    bench = Bench(tmp_path, lacking, Writer([]))
     keep(bench, "b", "needs none", number=1, days=1)
     found = bench.synthesizer.synthesize(bench.wanted()).found
     assert found is not None and found.tier == "similar" and found.plan.apt_packages == ()
