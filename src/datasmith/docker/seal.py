@@ -24,6 +24,7 @@ MOST_ANSWER = 64_000_000
 """Bytes of one answer: that of a tree of some 500,000 files. It comes packed."""
 ASKED_AT_ONCE = 10_000
 SHOWN = 5
+SHOWN_BYTES = 80
 _GIT = (*GIT, "--no-optional-locks", "--no-replace-objects")
 _STATUS = (
     'set -e; place=$(mktemp -d); export GIT_INDEX_FILE="$place/index"; "$@" read-tree HEAD;'
@@ -191,7 +192,7 @@ def _searched(
     programs = [word for program in _PROGRAMS for word in (program, template(program))]
     words = ["bash", "-c", text, "seal", *programs, "--", seal_search.places(names), *_GIT]
     fix = {"lines": texts(lines), "patches": list(patches.values()), "paths": list(patches), "names": texts(brought)}
-    done = _asked(container, words, stdin=json.dumps(fix).encode(), cwd=WORKDIR)
+    done = _asked(container, "the search of all files", words, stdin=json.dumps(fix).encode(), cwd=WORKDIR)
     found, _, compiled = done.stdout.decode("utf-8", "surrogateescape").partition("\nnames\n")
     try:
         return Search.read(f"{found}\n"), Names.read(compiled)
@@ -209,7 +210,7 @@ class _Tree:
         self._names = names
 
     def _git(self, *words: str) -> str:
-        return _asked(self._container, [*_GIT, *words]).text
+        return _asked(self._container, " ".join(("git", *words)), [*_GIT, *words]).text
 
     @cached_property
     def _told(self) -> Mapping[str, str]:
@@ -229,7 +230,7 @@ class _Tree:
         if self._names:
             questions["paths"] = (*_GIT, "ls-tree", "-rz", "--name-only", "HEAD")
         given = _lines(self._forbidden[:ASKED_AT_ONCE])
-        return dict(zip(questions, _answers(self._container, [*questions.values()], given), strict=True))
+        return _answers(self._container, questions, given)
 
     def own_modules(self) -> Iterator[str]:
         """The names; in the place of a namespace that other distributions bring as well, what base has in it.
@@ -255,7 +256,10 @@ class _Tree:
 
     def about_objects(self) -> Iterator[str]:
         """One commit, and nothing that it does not need: what nothing refers to counts as well."""
-        commits, extra, *ids = self._told["objects"].splitlines()
+        told = self._told["objects"].splitlines()
+        if len(told) < 2:
+            raise ContainerError(f"cannot check the seal: objects: not an answer: {told}")
+        commits, extra, *ids = told
         if commits != "commits 1":
             yield f"the object database holds {commits}, not 1"
         if extra != "extra 0":
@@ -283,13 +287,13 @@ class _Tree:
         told = self._told["fix"].splitlines()
         for at in range(ASKED_AT_ONCE, len(self._forbidden), ASKED_AT_ONCE):
             given = _lines(self._forbidden[at : at + ASKED_AT_ONCE])
-            told += _asked(self._container, _BATCH, stdin=given).text.splitlines()
+            told += _asked(self._container, "fix", _BATCH, stdin=given).text.splitlines()
         if len(told) != len(self._forbidden):
             raise ContainerError("cannot check the seal: git did not answer for every object of the fix")
         present = [line for line in told if not line.endswith(" missing")]
         if present and at_base:
             words = ["bash", "-c", _OWN, "own", *_GIT]
-            own = set(_asked(self._container, words, stdin=_lines(present)).text.split())
+            own = set(_asked(self._container, "what of the fix is base's", words, stdin=_lines(present)).text.split())
             # A short id that is not of one object only is base's, too: nothing else is there.
             present = [name for name in present if name not in own and not name.endswith(" ambiguous")]
         if present:
@@ -326,31 +330,63 @@ def _modules(paths: Sequence[str], places: tuple[str, ...]) -> set[str]:
     return {found[1] for path in inside if (found := _MODULE.match(path))} - {"__init__"}
 
 
-def _answers(container: Container, questions: Sequence[Sequence[str]], stdin: bytes) -> Iterator[str]:
+def _answers(container: Container, questions: Mapping[str, Sequence[str]], stdin: bytes) -> Mapping[str, str]:
     """What several commands say, each of which gets `stdin`: a sandbox takes longer to begin one than most of them."""
-    words = [word for question in questions for word in (str(len(question)), *question)]
-    script = ["bash", "-c", template("seal_answers.sh"), "answers"]
-    said, at = _asked(container, [*script, *words], stdin=stdin, timeout=len(questions) * TIMEOUT_S).stdout, 0
-    for _ in questions:
-        begin = said.index(b"\n", at) + 1
-        at = begin + int(said[at:begin])
-        yield said[begin:at].decode("utf-8", "replace")
+    words = [word for name, question in questions.items() for word in (name, str(len(question)), *question)]
+    script = ["bash", "-c", template("seal_answers.sh"), "answers", *words]
+    said = _asked(container, "the repository", script, stdin=stdin, timeout=len(questions) * TIMEOUT_S).stdout
+    told, end = dict[str, str](), 0
+    for name in questions:
+        start = end
+        try:
+            begin, end = _next_answer(said, start)
+        except ValueError as error:
+            raise ContainerError(
+                f"cannot check the seal: {name}: {error}: {said[start : start + SHOWN_BYTES]!r}"
+            ) from error
+        told[name] = said[begin:end].decode("utf-8", "replace")
+    return told
+
+
+def _next_answer(said: bytes, start: int) -> tuple[int, int]:
+    """Where the answer lies whose length stands at `start`.
+
+    Raises:
+        ValueError: no length does, or less is there.
+    """
+    begin = said.find(b"\n", start) + 1
+    length = said[start:begin].strip()
+    if not length.isdigit():
+        raise ValueError("not an answer")
+    end = begin + int(length)
+    if end > len(said):
+        raise ValueError("half an answer")
+    return begin, end
 
 
 def _asked(
-    container: Container, argv: Sequence[str], *, stdin: bytes = b"", cwd: str = "/", timeout: float = TIMEOUT_S
+    container: Container,
+    what: str,
+    argv: Sequence[str],
+    *,
+    stdin: bytes = b"",
+    cwd: str = "/",
+    timeout: float = TIMEOUT_S,
 ) -> ExecResult:
+    """What a command says; `what` names the question where there is no answer."""
     words = ["bash", "-o", "pipefail", "-c", '"$@" | gzip -1 -c', "ask", *argv]
     done = container.exec(words, timeout=timeout, cwd=cwd, env=_ASKING, stdin=stdin)
+    unknown = f"cannot check the seal: {what}"
     if not done.ok:
-        raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: {done.error_text.strip()[-300:]}")
+        why = done.error_text.strip()[-300:] or f"exit code {done.rc}"
+        raise ContainerError(f"{unknown}: " + (f"no answer in {timeout:.0f} s" if done.timed_out else why))
     answer = zlib.decompressobj(16 + zlib.MAX_WBITS)
     try:
         plain = answer.decompress(done.stdout, MOST_ANSWER) if len(done.stdout) < KEPT_BYTES else b""
     except zlib.error as error:
-        raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: {error}") from error
+        raise ContainerError(f"{unknown}: {error}") from error
     if not answer.eof:
-        raise ContainerError(f"cannot check the seal: {' '.join(argv)[:120]}: more than {MOST_ANSWER} bytes of answer")
+        raise ContainerError(f"{unknown}: more than {MOST_ANSWER} bytes of answer")
     return replace(done, stdout=plain)
 
 

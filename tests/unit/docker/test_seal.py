@@ -379,3 +379,12 @@ def test_what_cannot_be_asked_is_not_sealed(sealed_after: Images, start: Start) 
     image = sealed_after(no_repository, ())
     with pytest.raises(ContainerError, match="cannot check the seal"):
         seal.check(start(image))
+
+
+def test_the_question_that_has_no_answer_is_named(sealed_after: Images, start: Start) -> None:
+    """With what git says of it, and not with the program that asked."""
+    image = sealed_after(lambda tree: git(tree, "symbolic-ref", "HEAD", "refs/heads/none"), ())
+    with pytest.raises(ContainerError) as caught:
+        seal.check(start(image))
+    assert str(caught.value).startswith("cannot check the seal: the repository: fatal: ")
+    assert str(caught.value).endswith("no answer about objects: exit code 128")
