@@ -4,9 +4,9 @@ Side by side, a process a core, run those that compute and wait and share nothin
 those that build and kill without Docker. At the same time, one by one, run those that have the Docker engine to
 themselves, and beside these, one by one, those that have a cluster or another engine to themselves: both mostly wait.
 After all of them, with nothing beside it, runs what needs all cores. When its cluster is gone, too, runs what measures,
-one by one on a core of its own: on one what shares the demo, and then the siege, which holds the scores of attacks
-against doing nothing; on another what measures large effects, and what is left. What one run is given, the last one
-leaves out, so that each test is in exactly one of them.
+one by one on a core of its own: on one what shares the demo, and what is left; on another what measures large effects,
+and then the siege, which holds the scores of attacks against doing nothing. What one run is given, the last one leaves
+out, so that each test is in exactly one of them.
 """
 
 import os
@@ -63,7 +63,7 @@ WITH_DEMO = ("tests/integration/test_demo.py", "tests/snippets/test_snippets.py"
 """What looks at the demo, which is made once."""
 _MEASURED = {
     "integration": (
-        "eval_published", "eval_tasks", "harnesses", "hung_agent", "impacted", "measure", "pipeline", "rebuild",
+        "eval_published", "eval_tasks", "hung_agent", "impacted", "measure", "pipeline", "rebuild",
         "samplelib", "screening", "suite_from",
     ),
     "redteam": ("policy",),
@@ -114,11 +114,11 @@ def steps(options: Sequence[str] = ()) -> list[list[Lane]]:
     with_docker, without = (Run(["-n", "0", "-m", marked, *ENGINES]) for marked in ("docker", "not docker"))
     cores = sorted(os.sched_getaffinity(0))
     spread = Run(["-n", "0", *ALL_CORES])
-    with_demo, siege = (Run(["-n", "0", *paths], cores[-1]) for paths in (WITH_DEMO, SIEGE))
-    given = (*TOGETHER, *PAIRED, *ENGINES, *ALL_CORES, *WITH_DEMO, *SIEGE, *MEASURED)
+    given = (*TOGETHER, *PAIRED, *ENGINES, *ALL_CORES, *WITH_DEMO, *MEASURED, *SIEGE)
     left = ["tests", *(f"--ignore={path}" for path in given)]
-    measured, last = (Run(["-n", "0", *words], cores[0]) for words in (MEASURED, left))
-    both = [[with_demo, siege], [measured, last]]
+    with_demo, last = (Run(["-n", "0", *words], cores[-1]) for words in (WITH_DEMO, left))
+    measured, siege = (Run(["-n", "0", *words], cores[0]) for words in (MEASURED, SIEGE))
+    both = [[with_demo, last], [measured, siege]]
     on_cores = [lane(*runs) for runs in both] if len(cores) > 1 else [lane(*both[0], *both[1])]
     return [[lane(side_by_side, in_pairs), lane(with_docker), lane(without)], [lane(spread)], on_cores]
 
