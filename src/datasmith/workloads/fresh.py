@@ -249,7 +249,9 @@ def is_unsaved(measurements: Sequence[Measurement], arm: str) -> bool:
 
 
 def is_gone(measurements: Sequence[Measurement], arm: str) -> bool:
-    """True where single calls have clearly refuted a claim, and nothing of it is certainly left: it counts as base."""
+    """True where single calls clearly refute a claim, nothing is certainly left, and it is not slower between marks."""
+    if _is_slower_between_marks(measurements, arm):
+        return False
     claimed, expert_claimed = (_claimed(measurements, name) for name in (arm, EXPERT))
     return any(_is_gone(measurements, arm, claimed, expert_claimed, short=short) for short in (False, True))
 
@@ -264,6 +266,16 @@ def _is_gone(
     error = 0.0 if len(ratios) >= MOST_FRESH else _error(measurements, left, merged, short=short)
     low, _ = interval(np.array(ratios), confidence=CONFIDENCE)
     return low <= 1.0 and median(ratios) + error < (1.0 - KEPT_LONG) * claimed
+
+
+def _is_slower_between_marks(measurements: Sequence[Measurement], arm: str) -> bool:
+    """True where an arm takes longer there than base does, beyond luck."""
+    pairs = pairs_between_marks(measurements, arm)
+    if len(pairs) < 2:
+        return False
+    usual_s = median(median(base.samples) for base, _ in pairs)
+    luck_s = _luck(measurements, len(pairs), short=False) * usual_s
+    return median(_saved_seconds(pairs)) < -max(luck_s, SLOWER_AROUND * usual_s)
 
 
 @dataclass(frozen=True, slots=True)

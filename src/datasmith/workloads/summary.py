@@ -22,6 +22,8 @@ from datasmith.workloads.launch import TAMPERED
 FALSE_DISCOVERY_RATE = 0.05
 LEAST_FLOOR = 0.005
 """No workload's noise floor, as |ln ratio|, is below this."""
+ROUNDED = 1e-9
+"""An ln ratio of no more is none: what is centred on nothing is off by rounding."""
 FEWEST_ROUNDS = 5
 """With fewer undisturbed rounds a workload has a reason instead of a ratio."""
 INVALID = "invalid_measurement"
@@ -81,7 +83,7 @@ class Launches:
             if checked.finding == "undecided":
                 return f"{OWN_NOISE if checked.own else UNCHECKED}: {checked.figures}"
         if self._was_spared(arm) and not is_settled(self, arm):
-            return f"{UNCHECKED}: nothing of its claim seemed to be left when that was decided"
+            return f"{OWN_NOISE if own_noise else UNCHECKED}: it was not audited, and what is claimed is not refuted"
         rounds = len(self.usable(BASE).keys() & self.usable(arm).keys())
         if rounds >= FEWEST_ROUNDS:
             return None
@@ -89,7 +91,10 @@ class Launches:
         return f"{INVALID}: {rounds} undisturbed rounds are too few, {noisy} launches were disturbed"
 
     def _was_spared(self, arm: str) -> bool:
-        """True where other inputs were tried for what an arm claims, and its clock was not audited then."""
+        """True where other inputs were tried for what an arm claims, and its clock was not audited.
+
+        Its claim was settled, or it computes something else than base somewhere.
+        """
         made = {launch.round for launch in self.by_arm.get(arm, ())} if arm not in MERGED_ARMS else set()
         return min(made, default=0) <= FRESH_ROUND and made.isdisjoint(AUDIT_ROUNDS)
 
@@ -137,7 +142,7 @@ def is_settled(launches: Launches, arm: str) -> bool:
     The launches' `expert_changed` has to be known, see `know_expert`.
     """
     counts = _fresh_instead(launches, arm)
-    return bool(counts) and median(counts) <= 0.0 and is_gone(launches.everything(), arm)
+    return bool(counts) and median(counts) <= ROUNDED and is_gone(launches.everything(), arm)
 
 
 def _usual(launches: Launches, arm: str) -> list[float]:

@@ -119,6 +119,21 @@ def test_to_count_as_base_is_no_way_out_for_what_is_slower(kind: type[SimulatedC
     assert "claimed" in (ending.reason or "")
 
 
+@pytest.mark.parametrize("claims", [1.0, 0.5])
+def test_what_is_slower_between_marks_counts_so(claims: float) -> None:
+    """A cache in the rounds, as base where single calls are looked at, and three times as slow where nobody looks."""
+
+    def takes(request: Request) -> float | None:
+        if not isinstance(request["fresh"], dict):
+            return None
+        return about(TRULY_S if request["fresh"]["kind"] == "clocked" else SHOWN_S, 9)(request)
+
+    measured = run(SimulatedContainer(about(1e-4, 4), claims=claims, fresh=takes))
+    (row,) = measured.summaries[AGENT].workloads
+    assert (row.ratio or 0.0) < 0.5, row
+    assert row.ratio or (row.reason or "").startswith("tampered_or_unreliable")
+
+
 def test_more_samples_than_were_asked_for_are_no_reply() -> None:
     """As many calls in all, but most of the samples: what is a median of all of them would be theirs to choose."""
 

@@ -136,9 +136,9 @@ def besiege(
     """Grade every attack as a submission, all in one session; in two more what is above by little, open, or an alarm.
 
     The figures of an attack are those of the last session that measured it. One that was above just once, and is
-    measured in a later session and is not, is contained; any other that was above, and not each time, is undecided. Of
-    a control the last session tells that says anything of it. A later session that fails takes nothing of the first
-    one away.
+    measured in a later session and is not, is contained; any other that was above, and not each time, is undecided,
+    unless it is far above in the last. Of a control the last session tells that says anything of it. A later session
+    that fails takes nothing of the first one away.
 
     Raises:
         MeasurementFailed: nothing could be measured, so nothing is known of those that were to be measured.
