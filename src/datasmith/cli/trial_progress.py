@@ -11,7 +11,10 @@ from datasmith.cli.common import brief
 from datasmith.printable import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from datasmith.evaluation.records import TrialRecord
+    from datasmith.tasks.certificate import ArmSummary
 
 BESIDE_BAR = 60
 """Characters of what a task does that fit beside its bar; of what is longer the whole is printed above the bars."""
@@ -34,10 +37,12 @@ class TrialBars(Bars):
         self._said: dict[str, str] = {}
         self._best: tuple[float, str] | None = None
 
-    def start(self, total: int, done: int) -> None:
-        """The run has `total` trials, of which `done` were complete before."""
+    def start(self, total: int, ended: "Sequence[TrialRecord]") -> None:
+        """The run has `total` trials, of which these were complete before; the best of them may be the best so far."""
         with self._lock:
-            self._whole = self.bars.add_task("trials", total=total, completed=done)
+            self._whole = self.bars.add_task("trials", total=total, completed=len(ended))
+            for trial in ended:
+                self._compare(trial)
 
     def step(self, task_id: str, what: str, done: int = 0, total: int | None = None) -> None:
         """A task does `what` now, of which `done` of `total` parts are over."""
@@ -61,22 +66,27 @@ class TrialBars(Bars):
 
     def ended(self, trial: "TrialRecord") -> None:
         """Say how a trial ended, and keep the best ratio against base in sight."""
-        name = f"{trial.agent}#{trial.attempt}"
-        measured = trial.ratios if trial.outcome == "measured" else None
         with self._lock:
-            if measured and measured.speedup is not None:
-                self._best = max(self._best or (0.0, ""), (measured.speedup, f"{name} on {trial.task_id}"))
+            measured = self._compare(trial)
             if not self.console.is_terminal:
                 said: str = trial.outcome
                 if measured:
                     said = f"{ratio_of(measured.speedup, measured.low, measured.high)}; {self._best_so_far}"
-                self.console.print(f"{trial.task_id}: {name}: {said}", soft_wrap=True)
+                self.console.print(f"{trial.task_id}: {trial.agent}#{trial.attempt}: {said}", soft_wrap=True)
             elif self._whole is not None and self._best:
                 self.bars.update(self._whole, description=f"trials ({self._best_so_far})")
 
+    def _compare(self, trial: "TrialRecord") -> "ArmSummary | None":
+        """The ratios of a trial that was measured, which may be the best."""
+        measured = trial.ratios if trial.outcome == "measured" else None
+        if measured and measured.speedup is not None:
+            name = f"{trial.agent}#{trial.attempt} on {trial.task_id}"
+            self._best = max(self._best or (0.0, ""), (measured.speedup, name))
+        return measured
+
     @property
     def _best_so_far(self) -> str:
-        return f"best so far {self._best[0]:.3f}x by {self._best[1]}" if self._best else "none measured so far"
+        return f"best so far {self._best[0]:.3f}× by {self._best[1]}" if self._best else "none measured so far"
 
     def note(self, text: str) -> None:
         """Something that the user should know."""

@@ -21,7 +21,7 @@ from datasmith.evaluation.budget import CostLimit
 from datasmith.evaluation.config import RunConfig, as_asked, load_agents, renamed
 from datasmith.evaluation.overview import lost_to_outage
 from datasmith.evaluation.placing import TaskJob, TaskWork, elsewhere, side_by_side
-from datasmith.evaluation.records import RunLimit, RunLock, RunRecord
+from datasmith.evaluation.records import RunLimit, RunLock, RunRecord, TrialRecord
 from datasmith.evaluation.request import RunRequest, kept_tasks, too_few_rounds
 from datasmith.evaluation.run_folder import RunFolder, keys
 from datasmith.evaluation.trial import StepObserver, StopToken, Surroundings
@@ -56,8 +56,8 @@ class RunEnd:
 class RunObserver(StepObserver, Protocol):
     """Is told how a run goes on, from several threads."""
 
-    def start(self, total: int, done: int) -> None:
-        """The run has `total` trials, of which `done` were complete before."""
+    def start(self, total: int, ended: Sequence[TrialRecord]) -> None:
+        """The run has `total` trials, of which these were complete before."""
 
     def leave(self, task_id: str) -> None:
         """Nothing more comes from this task."""
@@ -275,8 +275,8 @@ def _carry_out(
 ) -> str:
     """Returns why not all trials were begun."""
     everything = keys(work.config.task_ids, work.config.labels, work.config.n_attempts)
-    done = sum(work.folder.is_complete(key) for key in everything)
-    observer.start(len(everything), done)
+    known = map(work.folder.read_trial, everything)
+    observer.start(len(everything), [trial for trial in known if trial and trial.is_complete])
     cost = CostLimit(request.max_cost_usd, work.folder, everything)
     if executor is None:
         _here(request, settings, observer, work, cost)

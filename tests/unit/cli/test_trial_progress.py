@@ -44,9 +44,26 @@ def test_the_best_ratio_so_far_stays_in_sight(terminal: bool, tmp_path: Path) ->
     run = SampleRun(tmp_path / "run", ["acme_fast_1"], ["good", "nothing"])
     session = run.session("acme_fast_1", {"b.time_x": 2.0})
     with TrialBars(console) as bars:
-        bars.start(2, 0)
+        bars.start(2, [])
         for agent, speed in (("command-good", 1.5), ("command-nothing", 1.0)):
             bars.ended(run.trial(session, agent, "measured", {"b.time_x": speed}))
             bars.complete(1)
     *_, last = [line for line in target.getvalue().replace("\r", "\n").splitlines() if "best so far" in line]
-    assert re.search(r"best so far 1\.[45]\d\dx by command-good#1 on acme_fast_1", last), last
+    assert re.search(r"best so far 1\.[45]\d\d× by command-good#1 on acme_fast_1", last), last
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_best_of_what_ended_before_a_run_went_on_is_not_forgotten(terminal: bool, tmp_path: Path) -> None:
+    """It is beside the first trial that ends then."""
+    target = io.StringIO()
+    console = Console(file=target, force_terminal=terminal, width=200, markup=False, highlight=False)
+    run = SampleRun(tmp_path / "run", ["acme_fast_1"], ["good", "nothing"])
+    session = run.session("acme_fast_1", {"b.time_x": 2.0})
+    before, now = (
+        run.trial(session, agent, "measured", {"b.time_x": speed})
+        for agent, speed in (("command-good", 1.5), ("command-nothing", 1.0))
+    )
+    with TrialBars(console) as bars:
+        bars.start(2, [before])
+        bars.ended(now)
+    assert re.search(r"best so far 1\.[45]\d\d× by command-good#1", target.getvalue())

@@ -36,7 +36,7 @@ class CommandAgent:
     """Runs an executable in the sandbox; the patch is what it has changed in the tree when it ends.
 
     It gets the instruction at INSTRUCTION and on standard input, stands in the repository, and has no network. Its
-    exit code is noted in the log and decides nothing, but for one of NOT_STARTED where nothing was changed.
+    exit code is noted in the log and decides nothing where something was changed; else one that is not 0 is a failure.
     """
 
     def __init__(self, options: AgentOptions) -> None:
@@ -76,8 +76,9 @@ class CommandAgent:
         except AgentFailed as error:
             return AgentResult("", unknown, wall, log, failure=str(error), timed_out=done.timed_out)
         failure = None
-        if done.rc in NOT_STARTED and not patch:
-            failure = f"{self._command[0]} could not be started: exit code {done.rc}, see agent.log"
+        if done.rc and not patch and not done.timed_out:
+            how = "could not be started" if done.rc in NOT_STARTED else "changed nothing and failed"
+            failure = f"{self._command[0]} {how}: exit code {done.rc}, see agent.log"
         return AgentResult(patch, unknown, wall, log, failure=failure, timed_out=done.timed_out)
 
 

@@ -86,6 +86,15 @@ def test_a_program_that_cannot_start_is_a_failure(box: Container, tmp_path: Path
 
 
 @pytest.mark.engine
+def test_a_program_that_fails_and_changes_nothing_is_a_failure(box: Container, tmp_path: Path) -> None:
+    """It did not choose that either; one that ends well did."""
+    failed, ended = (work(box, tmp_path, f"exit {code}") for code in (2, 0))
+    assert failed.failure is not None
+    assert failed.failure.endswith("agent.sh changed nothing and failed: exit code 2, see agent.log")
+    assert ended.failure is None
+
+
+@pytest.mark.engine
 def test_a_command_that_is_missing_at_the_end_costs_no_work(box: Container, tmp_path: Path) -> None:
     """The same exit code, after the tree was changed."""
     result = work(box, tmp_path, "echo 'x = 2' >a.py; no-such-program")
