@@ -28,11 +28,13 @@ GIT_ENV = {
 
 
 def embedded_engine(cache: Path) -> BubblewrapEngine:
-    """The bubblewrap engine; skips the test, saying why, where it cannot run."""
+    """The bubblewrap engine; outside CI skips the test, saying why, where it cannot run."""
     engine = BubblewrapEngine(cache)
     try:
         engine.check()
     except EngineUnavailable as error:
+        if os.environ.get("CI"):
+            raise
         pytest.skip(str(error))
     return engine
 

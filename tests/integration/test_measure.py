@@ -1,6 +1,5 @@
 """Discovery, launches and whole measurements of a suite of our own, in the embedded engine."""
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ import pytest
 
 from datasmith.docker.bubblewrap import BubblewrapEngine
 from datasmith.docker.engine import Container, ImageRef
-from datasmith.errors import EngineUnavailable, MeasurementFailed
+from datasmith.errors import MeasurementFailed
 from datasmith.workloads.arms import prepare, start_arm
 from datasmith.workloads.base import BASE, CONTROL, EXPERT, Measurement, Workload
 from datasmith.workloads.calibrate import CALIBRATING, LaunchSize
@@ -19,6 +18,7 @@ from datasmith.workloads.measure import Measured, measure
 from datasmith.workloads.mounts import inside_mounts
 from datasmith.workloads.plan import MeasurePlan
 from tests.integration.planted import patch, planted_image
+from tests.sandboxes import embedded_engine
 
 pytestmark = pytest.mark.engine
 
@@ -61,13 +61,7 @@ class Planted:
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
     """Built once."""
     place = tmp_path_factory.mktemp("planted")
-    engine = BubblewrapEngine(place / "cache")
-    try:
-        engine.check()
-    except EngineUnavailable as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(error))
+    engine = embedded_engine(place / "cache")
     image = planted_image(engine, place)
     with engine.start(image, mounts=inside_mounts()) as container:
         return Planted(engine, image, discover(container, "benchmarks"))

@@ -141,9 +141,9 @@ def is_suspect(base: Mapping[int, Measurement], arm: Mapping[int, Measurement]) 
         return False
     usual = [unclaimed_seconds(base[number]) for number in shared]
     excess = [unclaimed_seconds(arm[number]) - seconds for number, seconds in zip(shared, usual, strict=True)]
-    # Scatter of its own making excuses nobody.
-    error = min(median_error(excess), math.sqrt(2.0) * median_error(usual))
-    return median(excess) - error > SUSPECT_S + SUSPECT_SHARE * median(timed_seconds(base[number]) for number in shared)
+    return median(excess) - difference_error(excess, usual) > SUSPECT_S + SUSPECT_SHARE * median(
+        timed_seconds(base[number]) for number in shared
+    )
 
 
 def audit_size(size: LaunchSize, usual: Sequence[Measurement], limit_s: float, *, number_is_fixed: bool) -> LaunchSize:
@@ -261,3 +261,8 @@ def _unclaimed(measurements: Sequence[Measurement], arm: str) -> Unclaimed | Non
 def median_error(values: Sequence[float]) -> float:
     """Two standard errors of the values' median; infinite where one value alone says nothing of it."""
     return MEDIAN_ERROR * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.inf
+
+
+def difference_error(differences: Sequence[float], base: Sequence[float]) -> float:
+    """The same of what an arm differs by from base, by the scatter of either: that of its own making excuses nobody."""
+    return min(median_error(differences), math.sqrt(2.0) * median_error(base))

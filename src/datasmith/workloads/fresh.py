@@ -14,7 +14,7 @@ from statistics import median, stdev
 import numpy as np
 
 from datasmith.stats.paired import interval
-from datasmith.workloads.audit import MEDIAN_ERROR, median_error
+from datasmith.workloads.audit import MEDIAN_ERROR, difference_error, median_error
 from datasmith.workloads.base import BASE, EXPERT, Measurement
 from datasmith.workloads.blame import disturbs_itself, rounds_that_count
 from datasmith.workloads.clocked import CLOCKED_ROUND, pairs_between_marks
@@ -337,8 +337,8 @@ def _saving(measurements: Sequence[Measurement], arm: str) -> _Saving | None:
     shown = claimed if is_kept else max(0.0, median(left.ratios))
     left_of_call = math.exp(-left.kept * shown)
     around_s = max(0.0, median(usual) - call_s)
-    # As in `_error`: scatter of its own making excuses nobody, and that of few launches may be small by chance.
-    saved_error_s = min(median_error(saved), math.sqrt(2.0) * median_error(usual))
+    # As in `_error`: scatter of few launches may be small by chance.
+    saved_error_s = difference_error(saved, usual)
     call_error_s = median_error(calls) * (1.0 - left_of_call)
     left_error = 0.0 if is_kept else min(left.error, merged.error)
     shown_error_s = call_s * left_of_call * left.kept * left_error

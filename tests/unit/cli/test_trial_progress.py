@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from datasmith.cli.trial_progress import TrialBars
+from datasmith.evaluation.records import TrialRecord
 from tests.unit.evaluation.sample_run import SampleRun
 
 
@@ -36,17 +37,23 @@ def test_what_fits_beside_no_bar_is_told_in_a_line_of_its_own(terminal: bool) ->
     assert target.getvalue().count("(what to do)") == 1
 
 
+def faster_and_slower(place: Path) -> list[TrialRecord]:
+    """Two trials that were measured, the first one 1.5 times as fast as base."""
+    run = SampleRun(place / "run", ["acme_fast_1"], ["good", "nothing"])
+    session = run.session("acme_fast_1", {"b.time_x": 2.0})
+    speeds = {"command-good": 1.5, "command-nothing": 1.0}
+    return [run.trial(session, agent, "measured", {"b.time_x": speed}) for agent, speed in speeds.items()]
+
+
 @pytest.mark.parametrize("terminal", [True, False])
 def test_the_best_ratio_so_far_stays_in_sight(terminal: bool, tmp_path: Path) -> None:
     """On the bar of all trials, or after each one's own; a later, slower one does not take its place."""
     target = io.StringIO()
     console = Console(file=target, force_terminal=terminal, width=200, markup=False, highlight=False)
-    run = SampleRun(tmp_path / "run", ["acme_fast_1"], ["good", "nothing"])
-    session = run.session("acme_fast_1", {"b.time_x": 2.0})
     with TrialBars(console) as bars:
         bars.start(2, [])
-        for agent, speed in (("command-good", 1.5), ("command-nothing", 1.0)):
-            bars.ended(run.trial(session, agent, "measured", {"b.time_x": speed}))
+        for trial in faster_and_slower(tmp_path):
+            bars.ended(trial)
             bars.complete(1)
     *_, last = [line for line in target.getvalue().replace("\r", "\n").splitlines() if "best so far" in line]
     assert re.search(r"best so far 1\.[45]\d\d× by command-good#1 on acme_fast_1", last), last
@@ -57,12 +64,7 @@ def test_the_best_of_what_ended_before_a_run_went_on_is_not_forgotten(terminal: 
     """It is beside the first trial that ends then."""
     target = io.StringIO()
     console = Console(file=target, force_terminal=terminal, width=200, markup=False, highlight=False)
-    run = SampleRun(tmp_path / "run", ["acme_fast_1"], ["good", "nothing"])
-    session = run.session("acme_fast_1", {"b.time_x": 2.0})
-    before, now = (
-        run.trial(session, agent, "measured", {"b.time_x": speed})
-        for agent, speed in (("command-good", 1.5), ("command-nothing", 1.0))
-    )
+    before, now = faster_and_slower(tmp_path)
     with TrialBars(console) as bars:
         bars.start(2, [before])
         bars.ended(now)
