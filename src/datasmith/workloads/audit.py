@@ -264,5 +264,8 @@ def median_error(values: Sequence[float]) -> float:
 
 
 def difference_error(differences: Sequence[float], base: Sequence[float]) -> float:
-    """The same of what an arm differs by from base, by the scatter of either: that of its own making excuses nobody."""
+    """Two standard errors of the median of what an arm differs by from base.
+
+    By its scatter or base's, whichever is less: scatter of its own making excuses nobody.
+    """
     return min(median_error(differences), math.sqrt(2.0) * median_error(base))
